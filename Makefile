@@ -1,0 +1,48 @@
+# What every day needs. `make run` and `make test` set up what they use; nothing but Python 3.11+ is assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PACKAGES := . $(wildcard plugins/teamchat-*)
+READY := $(VENV)/.ready
+
+.PHONY: install run test lint format bench docs lock clean
+
+install: $(READY)
+
+$(READY): requirements.lock pyproject.toml $(wildcard plugins/*/pyproject.toml)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(foreach package,$(PACKAGES),-e $(package))
+	touch $@
+
+run: install
+	$(BIN)/teamchat serve
+
+test: install
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: install
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_architecture.py tests/test_docs.py
+
+format: install
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: install
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# The documentation is Markdown that reads as it is; what can be generated is, and the rest is checked.
+docs: install
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m pytest -q tests/test_docs.py
+
+lock: install
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--custom-compile-command "make lock" --no-emit-package teamchat \
+		--group dev pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml) --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV)
