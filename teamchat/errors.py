@@ -1,0 +1,125 @@
+"""Every error teamchat raises on purpose, as one tree.
+
+A `Problem` reaches a client: it knows its HTTP status and its sentence (interface, part 7) and never
+holds a secret, a message text or an inner detail.  An `OperatorError` reaches whoever runs the server:
+it names the configuration key, the plugin or the file, and what to do about it.
+
+    TeamchatError
+    ├── Problem                   told to the client as {"error": sentence}
+    │   ├── BadRequest            400
+    │   ├── Unauthorized          401
+    │   ├── Forbidden             403
+    │   ├── NotFound              404
+    │   ├── TooLarge              413
+    │   ├── UnsupportedMedia      415
+    │   ├── TooManyRequests       429, with Retry-After
+    │   └── Unavailable           503
+    └── OperatorError             told to the operator; `serve` stops
+        ├── SettingsError         a configuration key is wrong
+        ├── PluginError           a plugin can't be loaded or clashes
+        ├── StorageError          the database can't be opened or written
+        └── ServiceCrashed        a service ended the server
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TeamchatError(Exception):
+    """The root of every error that teamchat raises on purpose."""
+
+
+class Problem(TeamchatError):
+    """A request can't be fulfilled; `status` and the sentence go to the client (interface, part 7)."""
+
+    status: ClassVar[int] = 500
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
+
+class BadRequest(Problem):
+    """The body or a parameter is invalid."""
+
+    status = 400
+
+
+class Unauthorized(Problem):
+    """Authentication is missing or invalid."""
+
+    status = 401
+
+    def __init__(self, sentence: str = "Authentication is missing or invalid.") -> None:
+        super().__init__(sentence)
+
+
+class Forbidden(Problem):
+    """The caller is known and may not do this."""
+
+    status = 403
+
+    def __init__(self, sentence: str = "You are not allowed to do this.") -> None:
+        super().__init__(sentence)
+
+
+class NotFound(Problem):
+    """What the path names does not exist, or the caller may not know that it does."""
+
+    status = 404
+
+    def __init__(self, sentence: str = "Not found.") -> None:
+        super().__init__(sentence)
+
+
+class TooLarge(Problem):
+    """The body is larger than the endpoint takes (decision D-07a)."""
+
+    status = 413
+
+
+class UnsupportedMedia(Problem):
+    """The request body is encoded in a way the server does not take (decision D-07a)."""
+
+    status = 415
+
+
+class TooManyRequests(Problem):
+    """A limit is reached; `retry_after` is in whole seconds (decision D-06)."""
+
+    status = 429
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("Too many attempts. Try again later.")
+        self.retry_after = max(1, retry_after)
+
+
+class Unavailable(Problem):
+    """The server can't do this now, and nothing was changed."""
+
+    status = 503
+
+
+class OperatorError(TeamchatError):
+    """Something only the operator can mend; the message says what and how."""
+
+
+class SettingsError(OperatorError):
+    """A configuration key is wrong. The message names the key and never its value."""
+
+
+class PluginError(OperatorError):
+    """A plugin failed to load, or two plugins offer the same name."""
+
+
+class StorageError(OperatorError):
+    """The storage can't be opened, is newer than this version knows, or failed to commit."""
+
+
+class ServiceCrashed(OperatorError):
+    """A service raised; the server ends rather than live on by halves."""
+
+    def __init__(self, service: str) -> None:
+        super().__init__(f"The service {service!r} crashed; the server has ended. The log above says why.")
+        self.service = service

@@ -1,0 +1,243 @@
+"""The events of the live stream: their types, payloads and audiences (interface, part 6).
+
+An event is written to the log in the transaction that makes the change (`Transaction.append`), and is
+encoded there, once.  `audience` names who may receive it: None means everyone signed in, otherwise the
+ids of users (decision D-35).  Types that begin with an underscore never reach a client: they tell the
+server's own followers of the log, on this machine and on others, what has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Self
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from teamchat.model import Author, Message, ThreadMeta
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Event(Struct, frozen=True):
+    """An event on its way into the log. `payload` is its JSON, encoded; `audience` None means everyone."""
+
+    type: str
+    payload: str
+    audience: tuple[str, ...] | None = None
+
+
+class LoggedEvent(Struct, frozen=True):
+    """An event read from the log. `seq` orders all events of a server and has no meaning beyond that."""
+
+    seq: int
+    type: str
+    payload: str
+    audience: tuple[str, ...] | None
+
+
+class Payload(Struct, frozen=True, rename="camel"):
+    """Base of all payloads. `type` is the event's; the fields are those of the interface's table."""
+
+    type: ClassVar[str]
+
+    def to(self, audience: Sequence[str] | None = None) -> Event:
+        """Return the event that carries this payload to `audience` (ids of users), or to everyone."""
+        return Event(self.type, _encode(self).decode(), None if audience is None else tuple(audience))
+
+
+class Connected(Payload, frozen=True):
+    """The first message of every stream; made by the stream, never logged. `timestamp` is ISO 8601, UTC."""
+
+    type = "CONNECTED"
+    message: str
+    timestamp: str
+    user_id: str
+    connection_id: str
+
+
+class Resync(Payload, frozen=True):
+    """The log no longer reaches back to what a resuming client last saw: it must reload (decision D-34)."""
+
+    type = "RESYNC"
+
+
+class _WholeMessage(Payload, frozen=True):
+    """A payload that is a message, every field of it (decision D-36)."""
+
+    id: str
+    channel_id: str
+    author: Author
+    content: str
+    created_at: int
+    updated_at: int | None
+    reactions: Mapping[str, Sequence[str]]
+    thread_id: str | UnsetType = UNSET
+    thread_meta: ThreadMeta | UnsetType = UNSET
+    images: Sequence[str] | UnsetType = UNSET
+    participants: Sequence[str] | UnsetType = UNSET
+
+    @classmethod
+    def about(cls, message: Message, participants: Sequence[str] | UnsetType = UNSET) -> Self:
+        """Return the payload for `message`; `participants` belong to the direct-message types alone."""
+        fields = {name: getattr(message, name) for name in Message.__struct_fields__}
+        return cls(**fields, participants=participants)
+
+
+class NewMessage(_WholeMessage, frozen=True):
+    type = "NEW_MESSAGE"
+
+
+class UpdateMessage(_WholeMessage, frozen=True):
+    type = "UPDATE_MESSAGE"
+
+
+class NewDirectMessage(_WholeMessage, frozen=True):
+    type = "NEW_DM_MESSAGE"
+
+
+class UpdateDirectMessage(_WholeMessage, frozen=True):
+    type = "UPDATE_DM_MESSAGE"
+
+
+class UpdateThreadReply(_WholeMessage, frozen=True):
+    """Carries the reply message (decision D-36)."""
+
+    type = "UPDATE_THREAD_REPLY"
+
+
+class DeleteMessage(Payload, frozen=True):
+    type = "DELETE_MESSAGE"
+    id: str
+    channel_id: str
+
+
+class NewChannel(Payload, frozen=True):
+    type = "NEW_CHANNEL"
+    id: str
+    name: str
+    created_at: int
+    created_by: str | UnsetType = UNSET
+
+
+class UpdateChannel(Payload, frozen=True):
+    type = "UPDATE_CHANNEL"
+    id: str
+    name: str
+    created_by: str | UnsetType = UNSET
+    updated_at: int | UnsetType = UNSET
+
+
+class DeleteChannel(Payload, frozen=True):
+    type = "DELETE_CHANNEL"
+    id: str
+    name: str
+    created_by: str | UnsetType = UNSET
+
+
+class NewReaction(Payload, frozen=True):
+    type = "NEW_REACTION"
+    message_id: str
+    user_id: str
+    reaction: str
+
+
+class DeleteReaction(Payload, frozen=True):
+    type = "DELETE_REACTION"
+    message_id: str
+    user_id: str
+    reaction: str
+
+
+class NewUser(Payload, frozen=True):
+    type = "NEW_USER"
+    id: str
+    user_name: str
+    email: str
+
+
+class RemoveUser(Payload, frozen=True):
+    type = "REMOVE_USER"
+    id: str
+    email: str
+
+
+class UserExit(Payload, frozen=True):
+    type = "USER_EXIT"
+    id: str
+    user_name: str
+
+
+class UpdateUser(Payload, frozen=True):
+    type = "UPDATE_USER"
+    id: str
+    user_name: str
+
+
+class NewConversation(Payload, frozen=True):
+    type = "NEW_CONVERSATION"
+    id: str
+    participants: Sequence[str]
+    created_at: int
+
+
+class DeleteDirectMessage(Payload, frozen=True):
+    type = "DELETE_DM_MESSAGE"
+    id: str
+    conversation_id: str
+    participants: Sequence[str]
+
+
+class NewThreadReply(Payload, frozen=True):
+    type = "NEW_THREAD_REPLY"
+    parent_message_id: str
+    channel_id: str
+    reply: Message
+    thread_meta: ThreadMeta
+
+
+class DeleteThreadReply(Payload, frozen=True):
+    """`thread_meta` is null when that was the last reply (decision D-28)."""
+
+    type = "DELETE_THREAD_REPLY"
+    id: str
+    thread_id: str
+    channel_id: str
+    thread_meta: ThreadMeta | None
+
+
+class NewWebhook(Payload, frozen=True):
+    type = "NEW_WEBHOOK"
+    id: str
+    name: str
+    channel_id: str
+
+
+class DeleteWebhook(Payload, frozen=True):
+    type = "DELETE_WEBHOOK"
+    id: str
+    channel_id: str
+
+
+class UpdateServerSettings(Payload, frozen=True):
+    type = "UPDATE_SERVER_SETTINGS"
+    name: str
+
+
+class SessionsEnded(Payload, frozen=True):
+    """Internal: these sessions have ended, and the streams opened in them end too."""
+
+    type = "_SESSIONS_ENDED"
+    session_ids: Sequence[str]
+
+
+class UserGone(Payload, frozen=True):
+    """Internal: a user was removed or has left, and all their streams end."""
+
+    type = "_USER_GONE"
+    user_id: str
+
+
+def is_internal(event_type: str) -> bool:
+    """Tell whether an event is for the server alone."""
+    return event_type.startswith("_")

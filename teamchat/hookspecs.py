@@ -1,0 +1,46 @@
+"""Every hook a plugin may implement, on one page.
+
+A plugin is a module found through the entry-point group ``teamchat``.  Its hooks are plain functions
+marked with `teamchat.hookimpl`, called once at start; they return offers and do no work of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    from quart import Blueprint
+
+    from teamchat.application import Application
+    from teamchat.interfaces import AuthMode, Backend, ImageStore, Service, Storage
+
+hookspec = pluggy.HookspecMarker("teamchat")
+hookimpl = pluggy.HookimplMarker("teamchat")
+
+
+@hookspec
+def storages() -> Sequence[Backend[Storage]]:  # type: ignore[empty-body]
+    """Offer storages. One is chosen by ``storage.backend``; the default is ``sqlite``."""
+
+
+@hookspec
+def image_stores() -> Sequence[Backend[ImageStore]]:  # type: ignore[empty-body]
+    """Offer image stores. One is chosen by ``images.backend``; the default is ``files``."""
+
+
+@hookspec
+def auth_modes() -> Sequence[Backend[AuthMode]]:  # type: ignore[empty-body]
+    """Offer ways to sign in. One is chosen by ``auth.authMode``, and only its routes exist."""
+
+
+@hookspec
+def routes(app: Application) -> Sequence[Blueprint]:  # type: ignore[empty-body]
+    """Offer Quart blueprints; all are served."""
+
+
+@hookspec
+def services(app: Application) -> Sequence[Service]:  # type: ignore[empty-body]
+    """Offer services; all run in the server's nursery."""

@@ -1,0 +1,112 @@
+"""What teamchat is built from, as protocols: implement one and offer it through a hook.
+
+Hooks find things, protocols do things.  A `Backend` is a named offer: `open(options)` is an async context
+manager that yields the thing and closes it afterwards; `options` is a msgspec struct that is filled from
+the configuration section the backend was chosen in, where an unknown key is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
+
+from teamchat.events import Event, LoggedEvent
+
+if TYPE_CHECKING:
+    import trio
+    from quart import Blueprint
+
+    from teamchat.application import Application
+    from teamchat.settings import Settings
+
+Row = tuple[Any, ...]
+T_co = TypeVar("T_co", covariant=True)
+
+
+class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """The options of a backend that has none."""
+
+
+@dataclass(frozen=True)
+class Backend(Generic[T_co]):
+    """A named offer of an implementation. `options` is the struct its configuration section is read into."""
+
+    name: str
+    open: Callable[[Any], AbstractAsyncContextManager[T_co]]
+    options: type[Struct] = NoOptions
+
+
+class Transaction(Protocol):
+    """One transaction. Statements are in the SQL that SQLite and PostgreSQL share, parameters are ``$1``…"""
+
+    async def fetch(self, sql: str, *params: Any) -> list[Row]:
+        """Run one statement and return its rows (none for a statement without ``returning``)."""
+
+    async def append(self, event: Event) -> None:
+        """Write an event to the log, in this transaction. Raises `StorageError` in a reading one."""
+
+    async def lock(self, name: str) -> None:
+        """Hold a named lock until the transaction ends, for invariants that span rows (the last admin)."""
+
+
+class Storage(Protocol):
+    """Where everything is kept. Every write is durable once its context manager has exited."""
+
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        """Open a reading transaction: one consistent snapshot."""
+
+    def write(self) -> AbstractAsyncContextManager[Transaction]:
+        """Open a writing transaction: all or nothing, durable on exit.
+
+        The body must not wait for anything but this transaction: on an embedded storage other writers
+        stand behind it. Raises `StorageError` on exit if the commit failed, in which case nothing was
+        changed. A task that is cancelled while the commit is under way may find its write committed.
+        """
+
+    def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
+        """Yield the log's events with ``seq > after``, in commit order, without a gap, for ever."""
+
+    async def log_bounds(self) -> tuple[int, int]:
+        """Return (first, last): the log holds every event with ``first <= seq <= last``.
+
+        An empty log gives ``(last + 1, last)``, where `last` is the greatest number ever given, 0 at first.
+        """
+
+
+class ImageStore(Protocol):
+    """Where the bytes of images are kept. Keys are made by teamchat: ASCII letters, digits, ``-``, ``.``."""
+
+    async def put(self, key: str, data: bytes) -> None:
+        """Store `data` durably under `key`; a key is written once and never with other data."""
+
+    async def get(self, key: str) -> AsyncIterator[bytes] | None:
+        """Return the stored bytes in chunks of at most 64 KiB, or None if there is no such key."""
+
+    async def delete(self, key: str) -> None:
+        """Remove `key`; removing what is not there is no error."""
+
+
+class AuthMode(Protocol):
+    """A way to sign in, chosen by ``auth.authMode``; only the chosen mode's routes exist."""
+
+    def check(self, settings: Settings) -> None:
+        """Raise `SettingsError` if the settings can't work with this mode."""
+
+    def routes(self, app: Application) -> Blueprint:
+        """Return the mode's endpoints."""
+
+
+class Service(Protocol):
+    """Something that runs as long as the server does."""
+
+    name: str
+
+    async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
+        """Run until cancelled: before ``task_status.started()`` is start-up, ``finally`` is shutdown.
+
+        If it raises, the server ends and names the service.
+        """

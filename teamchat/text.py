@@ -1,0 +1,77 @@
+"""Which text teamchat accepts, and nothing else (decisions D-04, D-05).
+
+Text is kept as it came, apart from trimming names.  What no storage or client can carry (NUL, lone
+surrogates) is refused for every text; what could disguise a name is refused for names.
+Every function returns the text to store or raises `BadRequest` with a sentence that names the field.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from teamchat.errors import BadRequest
+
+MAX_NAME = 80
+MAX_USER_NAME = 64
+MAX_REACTION = 64
+MAX_EMAIL = 254
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# Control characters, and the bidirectional embeddings, overrides, isolates and marks of UAX #9.
+_DISGUISING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def storable(field: str, text: str) -> str:
+    """Refuse a NUL character or a lone surrogate."""
+    if _UNSTORABLE.search(text):
+        raise BadRequest(f"{field} holds a character that can't be stored (NUL or a lone surrogate).")
+    return text
+
+
+def content(text: str, *, most: int, may_be_blank: bool = False) -> str:
+    """Return a message's content: 1 to `most` characters, not blank unless `may_be_blank`."""
+    storable("content", text)
+    if len(text) > most:
+        raise BadRequest(f"content is longer than {most} characters.")
+    if not may_be_blank and not text.strip():
+        raise BadRequest("content is blank.")
+    return text
+
+
+def name(field: str, text: str, *, most: int = MAX_NAME) -> str:
+    """Return a name, trimmed: 1 to `most` characters, none of them control or direction characters."""
+    trimmed = text.strip()
+    storable(field, trimmed)
+    if _DISGUISING.search(trimmed):
+        raise BadRequest(f"{field} holds a control or direction character.")
+    if not trimmed:
+        raise BadRequest(f"{field} is blank.")
+    if len(trimmed) > most:
+        raise BadRequest(f"{field} is longer than {most} characters.")
+    return trimmed
+
+
+def reaction(text: str) -> str:
+    """Return a reaction: 1 to 64 characters, unchanged."""
+    storable("reaction", text)
+    if not text.strip():
+        raise BadRequest("reaction is blank.")
+    if len(text) > MAX_REACTION:
+        raise BadRequest(f"reaction is longer than {MAX_REACTION} characters.")
+    return text
+
+
+def email(text: str) -> str:
+    """Return an email address: one ``@`` with something on both sides, no white space, at most 254."""
+    storable("email", text)
+    local, at, domain = text.partition("@")
+    odd = any(c.isspace() or unicodedata.category(c) in {"Cc", "Cf"} for c in text)
+    if not (local and at and domain) or "@" in domain or odd or len(text) > MAX_EMAIL:
+        raise BadRequest("email is not a valid address.")
+    return text
+
+
+def fold(text: str) -> str:
+    """Return the form in which names and emails are compared, without regard to case (D-05, D-21, D-24)."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
