@@ -1,0 +1,15 @@
+"""The plugin that offers the embedded storage, through the same door as every other plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from teamchat.hookspecs import hookimpl
+from teamchat.interfaces import Backend, Storage
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+
+
+@hookimpl
+def storages() -> Sequence[Backend[Storage]]:
+    """Offer ``sqlite``."""
+    return [Backend("sqlite", open_sqlite, SqliteOptions)]

@@ -1,0 +1,83 @@
+"""The tables, as numbered migrations in the SQL that SQLite and PostgreSQL share.
+
+``{int}`` is a 64-bit integer, ``{log_key}`` a key that grows by itself and is never used twice,
+``{table_end}`` what a storage puts after a table's definition.  Text is kept as given; the columns that
+end in ``_key`` hold the folded form (`teamchat.text.fold`) that makes names unique without regard to case.
+Whole tables that hang on a message or a channel are emptied by the code that deletes it, in its transaction.
+A migration that was released is never changed; add the next number.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Migration(NamedTuple):
+    """One step of the schema: run once, in a transaction of its own."""
+
+    number: int
+    statements: tuple[str, ...]
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    Migration(
+        1,
+        (
+            # A removed user stays as a row without email, password and name key: messages keep their author.
+            """create table users (id text primary key, user_name text not null, user_name_key text unique,
+               email text not null, email_key text unique, is_admin {int} not null, password_hash text,
+               created_at {int} not null, removed_at {int}){table_end}""",
+            """create table sessions (id text primary key, user_id text not null references users(id),
+               created_at {int} not null, last_used_at {int} not null, expires_at {int} not null,
+               ends_at {int} not null, ip text not null, user_agent text not null){table_end}""",
+            "create index sessions_by_user on sessions(user_id, created_at)",
+            """create table refresh_tokens (token_hash text primary key,
+               session_id text not null references sessions(id) on delete cascade,
+               expires_at {int} not null, used_at {int}){table_end}""",
+            "create index refresh_tokens_by_session on refresh_tokens(session_id)",
+            """create table attempts (subject text primary key, window_start {int} not null,
+               failures {int} not null){table_end}""",
+            """create table channels (id text primary key, name text not null, name_key text not null unique,
+               created_at {int} not null, updated_at {int}, created_by text not null){table_end}""",
+            """create table conversations (id text primary key, first_user text not null references users(id),
+               second_user text not null references users(id), created_at {int} not null,
+               last_message_at {int}, unique (first_user, second_user)){table_end}""",
+            "create index conversations_by_second on conversations(second_user)",
+            # place_id is a channel's or a conversation's id; parent_id the message a reply stands under.
+            """create table messages (id text primary key, place_id text not null,
+               parent_id text references messages(id), author_id text not null, bot_name text,
+               content text not null, created_at {int} not null, updated_at {int}){table_end}""",
+            "create index messages_by_place on messages(place_id, id) where parent_id is null",
+            "create index messages_by_parent on messages(parent_id, id) where parent_id is not null",
+            """create table threads (parent_id text primary key references messages(id),
+               reply_count {int} not null, last_reply_at {int} not null, last_reply_by text not null,
+               participants text not null){table_end}""",
+            """create table reactions (message_id text not null references messages(id),
+               reaction text not null, user_id text not null, place {int} not null,
+               primary key (message_id, reaction, user_id)){table_end}""",
+            """create table images (filename text primary key, place_id text not null,
+               uploaded_by text not null, created_at {int} not null, media_type text not null,
+               size {int} not null, thumbnail_type text, thumbnail_size {int}){table_end}""",
+            "create index images_by_place on images(place_id)",
+            "create index images_by_age on images(created_at)",
+            """create table message_images (message_id text not null references messages(id),
+               place {int} not null, filename text not null references images(filename),
+               primary key (message_id, place)){table_end}""",
+            "create index message_images_by_name on message_images(filename)",
+            # Bytes to remove from the image store once the transaction that forgot them has committed.
+            "create table doomed_images (key text primary key){table_end}",
+            """create table webhooks (id text primary key, name text not null,
+               channel_id text not null references channels(id), token_hash text not null unique,
+               created_at {int} not null, created_by text not null){table_end}""",
+            "create index webhooks_by_channel on webhooks(channel_id)",
+            "create table server_settings (name text primary key, value text not null){table_end}",
+            """create table idempotency_keys (user_id text not null, key text not null,
+               request_hash text not null, message_id text not null, created_at {int} not null,
+               primary key (user_id, key)){table_end}""",
+            "create index idempotency_keys_by_age on idempotency_keys(created_at)",
+            """create table events (seq {log_key}, type text not null, audience text, payload text not null,
+               created_at {int} not null){table_end}""",
+            "create index events_by_age on events(created_at)",
+        ),
+    ),
+)

@@ -1,0 +1,25 @@
+"""What plugin authors hold their implementations to: contract classes to subclass in a pytest module.
+
+Each class opens what it tests through one method, which the subclass gives; every test it brings must
+then pass.  They need ``pytest`` and ``pytest-trio`` with ``trio_mode = true``::
+
+    class TestBucketStore(ImageStoreContract):
+        @asynccontextmanager
+        async def open_store(self, tmp_path):
+            async with open_bucket(BucketOptions(url=...)) as store:
+                yield store
+
+`StorageContract` is for `teamchat.Storage`, `ImageStoreContract` for `teamchat.ImageStore`,
+`AuthModeContract` for `teamchat.AuthMode`.  The implementations that come with teamchat pass the same.
+"""
+
+import pytest
+
+# Before the modules are imported, so that a failing assertion in them tells both sides.
+pytest.register_assert_rewrite("teamchat.testing.storage", "teamchat.testing.images", "teamchat.testing.auth")
+
+from teamchat.testing.auth import AuthModeContract  # noqa: E402
+from teamchat.testing.images import ImageStoreContract  # noqa: E402
+from teamchat.testing.storage import StorageContract  # noqa: E402
+
+__all__ = ["AuthModeContract", "ImageStoreContract", "StorageContract"]

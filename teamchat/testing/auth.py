@@ -1,0 +1,115 @@
+"""What every way to sign in must do, asked through a whole application without a network."""
+
+# Tests assert; that is what they are.
+# ruff: noqa: S101
+
+from __future__ import annotations
+
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from teamchat.accounts import Accounts
+from teamchat.application import Application
+from teamchat.chat import Chat
+from teamchat.interfaces import AuthMode
+from teamchat.settings import Settings
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.stream import Hub
+from teamchat.testing.images import MemoryStore
+from teamchat.web.app import create_app
+
+
+@asynccontextmanager
+async def application(settings: Settings, directory: Path) -> AsyncIterator[Application]:
+    """Build an application on SQLite in `directory`, with its initial user and first channel."""
+    async with open_sqlite(SqliteOptions(path=str(directory))) as storage:
+        app = Application(
+            settings=settings,
+            storage=storage,
+            accounts=Accounts.build(storage, settings.auth, secrets.token_bytes(32)),
+            chat=Chat.build(storage, MemoryStore(), settings.chat.max_message_length),
+            hub=Hub(storage, settings.events),
+        )
+        await app.accounts.ensure_initial_user(settings.chat.initial_user)
+        await app.chat.channels.ensure_first()
+        yield app
+
+
+class AuthModeContract(ABC):
+    """Tests of a way to sign in. Subclass it with a name that begins with ``Test`` and give three methods::
+
+    class TestBadges(AuthModeContract):
+        def settings(self):
+            return Settings(auth=AuthSettings(auth_mode="badge"))
+
+        def open_mode(self):
+            return open_badges(BadgeOptions())
+
+        async def sign_in(self, app, client):
+            answer = await client.post("/auth/badge", json={"badge": "..."})
+            return (await answer.get_json())["accessToken"]
+    """
+
+    @abstractmethod
+    def settings(self) -> Settings:
+        """Return settings that the mode accepts; their initial user is there when `sign_in` is called."""
+
+    @abstractmethod
+    def open_mode(self) -> AbstractAsyncContextManager[AuthMode]:
+        """Open the mode, as the server does with its `Backend`."""
+
+    @abstractmethod
+    async def sign_in(self, app: Application, client: Any) -> str:
+        """Sign somebody in through Quart's test client and return the access token."""
+
+    @asynccontextmanager
+    async def _serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
+        async with application(self.settings(), tmp_path) as app, self.open_mode() as mode:
+            mode.check(app.settings)
+            yield app, create_app(app, [mode.routes(app)])
+
+    async def test_the_mode_accepts_its_settings(self) -> None:
+        async with self.open_mode() as mode:
+            mode.check(self.settings())
+
+    async def test_a_sign_in_gives_an_access_token_that_the_server_takes(self, tmp_path: Path) -> None:
+        async with self._serving(tmp_path) as (app, site):
+            token = await self.sign_in(app, site.test_client())
+            answer = await site.test_client().get("/auth/me", headers={"Authorization": f"Bearer {token}"})
+            assert answer.status_code == 200
+
+    async def test_a_sign_in_is_a_session_that_can_be_ended(self, tmp_path: Path) -> None:
+        async with self._serving(tmp_path) as (app, site):
+            token = await self.sign_in(app, site.test_client())
+            caller = await app.accounts.authenticate(token)
+            assert await app.accounts.sessions.end(caller) == 1
+            answer = await site.test_client().get("/auth/me", headers={"Authorization": f"Bearer {token}"})
+            assert answer.status_code == 401
+
+    async def test_its_routes_lie_under_auth(self, tmp_path: Path) -> None:
+        async with self._serving(tmp_path) as (app, site):
+            assert all(route.startswith("/auth/") for route in await self._own_routes(app, site))
+
+    async def test_a_malformed_body_is_told_as_an_error_and_not_as_a_failure(self, tmp_path: Path) -> None:
+        async with self._serving(tmp_path) as (app, site):
+            for route in await self._own_routes(app, site):
+                answer = await site.test_client().post(
+                    route, data=b"{", headers={"Content-Type": "application/json"}
+                )
+                assert 400 <= answer.status_code < 500
+                assert list(await answer.get_json()) == ["error"]
+
+    async def test_its_routes_can_be_made_for_more_than_one_application(self, tmp_path: Path) -> None:
+        async with self._serving(tmp_path / "first"), self._serving(tmp_path / "second"):
+            pass
+
+    async def _own_routes(self, app: Application, site: Any) -> list[str]:
+        """Return the paths without parameters that the mode brings."""
+        common = {rule.rule for rule in create_app(app, []).url_map.iter_rules()}
+        own = {rule.rule for rule in site.url_map.iter_rules()} - common
+        assert own
+        return sorted(path for path in own if "<" not in path)

@@ -1,0 +1,315 @@
+"""What every storage must do. Nothing here knows which database it is.
+
+The tests write rows of ``server_settings`` and events, for those tables hang on nothing.
+"""
+
+# Tests assert; that is what they are.
+# ruff: noqa: S101
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+
+from teamchat.errors import StorageError
+from teamchat.events import Event, LoggedEvent
+from teamchat.interfaces import Storage, Transaction
+
+PATIENCE_SECONDS = 20
+
+
+async def set_value(tx: Transaction, name: str, value: str) -> None:
+    """Write one row."""
+    await tx.fetch(
+        "insert into server_settings (name, value) values ($1, $2)"
+        " on conflict (name) do update set value = excluded.value",
+        name,
+        value,
+    )
+
+
+async def save(storage: Storage, name: str, value: str) -> None:
+    """Write one row in a transaction of its own."""
+    async with storage.write() as tx:
+        await set_value(tx, name, value)
+
+
+async def values(storage: Storage) -> dict[str, str]:
+    """Return all rows."""
+    async with storage.read() as tx:
+        return dict(await tx.fetch("select name, value from server_settings"))
+
+
+async def append(storage: Storage, payload: str, audience: tuple[str, ...] | None = None) -> None:
+    """Write one event in a transaction of its own."""
+    async with storage.write() as tx:
+        await tx.append(Event("TEST", payload, audience))
+
+
+@asynccontextmanager
+async def following(storage: Storage, after: int) -> AsyncIterator[AsyncIterator[Sequence[LoggedEvent]]]:
+    """Follow the log, and close the iterator in the end if it is a generator."""
+    batches = storage.follow(after)
+    try:
+        yield batches
+    finally:
+        if isinstance(batches, AsyncGenerator):
+            await batches.aclose()
+
+
+async def followed(storage: Storage, after: int, count: int) -> list[LoggedEvent]:
+    """Return the first `count` events that `follow` gives."""
+    events: list[LoggedEvent] = []
+    with trio.fail_after(PATIENCE_SECONDS):
+        async with following(storage, after) as batches:
+            async for batch in batches:
+                assert batch, "follow yields no empty batch"
+                events += batch
+                if len(events) >= count:
+                    break
+    return events
+
+
+class StorageContract(ABC):
+    """Tests of a storage. Subclass it with a name that begins with ``Test`` and give `open_storage`::
+
+    class TestSqlite(StorageContract):
+        def open_storage(self, tmp_path):
+            return open_sqlite(SqliteOptions(path=str(tmp_path)))
+    """
+
+    @abstractmethod
+    def open_storage(self, tmp_path: Path) -> AbstractAsyncContextManager[Storage]:
+        """Open the storage that belongs to `tmp_path`: empty at first, and the same when opened again."""
+
+    async def test_what_was_written_is_read(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await save(storage, "a", "Straße 🦊 'quoted' \"twice\" \\ $1 ?")
+            assert await values(storage) == {"a": "Straße 🦊 'quoted' \"twice\" \\ $1 ?"}
+
+    async def test_what_was_written_is_there_when_opened_again(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await save(storage, "a", "1")
+            await append(storage, "{}")
+        async with self.open_storage(tmp_path) as storage:
+            assert await values(storage) == {"a": "1"}
+            assert await storage.log_bounds() == (1, 1)
+
+    async def test_parameters_are_numbered_not_counted(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            async with storage.write() as tx:
+                await tx.fetch("insert into server_settings (value, name) values ($2, $1)", "name", "value")
+                rows = await tx.fetch(
+                    "select name from server_settings where name = $1 or value = $1", "name"
+                )
+            assert [tuple(row) for row in rows] == [("name",)]
+
+    async def test_a_statement_without_rows_gives_an_empty_list(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage, storage.write() as tx:
+            assert list(await tx.fetch("delete from server_settings")) == []
+
+    async def test_returning_gives_the_rows_that_were_changed(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await save(storage, "a", "1")
+            async with storage.write() as tx:
+                rows = await tx.fetch("update server_settings set value = $1 returning name, value", "2")
+            assert [tuple(row) for row in rows] == [("a", "2")]
+
+    async def test_times_in_milliseconds_and_nulls_come_back_as_they_went(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            async with storage.write() as tx:
+                await tx.fetch(
+                    "insert into channels (id, name, name_key, created_at, updated_at, created_by)"
+                    " values ($1, $2, $3, $4, $5, $6)",
+                    *("c", "C", "c", 4_102_444_800_000, None, "u"),
+                )
+            async with storage.read() as tx:
+                [row] = await tx.fetch("select created_at, updated_at from channels")
+            assert tuple(row) == (4_102_444_800_000, None)
+
+    async def test_a_body_that_raises_changes_nothing(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            with pytest.raises(KeyError):  # noqa: PT012
+                async with storage.write() as tx:
+                    await set_value(tx, "a", "1")
+                    await tx.append(Event("TEST", "{}"))
+                    raise KeyError
+            assert await values(storage) == {}
+            assert await storage.log_bounds() == (1, 0)
+            await save(storage, "b", "2")
+            assert await values(storage) == {"b": "2"}
+
+    async def test_a_body_that_is_cancelled_changes_nothing(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            with trio.CancelScope() as scope:
+                async with storage.write() as tx:
+                    await set_value(tx, "a", "1")
+                    scope.cancel()
+                    await trio.lowlevel.checkpoint()
+            assert scope.cancelled_caught
+            await save(storage, "b", "2")
+            assert await values(storage) == {"b": "2"}
+
+    async def test_one_body_that_raises_does_not_harm_those_beside_it(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+
+            async def attempt(number: int) -> None:
+                try:
+                    async with storage.write() as tx:
+                        await set_value(tx, str(number), "written")
+                        if number % 3 == 0:
+                            raise KeyError
+                except KeyError:
+                    pass
+
+            async with trio.open_nursery() as nursery:
+                for number in range(30):
+                    nursery.start_soon(attempt, number)
+            assert set(await values(storage)) == {str(number) for number in range(30) if number % 3}
+
+    async def test_a_write_reads_its_own_changes(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage, storage.write() as tx:
+            await set_value(tx, "a", "1")
+            [row] = await tx.fetch("select value from server_settings where name = $1", "a")
+            assert tuple(row) == ("1",)
+
+    async def test_a_write_is_seen_by_a_read_that_begins_after_it(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            for number in range(20):
+                await save(storage, "a", str(number))
+                assert await values(storage) == {"a": str(number)}
+
+    async def test_a_read_sees_one_snapshot(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await save(storage, "a", "before")
+            async with storage.read() as tx:
+                first = await tx.fetch("select value from server_settings")
+                await save(storage, "a", "after")
+                second = await tx.fetch("select value from server_settings")
+            assert [tuple(row) for row in first] == [tuple(row) for row in second] == [("before",)]
+            assert await values(storage) == {"a": "after"}
+
+    async def test_a_read_sees_nothing_of_a_write_that_is_under_way(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage, storage.write() as tx:
+            await set_value(tx, "a", "1")
+            assert await values(storage) == {}
+
+    async def test_under_a_lock_what_was_checked_stays_true(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+
+            async def count_up() -> None:
+                async with storage.write() as tx:
+                    await tx.lock("the counter")
+                    rows = await tx.fetch("select value from server_settings where name = 'count'")
+                    await set_value(tx, "count", str(int(rows[0][0]) + 1 if rows else 1))
+
+            async with trio.open_nursery() as nursery:
+                for _ in range(40):
+                    nursery.start_soon(count_up)
+            assert await values(storage) == {"count": "40"}
+
+    async def test_an_event_can_not_be_appended_in_a_reading_transaction(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage, storage.read() as tx:
+            with pytest.raises(StorageError):
+                await tx.append(Event("TEST", "{}"))
+
+    async def test_an_empty_log_begins_after_its_end(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            assert await storage.log_bounds() == (1, 0)
+
+    async def test_a_trimmed_log_tells_how_far_back_it_reaches(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            for number in range(5):
+                await append(storage, str(number))
+            async with storage.write() as tx:
+                await tx.fetch("delete from events where seq <= $1", 3)
+            assert await storage.log_bounds() == (4, 5)
+            async with storage.write() as tx:
+                await tx.fetch("delete from events")
+            assert await storage.log_bounds() == (6, 5)
+            await append(storage, "next")
+            assert await storage.log_bounds() == (6, 6)
+
+    async def test_follow_gives_what_was_logged_before_and_what_comes(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await append(storage, "1")
+            await append(storage, "2", audience=("a", "b"))
+            async with trio.open_nursery() as nursery:
+
+                @nursery.start_soon
+                async def _later() -> None:
+                    await trio.testing.wait_all_tasks_blocked()
+                    await append(storage, "3", audience=())
+
+                events = await followed(storage, 0, 3)
+        assert events == [
+            LoggedEvent(1, "TEST", "1", None),
+            LoggedEvent(2, "TEST", "2", ("a", "b")),
+            LoggedEvent(3, "TEST", "3", ()),
+        ]
+
+    async def test_follow_begins_after_the_number_it_is_given(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            for number in range(1, 6):
+                await append(storage, str(number))
+            assert [event.seq for event in await followed(storage, 3, 2)] == [4, 5]
+
+    async def test_follow_gives_a_long_log_whole(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            async with storage.write() as tx:
+                for number in range(2500):
+                    await tx.append(Event("TEST", str(number)))
+            events = await followed(storage, 0, 2500)
+        assert [event.payload for event in events] == [str(number) for number in range(2500)]
+
+    async def test_followers_see_every_event_once_and_in_one_order_under_concurrent_writers(
+        self, tmp_path: Path
+    ) -> None:
+        writers, each = 20, 10
+        seen: list[list[LoggedEvent]] = []
+
+        async def write(storage: Storage, writer: int) -> None:
+            for number in range(each):
+                await append(storage, f"{writer}/{number}")
+
+        async def follow(storage: Storage) -> None:
+            seen.append(await followed(storage, 0, writers * each))
+
+        async with self.open_storage(tmp_path) as storage, trio.open_nursery() as nursery:
+            for _ in range(3):
+                nursery.start_soon(follow, storage)
+            for writer in range(writers):
+                nursery.start_soon(write, storage, writer)
+        assert seen[0] == seen[1] == seen[2]
+        numbers = [event.seq for event in seen[0]]
+        assert numbers == sorted(set(numbers))
+        assert len(numbers) == writers * each
+        for writer in range(writers):
+            own = [event.payload for event in seen[0] if event.payload.startswith(f"{writer}/")]
+            assert own == [f"{writer}/{number}" for number in range(each)]
+
+    async def test_an_event_that_is_followed_has_its_change_committed(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage, trio.open_nursery() as nursery:
+
+            async def write() -> None:
+                for number in range(20):
+                    async with storage.write() as tx:
+                        await tx.append(Event("TEST", str(number)))
+                        await set_value(tx, str(number), "there")
+
+            nursery.start_soon(write)
+            seen = 0
+            with trio.fail_after(PATIENCE_SECONDS):
+                async with following(storage, 0) as batches:
+                    async for batch in batches:
+                        there = await values(storage)
+                        assert all(event.payload in there for event in batch)
+                        seen += len(batch)
+                        if seen == 20:
+                            break
