@@ -1,0 +1,7 @@
+"""``python -m teamchat`` is the command ``teamchat``."""
+
+from __future__ import annotations
+
+from teamchat.cli import main
+
+raise SystemExit(main())

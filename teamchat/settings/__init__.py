@@ -1,0 +1,53 @@
+"""Typed configuration from a file, the environment and flags.
+
+`load` reads it, `backend_options` reads what belongs to a chosen backend, `jwt_secret` gives the key for
+access tokens.  Errors name the key and never the value.
+"""
+
+from __future__ import annotations
+
+from teamchat.settings.keys import (
+    AuthSettings,
+    BackendSection,
+    ChatSettings,
+    CustomProvider,
+    EmailSettings,
+    EventsSettings,
+    ImagesSettings,
+    InitialUser,
+    OAuthPreset,
+    OAuthSettings,
+    PluginsSettings,
+    RateLimit,
+    ServerSettings,
+    Settings,
+    StorageSettings,
+    Templates,
+)
+from teamchat.settings.sample import sample
+from teamchat.settings.signing import jwt_secret
+from teamchat.settings.sources import backend_options, load, load_plugins_settings
+
+__all__ = [
+    "AuthSettings",
+    "BackendSection",
+    "ChatSettings",
+    "CustomProvider",
+    "EmailSettings",
+    "EventsSettings",
+    "ImagesSettings",
+    "InitialUser",
+    "OAuthPreset",
+    "OAuthSettings",
+    "PluginsSettings",
+    "RateLimit",
+    "ServerSettings",
+    "Settings",
+    "StorageSettings",
+    "Templates",
+    "backend_options",
+    "jwt_secret",
+    "load",
+    "load_plugins_settings",
+    "sample",
+]

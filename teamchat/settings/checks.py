@@ -1,0 +1,115 @@
+"""Checks that a type alone can't make: URLs, addresses, names, and the length of secrets.
+
+Every error names the key and says what is expected, and never holds the value.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from urllib.parse import urlsplit
+
+from teamchat import text
+from teamchat.errors import BadRequest, SettingsError
+from teamchat.settings.keys import InitialUser, OAuthSettings, ServerSettings, Settings, Templates
+
+MIN_SECRET_BYTES = 32
+_PROVIDER_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*\Z")
+
+
+def check(settings: Settings) -> None:
+    """Raise `SettingsError` naming the first key that can't work."""
+    _not_blank("server.host", settings.server.host)
+    _not_blank("auth.authMode", settings.auth.auth_mode)
+    _not_blank("storage.backend", settings.storage.backend)
+    _not_blank("storage.path", settings.storage.path)
+    _not_blank("images.backend", settings.images.backend)
+    _not_blank("images.path", settings.images.path or "")
+    _http_url("auth.appUrl", settings.auth.app_url)
+    _jwt_secret(settings.auth.jwt_secret)
+    _templates(settings.auth.templates)
+    _server(settings.server)
+    _initial_user(settings.chat.initial_user)
+    _oauth(settings.oauth)
+    if settings.email:
+        _not_blank("email.user", settings.email.user)
+        _not_blank("email.host", settings.email.host)
+
+
+def _not_blank(key: str, value: str) -> None:
+    if not value.strip() or "\0" in value:
+        raise SettingsError(f"{key} must not be blank.")
+
+
+def _http_url(key: str, value: str) -> None:
+    """Take an absolute http(s) URL that browsers can be sent to."""
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not value.isprintable() or " " in value or "@" in value.split("?")[0]:
+        raise SettingsError(f"{key} must be an http:// or https:// URL.")
+
+
+def _jwt_secret(secret: str | None) -> None:
+    """Refuse a secret that is too short to sign with (decision D-10)."""
+    if secret is not None and len(secret.encode("utf-8", "surrogatepass")) < MIN_SECRET_BYTES:
+        raise SettingsError(
+            f"auth.jwtSecret is shorter than {MIN_SECRET_BYTES} bytes. Give a longer one, "
+            "or none: then one is generated and kept in the data directory."
+        )
+
+
+def _templates(templates: Templates) -> None:
+    for name, value in (("textVersion", templates.text_version), ("htmlVersion", templates.html_version)):
+        if value is not None and not _FUNCTION.match(value):
+            raise SettingsError(f"auth.templates.{name} must be written as module:function.")
+
+
+def _server(server: ServerSettings) -> None:
+    for number, origin in enumerate(server.allowed_origins):
+        key = f"server.allowedOrigins[{number}]"
+        _http_url(key, origin)
+        if origin.count("/") != 2 or "?" in origin or "#" in origin:
+            raise SettingsError(
+                f"{key} must be an origin, such as https://chat.example.org: no path, no slash."
+            )
+    for number, proxy in enumerate(server.trusted_proxies):
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise SettingsError(
+                f"server.trustedProxies[{number}] must be an IP address or a network such as 10.0.0.0/8."
+            ) from None
+
+
+def _initial_user(user: InitialUser) -> None:
+    try:
+        text.name("userName", user.user_name, most=text.MAX_USER_NAME)
+        text.email(user.email)
+    except BadRequest as problem:
+        raise SettingsError(f"chat.initialUser.{problem.sentence}") from None
+    if user.password is not None and not 8 <= len(user.password) <= 1024:
+        raise SettingsError("chat.initialUser.password must have 8 to 1024 characters.")
+
+
+def _oauth(oauth: OAuthSettings) -> None:
+    for preset_id, preset in oauth.presets.items():
+        if preset.redirect_uri is not None:
+            _http_url(f"oauth.presets.{preset_id}.redirectUri", preset.redirect_uri)
+    taken = set(oauth.presets)
+    for number, provider in enumerate(oauth.custom):
+        key = f"oauth.custom[{number}]"
+        if not _PROVIDER_ID.match(provider.id):
+            raise SettingsError(f"{key}.id must be lower-case letters, digits and single hyphens.")
+        if provider.id in taken:
+            raise SettingsError(f"{key}.id is taken by another provider.")
+        taken.add(provider.id)
+        _not_blank(f"{key}.name", provider.name)
+        _http_url(f"{key}.authorizationUrl", provider.authorization_url)
+        _http_url(f"{key}.tokenUrl", provider.token_url)
+        _http_url(f"{key}.userInfoUrl", provider.user_info_url)
+        if provider.redirect_uri is not None:
+            _http_url(f"{key}.redirectUri", provider.redirect_uri)

@@ -1,0 +1,325 @@
+"""Every configuration key, its type, its default and what it means; the camelCase name is the key.
+
+What must stay true: a key stands here once, with its description, and everything else (reading, checking
+ranges, ``teamchat init``) is worked out from it.  A field marked secret never shows in a `repr`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+from msgspec import Meta, field
+
+from teamchat.settings.section import Section
+
+_TEN_YEARS = 315_360_000
+
+
+class RateLimit(Section, frozen=True):
+    """At most `attempts` in a window of `windowSeconds`."""
+
+    attempts: Annotated[int, Meta(ge=1, le=1_000_000, description="How many are allowed in one window.")] = 10
+    window_seconds: Annotated[int, Meta(ge=1, le=_TEN_YEARS, description="The window, in seconds.")] = 900
+
+
+class Templates(Section, frozen=True):
+    """Functions (magicLink, expiryMinutes) that return the magic-link mail, as ``module:function``."""
+
+    text_version: Annotated[
+        str | None, Meta(description="The function for the text.", examples=["my_mails:text_version"])
+    ] = None
+    html_version: Annotated[
+        str | None, Meta(description="The function for the HTML.", examples=["my_mails:html_version"])
+    ] = None
+
+
+class AuthSettings(Section, frozen=True):
+    """How people sign in, and how long they stay signed in."""
+
+    auth_mode: Annotated[
+        str, Meta(description="The way to sign in: password, magic-link, dev, or one that a plugin offers.")
+    ] = "password"
+    jwt_secret: Annotated[
+        str | None,
+        Meta(
+            description="Signs access tokens; at least 32 bytes. Without it one is made, in storage.path.",
+            examples=[{"env": "JWT_SECRET"}],
+            extra={"secret": True},
+        ),
+    ] = None
+    app_url: Annotated[str, Meta(description="The public URL of the application.")] = "http://localhost:3000"
+    is_invite_required: Annotated[bool, Meta(description="Whether only admins add users.")] = True
+    magic_link_expiry_seconds: Annotated[
+        int, Meta(ge=1, le=_TEN_YEARS, description="How long a link in a mail works, in seconds.")
+    ] = 900
+    jwt_expiry_seconds: Annotated[
+        int, Meta(ge=1, le=_TEN_YEARS, description="How long an access token works, in seconds.")
+    ] = 900
+    refresh_token_expiry_seconds: Annotated[
+        int, Meta(ge=1, le=_TEN_YEARS, description="How long a refresh token works, in seconds.")
+    ] = 604_800
+    max_active_sessions: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Sessions a user; a sign-in beyond it ends the oldest.")
+    ] = 3
+    max_session_seconds: Annotated[
+        int,
+        Meta(
+            ge=1, le=_TEN_YEARS, description="How long a session may be refreshed after sign-in, in seconds."
+        ),
+    ] = 7_776_000
+    allow_dev_mode_on_network: Annotated[
+        bool, Meta(description="Let the dev mode, which asks for no password, listen on more than loopback.")
+    ] = False
+    rate_limit: Annotated[
+        RateLimit, Meta(description="Failed sign-ins and token checks, for each account and each address.")
+    ] = field(default_factory=RateLimit)
+    templates: Annotated[Templates, Meta(description="Functions that write the magic-link mail.")] = field(
+        default_factory=Templates
+    )
+
+
+class InitialUser(Section, frozen=True):
+    """The admin that is made on the first start."""
+
+    user_name: Annotated[str, Meta(description="The name.")] = "Admin"
+    email: Annotated[str, Meta(description="The email address to sign in with.")] = "admin@localhost"
+    password: Annotated[
+        str | None,
+        Meta(
+            description="8 to 1024 characters, for the first start. Without it one is made and shown once.",
+            examples=[{"env": "ADMIN_PASSWORD"}],
+            extra={"secret": True},
+        ),
+    ] = None
+
+
+class ChatSettings(Section, frozen=True):
+    """The chat itself."""
+
+    max_message_length: Annotated[
+        int, Meta(ge=1, le=100_000, description="The longest message, in characters.")
+    ] = 16_000
+    initial_user: Annotated[InitialUser, Meta(description="The admin that is made on the first start.")] = (
+        field(default_factory=InitialUser)
+    )
+
+
+class EmailSettings(Section, frozen=True):
+    """How mail is sent. Without this table the server sends none."""
+
+    user: Annotated[
+        str, Meta(description="The account, and the sender's address.", examples=["chat@example.org"])
+    ]
+    host: Annotated[str, Meta(description="The SMTP server.", examples=["smtp.example.org"])]
+    password: Annotated[
+        str | None,
+        Meta(
+            description="The account's password.",
+            examples=[{"env": "SMTP_PASSWORD"}],
+            extra={"secret": True},
+        ),
+    ] = None
+    port: Annotated[int, Meta(ge=1, le=65_535, description="The SMTP server's port.")] = 465
+    secure: Annotated[bool, Meta(description="Whether the connection begins with TLS.")] = True
+    email_subject: Annotated[str, Meta(description="The subject of the magic-link mail.")] = (
+        "Your sign-in link"
+    )
+    max_retries: Annotated[
+        int, Meta(ge=0, le=100, description="How often a mail that could not be sent is tried again.")
+    ] = 2
+
+
+class OAuthPreset(Section, frozen=True):
+    """Credentials for a provider that is built in."""
+
+    client_id: Annotated[str, Meta(description="The client id the provider gave.", examples=["my-client-id"])]
+    client_secret: Annotated[
+        str,
+        Meta(
+            description="The client secret the provider gave.",
+            examples=[{"env": "OAUTH_CLIENT_SECRET"}],
+            extra={"secret": True},
+        ),
+    ]
+    redirect_uri: Annotated[
+        str | None,
+        Meta(
+            description="{base_url}/auth/oauth/<id>/callback; without it, made from auth.appUrl.",
+            examples=["https://chat.example.org/auth/oauth/google/callback"],
+        ),
+    ] = None
+
+
+class CustomProvider(Section, frozen=True):
+    """An OAuth provider that is not built in."""
+
+    id: Annotated[
+        str, Meta(description="Lower-case letters, digits and hyphens; part of URLs.", examples=["acme"])
+    ]
+    name: Annotated[str, Meta(description="The name on the sign-in button.", examples=["Acme"])]
+    authorization_url: Annotated[
+        str, Meta(description="Where the browser goes.", examples=["https://id.example.org/authorize"])
+    ]
+    token_url: Annotated[
+        str, Meta(description="Where codes are exchanged.", examples=["https://id.example.org/token"])
+    ]
+    user_info_url: Annotated[
+        str, Meta(description="Where the profile is read.", examples=["https://id.example.org/userinfo"])
+    ]
+    client_id: Annotated[str, Meta(description="The client id the provider gave.", examples=["my-client-id"])]
+    client_secret: Annotated[
+        str,
+        Meta(
+            description="The client secret the provider gave.",
+            examples=[{"env": "OAUTH_CLIENT_SECRET"}],
+            extra={"secret": True},
+        ),
+    ]
+    redirect_uri: Annotated[
+        str | None,
+        Meta(
+            description="{base_url}/auth/oauth/<id>/callback; without it, made from auth.appUrl.",
+            examples=["https://chat.example.org/auth/oauth/acme/callback"],
+        ),
+    ] = None
+    scopes: Annotated[str, Meta(description="Separated by spaces.")] = "openid email profile"
+
+
+class OAuthSettings(Section, frozen=True):
+    """Sign-in through other services, beside the chosen mode."""
+
+    presets: Annotated[
+        dict[str, OAuthPreset],
+        Meta(description="Credentials for a built-in provider, by its id.", examples=["google"]),
+    ] = field(default_factory=dict)
+    custom: Annotated[
+        list[CustomProvider], Meta(description="A provider that is not built in; may be repeated.")
+    ] = field(default_factory=list)
+
+
+class ServerSettings(Section, frozen=True):
+    """Where the server listens."""
+
+    host: Annotated[str, Meta(description="The address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535, description="The port; 0 takes a free one.")] = 3000
+    allowed_origins: Annotated[
+        list[str],
+        Meta(
+            description="Origins of web pages that may call the server, beside that of auth.appUrl.",
+            examples=[["https://chat.example.org"]],
+        ),
+    ] = field(default_factory=list)
+    trusted_proxies: Annotated[
+        list[str],
+        Meta(
+            description="Addresses or networks of proxies whose X-Forwarded-For is believed.",
+            examples=[["127.0.0.1", "10.0.0.0/8"]],
+        ),
+    ] = field(default_factory=list)
+    rate_limit: Annotated[
+        RateLimit | None,
+        Meta(description="Requests to any endpoint, for each address. Without it, no limit."),
+    ] = None
+
+
+class BackendSection(Section, frozen=True):
+    """A table that chooses a backend; keys other than its own are gathered for that backend."""
+
+    key: ClassVar[str]
+
+    backend: Annotated[str, Meta(description="Which one.")]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [
+            (name, sorted(value) if name == "options" else value) for name, value in super().__rich_repr__()
+        ]
+
+
+class StorageSettings(BackendSection, frozen=True):
+    """Where everything is kept. Keys not named here are the backend's own."""
+
+    key: ClassVar[str] = "storage"
+
+    backend: Annotated[str, Meta(description="The storage: sqlite, or one that a plugin offers.")] = "sqlite"
+    path: Annotated[
+        str, Meta(description="The data directory; the generated auth.jwtSecret is kept there too.")
+    ] = "./teamchat-data"
+
+
+class ImagesSettings(BackendSection, frozen=True):
+    """Where images are kept. Keys not named here are the backend's own."""
+
+    key: ClassVar[str] = "images"
+
+    backend: Annotated[str, Meta(description="The image store: files, or one that a plugin offers.")] = (
+        "files"
+    )
+    path: Annotated[
+        str | None,
+        Meta(
+            description="The directory. Without it, `images` in storage.path.",
+            examples=["./teamchat-data/images"],
+        ),
+    ] = None
+
+
+class EventsSettings(Section, frozen=True):
+    """The event stream."""
+
+    max_streams_per_user: Annotated[
+        int, Meta(ge=1, le=1_000_000, description="Open streams a user; beyond it the oldest is closed.")
+    ] = 20
+    retention_seconds: Annotated[
+        int, Meta(ge=1, le=_TEN_YEARS, description="How far back a stream can resume, in seconds.")
+    ] = 86_400
+    keep_alive_seconds: Annotated[
+        int, Meta(ge=1, le=3600, description="How often an idle stream is sent a comment, in seconds.")
+    ] = 15
+
+
+class PluginsSettings(Section, frozen=True):
+    """The plugins that are installed."""
+
+    disabled: Annotated[
+        list[str],
+        Meta(description="Names of plugins that are not loaded; `teamchat plugins` lists them."),
+    ] = field(default_factory=list)
+
+
+class Settings(Section, frozen=True):
+    """The whole configuration."""
+
+    server: Annotated[ServerSettings, Meta(description="Where the server listens.")] = field(
+        default_factory=ServerSettings
+    )
+    auth: Annotated[
+        AuthSettings, Meta(description="How people sign in, and how long they stay signed in.")
+    ] = field(default_factory=AuthSettings)
+    chat: Annotated[ChatSettings, Meta(description="The chat itself.")] = field(default_factory=ChatSettings)
+    storage: Annotated[
+        StorageSettings, Meta(description="Where everything is kept. Other keys are the backend's own.")
+    ] = field(default_factory=StorageSettings)
+    images: Annotated[
+        ImagesSettings, Meta(description="Where images are kept. Other keys are the backend's own.")
+    ] = field(default_factory=ImagesSettings)
+    events: Annotated[EventsSettings, Meta(description="The event stream.")] = field(
+        default_factory=EventsSettings
+    )
+    email: Annotated[
+        EmailSettings | None, Meta(description="How mail is sent. Without this table the server sends none.")
+    ] = None
+    oauth: Annotated[
+        OAuthSettings, Meta(description="Sign-in through other services, beside the chosen mode.")
+    ] = field(default_factory=OAuthSettings)
+    plugins: Annotated[PluginsSettings, Meta(description="The plugins that are installed.")] = field(
+        default_factory=PluginsSettings
+    )
+
+    def __post_init__(self) -> None:
+        """Put the images beside the data unless they are told to be elsewhere."""
+        if self.images.path is None:
+            images = msgspec.structs.replace(self.images, path=str(Path(self.storage.path) / "images"))
+            msgspec.structs.force_setattr(self, "images", images)

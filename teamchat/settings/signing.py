@@ -1,0 +1,74 @@
+"""The secret that signs access tokens: the configured one, or one that is made once and kept (D-10).
+
+What must stay true: the generated secret appears in the data directory whole or not at all, is readable by
+its owner alone, survives a power cut once it is used, and two servers that start at once agree on it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from teamchat.errors import SettingsError
+from teamchat.settings.checks import MIN_SECRET_BYTES
+from teamchat.settings.keys import Settings
+
+SECRET_NAME = "jwt-secret"  # noqa: S105 - the name of the file
+
+
+def jwt_secret(settings: Settings) -> bytes:
+    """Return the key for access tokens; on the first start without one, generate and keep it."""
+    if settings.auth.jwt_secret is not None:
+        return settings.auth.jwt_secret.encode()
+    directory = Path(settings.storage.path)
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            _create(directory)
+        kept = _kept(directory / SECRET_NAME)
+    except OSError as error:
+        raise SettingsError(
+            f"storage.path: the signing secret can't be kept there ({type(error).__name__}). "
+            "Make the directory writable, or configure auth.jwtSecret."
+        ) from error
+    if len(kept) < MIN_SECRET_BYTES:
+        raise SettingsError(
+            f"storage.path: the file {SECRET_NAME} there is damaged. Restore it, or remove it: "
+            "then everyone signs in again."
+        )
+    return kept
+
+
+def _kept(file: Path) -> bytes:
+    """Read the secret, and take it back from others if its mode was widened."""
+    if file.stat().st_mode & 0o077:
+        file.chmod(0o600)
+    return file.read_bytes().strip()
+
+
+def _create(directory: Path) -> None:
+    """Write a new secret under a name of its own, then link it into place unless one is there."""
+    target = directory / SECRET_NAME
+    if target.exists():
+        return
+    fresh = directory / f".{SECRET_NAME}-{secrets.token_hex(8)}"
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_hex(MIN_SECRET_BYTES).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(fresh, target)
+    finally:
+        fresh.unlink()
+    _sync(directory)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

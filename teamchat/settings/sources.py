@@ -1,0 +1,144 @@
+"""Where settings come from: flags over environment over file over defaults.
+
+What must stay true: each source becomes a plain tree first, the trees are laid over one another, and one
+strict reader turns the result into types; so every source has the same names and the same errors.
+Environment variables count from two underscores on (``TEAMCHAT_AUTH__AUTHMODE``), which leaves alone what
+container platforms put there for a service that is named teamchat (``TEAMCHAT_PORT``).
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from teamchat.errors import SettingsError
+from teamchat.interfaces import Backend
+from teamchat.settings.checks import check
+from teamchat.settings.keys import BackendSection, PluginsSettings, Settings
+from teamchat.settings.reading import EnvText, Reader
+
+PREFIX = "TEAMCHAT_"
+_SEPARATOR = "__"
+_POSITION = re.compile(r"\(at [a-z0-9 ,]+\)\Z")
+Tree = dict[str, Any]
+
+
+def load(
+    file: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    initial_user_password: str | None = None,
+) -> Settings:
+    """Return the settings of a file, an environment and flags. Raises `SettingsError` naming the key."""
+    environ = environ or {}
+    flags = _flags(host, port, initial_user_password)
+    tree = _over(_over(_read_file(file), _environment(environ)), flags)
+    settings: Settings = Reader(environ).read(tree, Settings, "")
+    check(settings)
+    return settings
+
+
+def load_plugins_settings(
+    file: Path | None = None, environ: Mapping[str, str] | None = None
+) -> PluginsSettings:
+    """Return ``[plugins]`` alone, so that plugins can be listed while the rest is wrong."""
+    environ = environ or {}
+    tree = _over(_read_file(file), _environment(environ))
+    section = {str(name).casefold(): inner for name, inner in tree.items()}.get("plugins", {})
+    found: PluginsSettings = Reader(environ).read(section, PluginsSettings, "plugins")
+    return found
+
+
+def backend_options(section: BackendSection, backend: Backend[Any]) -> Struct:
+    """Return the options of the chosen backend, read strictly from its section.
+
+    `path` of the section is given to a backend whose options have such a key.
+    """
+    known = {field.encode_name for field in msgspec.structs.fields(backend.options)}
+    path = {"path": section.path} if "path" in known else {}  # type: ignore[attr-defined]
+    options: Struct = Reader({}).table(path | section.options, backend.options, section.key)
+    return options
+
+
+def _read_file(file: Path | None) -> Tree:
+    """Return what a TOML or JSON file holds."""
+    if file is None:
+        return {}
+    if file.suffix not in {".toml", ".json"}:
+        raise SettingsError(f"{file}: a configuration file must end in .toml or .json.")
+    try:
+        data = file.read_bytes()
+        tree = tomllib.loads(data.decode()) if file.suffix == ".toml" else msgspec.json.decode(data)
+    except OSError as error:
+        raise SettingsError(f"{file} can't be read ({type(error).__name__}).") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{file} is not valid {file.suffix[1:].upper()}{_where(error)}.") from None
+    if not isinstance(tree, dict):
+        raise SettingsError(f"{file} must hold a table of settings.")
+    return tree
+
+
+def _where(error: Exception) -> str:
+    """Return the position a TOML error tells, and nothing of the text there."""
+    found = _POSITION.search(str(error))
+    return f" {found.group()}" if found else ""
+
+
+def _environment(environ: Mapping[str, str]) -> Tree:
+    """Return what environment variables say, as a tree with keys in lower case."""
+    tree: Tree = {}
+    password = environ.get("INITIAL_USER_PASSWORD")
+    if password:
+        _put(tree, ["chat", "initialuser", "password"], password, "INITIAL_USER_PASSWORD")
+    for name in sorted(environ):
+        if name.upper().startswith(PREFIX) and _SEPARATOR in name:
+            parts = name[len(PREFIX) :].lower().split(_SEPARATOR)
+            _put(tree, parts, environ[name], name)
+    return tree
+
+
+def _put(tree: Tree, parts: list[str], text: str, name: str) -> None:
+    """Put a text into the tree at the key that a variable names."""
+    if not all(parts):
+        raise SettingsError(f"The environment variable {name} does not name a key.")
+    for part in parts[:-1]:
+        tree = tree.setdefault(EnvText(part), {})
+        if not isinstance(tree, dict):
+            raise SettingsError(f"The environment variable {name} and another one name the same key.")
+    if isinstance(tree.get(parts[-1]), dict):
+        raise SettingsError(f"The environment variable {name} and another one name the same key.")
+    tree[EnvText(parts[-1])] = EnvText(text)
+
+
+def _flags(host: str | None, port: int | None, password: str | None) -> Tree:
+    server = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+    tree: Tree = {"server": server} if server else {}
+    return tree if password is None else tree | {"chat": {"initialUser": {"password": password}}}
+
+
+def _over(lower: Tree, upper: Tree) -> Tree:
+    """Lay one tree over another; a key from the environment covers one that differs in case alone."""
+    merged = dict(lower)
+    for name, value in upper.items():
+        key = _same_key(merged, name)
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict) and set(value) not in ({"file"}, {"env"}):
+            merged[key] = _over(old, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def _same_key(tree: Tree, name: str) -> str:
+    for known in tree:
+        if known == name or (EnvText in (type(known), type(name)) and known.casefold() == name.casefold()):
+            return known
+    return name

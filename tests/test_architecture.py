@@ -1,0 +1,109 @@
+"""Dependencies run one way (docs/explanation/architecture.md), and this test holds them to it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CORE = ROOT / "teamchat"
+
+# From the top down: a module may import from its own layer and from those below it.
+LAYERS = [
+    {"__main__", "cli"},
+    {"server", "hypercorn_server"},
+    {"maintenance"},
+    {"web"},
+    {"application"},
+    {"chat", "accounts"},
+    {"stream", "plugins", "settings", "storage"},
+    {"hookspecs", "interfaces"},
+    {"events", "text", "logs"},
+    {"model", "ids"},
+    {"errors"},
+]
+# Not part of the running server: the façade that plugins import, and what their tests import.
+OUTSIDE = {"__init__", "testing"}
+KNOWS_HTTP = {"web", "server", "hypercorn_server", "cli", "__main__"}
+
+
+def part_of(path: Path) -> str:
+    first = path.relative_to(CORE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """Full names of what a module imports when it runs, leaving out what only its annotations need."""
+    tree = ast.parse(path.read_text())
+    hidden = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if id(node) in hidden:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+MODULES = sorted(CORE.rglob("*.py"))
+
+
+def test_every_module_has_its_layer() -> None:
+    known = set().union(*LAYERS) | OUTSIDE
+    assert {part_of(path) for path in MODULES} <= known
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(CORE)))
+def test_imports_point_downwards(path: Path) -> None:
+    part = part_of(path)
+    if part in OUTSIDE:
+        return
+    height = next(i for i, layer in enumerate(LAYERS) if part in layer)
+    above = set().union(*LAYERS[:height])
+    imported = {name.split(".")[1] for name in imports(path) if name.startswith("teamchat.")}
+    assert not imported & above, f"{path.name} imports from a layer above its own"
+    assert "testing" not in imported
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(CORE)))
+def test_only_the_web_layer_knows_http(path: Path) -> None:
+    if part_of(path) in KNOWS_HTTP | OUTSIDE:
+        return
+    frameworks = {name.split(".")[0] for name in imports(path)} & {
+        "quart",
+        "quart_trio",
+        "hypercorn",
+        "werkzeug",
+    }
+    assert not frameworks
+
+
+def test_the_storage_driver_alone_knows_its_database() -> None:
+    users = {path for path in MODULES if "apsw" in {name.split(".")[0] for name in imports(path)}}
+    assert users == {CORE / "storage" / "sqlite.py"}
+
+
+@pytest.mark.parametrize("plugin", sorted((ROOT / "plugins").glob("teamchat-*")), ids=lambda path: path.name)
+def test_plugins_never_import_each_other(plugin: Path) -> None:
+    own = plugin.name.replace("-", "_")
+    for path in plugin.rglob("*.py"):
+        others = {name.split(".")[0] for name in imports(path)}
+        assert not {name for name in others if name.startswith("teamchat_")} - {own}
+
+
+def test_every_module_opens_with_its_rule() -> None:
+    silent = [
+        path
+        for path in MODULES
+        if path.read_text().strip() and ast.get_docstring(ast.parse(path.read_text())) is None
+    ]
+    assert not silent
