@@ -1,0 +1,155 @@
+"""The face of accounts: built once from the storage and the settings, held by the application.
+
+What must stay true: `authenticate` reads user and session afresh for every request, so a token stops
+working the moment its session has ended or its user is gone (decision D-09).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from teamchat import text
+from teamchat.accounts.access_tokens import AccessTokens
+from teamchat.accounts.attempts import Limits
+from teamchat.accounts.passwords import Passwords
+from teamchat.accounts.records import NAMES_LOCK, as_user
+from teamchat.accounts.scrypt import Hasher
+from teamchat.accounts.sessions import Sessions
+from teamchat.accounts.users import Users
+from teamchat.errors import BadRequest, SettingsError, Unauthorized
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import Caller, SignedIn, User, now_ms
+
+if TYPE_CHECKING:
+    from teamchat.settings import AuthSettings, InitialUser
+
+_GENERATED_PASSWORD_BYTES = 15
+
+
+@dataclass(frozen=True)
+class Accounts:
+    """Users, sessions, passwords and limits. `authenticate` tells who makes a request."""
+
+    users: Users
+    sessions: Sessions
+    passwords: Passwords
+    limits: Limits
+    _storage: Storage
+    _tokens: AccessTokens
+    _hasher: Hasher
+    _clock: Callable[[], int]
+    _makes_passwords: bool
+
+    @classmethod
+    def build(
+        cls, storage: Storage, auth: AuthSettings, jwt_secret: bytes, *, clock: Callable[[], int] = now_ms
+    ) -> Self:
+        """Put the parts together. Raises `SettingsError` for a secret under 32 bytes (decision D-10).
+
+        `clock` tells the time in epoch milliseconds.
+        """
+        tokens, hasher = AccessTokens(jwt_secret, clock), Hasher()
+        limits = Limits(storage, auth.rate_limit, clock)
+        sessions = Sessions(storage, auth, tokens, clock)
+        users = Users(storage, sessions, hasher, clock, is_invite_required=auth.is_invite_required)
+        passwords = Passwords(storage, auth, users, sessions, limits, hasher)
+        makes_passwords = auth.auth_mode == "password"
+        return cls(users, sessions, passwords, limits, storage, tokens, hasher, clock, makes_passwords)
+
+    async def authenticate(self, token: str) -> Caller:
+        """Return whose access token this is. Raises `Unauthorized` unless it is good now."""
+        bearer = self._tokens.read(token)
+        async with self._storage.read() as tx:
+            rows = await tx.fetch(
+                """select u.id, u.user_name, u.email, u.is_admin
+                   from sessions s join users u on u.id = s.user_id
+                   where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
+                bearer.session_id,
+                bearer.user_id,
+                self._clock(),
+            )
+        if not rows:
+            raise Unauthorized
+        return Caller(as_user(rows[0]), bearer.session_id)
+
+    async def sign_in(self, email: str, ip: str, user_agent: str) -> tuple[User, SignedIn]:
+        """Sign in whoever has proved that `email` is theirs, created on first sign-in if that is allowed.
+
+        Raises `BadRequest` for what can't be an email, `Unauthorized` for an unknown one when invites are
+        required (interface, part 5 rule 10).
+        """
+        async with self._storage.write() as tx:
+            user = await self.users.find_or_create_in(tx, email)
+            return user, await self.sessions.start_in(tx, user.id, ip, user_agent)
+
+    async def ensure_initial_user(self, initial: InitialUser) -> str | None:
+        """Create the initial admin on first start (decision D-23; interface, part 5 rules 8 and 9).
+
+        Return the password that was made for them, to be shown once: in password mode, when none is
+        configured.  On later starts a configured password is set if the initial user has none, and never
+        replaces one.  Raises `SettingsError` if ``chat.initialUser`` can't be a user.
+        """
+        async with self._storage.read() as tx:
+            is_first, lacks_password = await _is_first_start(tx), await _lacks_password(tx, initial.email)
+        if is_first:
+            return await self._create_initial_user(initial)
+        if lacks_password and initial.password is not None:
+            password_hash = await self._hash_initial(initial.password)
+            async with self._storage.write() as tx:
+                await _set_missing_password(tx, initial.email, password_hash)
+        return None
+
+    async def _create_initial_user(self, initial: InitialUser) -> str | None:
+        generated = None
+        if initial.password is None and self._makes_passwords:
+            generated = secrets.token_urlsafe(_GENERATED_PASSWORD_BYTES)
+        password = initial.password if generated is None else generated
+        password_hash = None if password is None else await self._hash_initial(password)
+        email, name = _initial_identity(initial)
+        async with self._storage.write() as tx:
+            await tx.lock(NAMES_LOCK)
+            if not await _is_first_start(tx):  # another server on the same database was first
+                return None
+            await self.users.create_in(tx, email, user_name=name, is_admin=True, password_hash=password_hash)
+        return generated
+
+    async def _hash_initial(self, password: str) -> str:
+        try:
+            return await self._hasher.hash(password)
+        except BadRequest as error:
+            raise SettingsError(f"chat.initialUser.password can't be used: {error.sentence}") from None
+
+    async def sweep(self) -> None:
+        """Remove what has expired: sessions (and end their streams), refresh tokens, counted failures."""
+        async with self._storage.write() as tx:
+            await self.sessions.sweep_in(tx)
+            await self.limits.sweep_in(tx)
+
+
+def _initial_identity(initial: InitialUser) -> tuple[str, str]:
+    try:
+        name = text.name("userName", initial.user_name, most=text.MAX_USER_NAME)
+        return text.email(initial.email), name
+    except BadRequest as error:
+        raise SettingsError(f"chat.initialUser can't be used: {error.sentence}") from None
+
+
+async def _is_first_start(tx: Transaction) -> bool:
+    return not await tx.fetch("select 1 from users limit 1")
+
+
+async def _lacks_password(tx: Transaction, email: str) -> bool:
+    return bool(
+        await tx.fetch("select 1 from users where email_key = $1 and password_hash is null", text.fold(email))
+    )
+
+
+async def _set_missing_password(tx: Transaction, email: str, password_hash: str) -> None:
+    await tx.fetch(
+        "update users set password_hash = $2 where email_key = $1 and password_hash is null",
+        text.fold(email),
+        password_hash,
+    )

@@ -1,0 +1,58 @@
+"""How users are read from their table, and the names of the locks that guard what spans rows.
+
+A removed user is a row with `removed_at`; no function here ever returns one.  Locks are taken in the
+order in which they stand below, so that no two transactions wait for each other.
+"""
+
+from __future__ import annotations
+
+from teamchat import text
+from teamchat.errors import Forbidden, Unauthorized
+from teamchat.interfaces import Row, Transaction
+from teamchat.model import Caller, User
+
+NAMES_LOCK = "users"  # emails and user names are each taken once
+ADMINS_LOCK = "admins"  # an admin is left
+
+
+def user_lock(user_id: str) -> str:
+    """Return the lock on a user's sessions and refresh tokens."""
+    return f"user:{user_id}"
+
+
+def as_user(row: Row) -> User:
+    """Make a `User` of ``id, user_name, email, is_admin``."""
+    user_id, user_name, email, is_admin = row
+    return User(user_id, user_name, email, bool(is_admin))
+
+
+async def user_by_id(tx: Transaction, user_id: str) -> User | None:
+    """Return a user, or None for an unknown or removed one."""
+    rows = await tx.fetch(
+        "select id, user_name, email, is_admin from users where id = $1 and removed_at is null", user_id
+    )
+    return as_user(rows[0]) if rows else None
+
+
+async def user_by_email(tx: Transaction, email: str) -> User | None:
+    """Return the user of an email, matched without regard to case (decision D-05)."""
+    rows = await tx.fetch(
+        "select id, user_name, email, is_admin from users where email_key = $1", text.fold(email)
+    )
+    return as_user(rows[0]) if rows else None
+
+
+async def present(tx: Transaction, caller: Caller) -> User:
+    """Return the caller as they are now; raise `Unauthorized` if they were removed meanwhile."""
+    user = await user_by_id(tx, caller.user.id)
+    if user is None:
+        raise Unauthorized
+    return user
+
+
+async def present_admin(tx: Transaction, caller: Caller) -> User:
+    """Return the caller as they are now; raise `Forbidden` if they are no admin."""
+    user = await present(tx, caller)
+    if not user.is_admin:
+        raise Forbidden("Only an admin may do this.")
+    return user

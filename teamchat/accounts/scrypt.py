@@ -1,0 +1,128 @@
+"""How passwords are hashed: scrypt, its parameters kept with every hash (interface, part 5 rule 3; D-17).
+
+What must stay true: a hash takes 16 MiB and some 45 ms of a core, so it runs in threads of its own, a
+few at once, and behind a queue with an end; whoever comes when the queue is full is told so at once.
+Checking costs the same whether or not there is a hash to check against.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import unicodedata
+from base64 import b64decode, b64encode
+from typing import NamedTuple
+
+import trio
+
+from teamchat.errors import BadRequest, TooManyRequests
+
+MIN_PASSWORD = 8
+MAX_PASSWORD = 1024
+SALT_BYTES = 16
+KEY_BYTES = 64
+MAX_WAITING = 50
+
+# The PHC string format: $scrypt$ln=14,r=8,p=5$<salt>$<key>, base64 without padding.
+_FORMAT = re.compile(r"\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)\Z")
+
+
+class PasswordHash(NamedTuple):
+    """A derived key with all that is needed to derive it again."""
+
+    log_n: int
+    r: int
+    p: int
+    salt: bytes
+    key: bytes
+
+    def __str__(self) -> str:
+        salt, key = _base64(self.salt), _base64(self.key)
+        return f"$scrypt$ln={self.log_n},r={self.r},p={self.p}${salt}${key}"
+
+    @classmethod
+    def parse(cls, stored: str) -> PasswordHash:
+        """Read a stored hash. Raises `ValueError` if it is none."""
+        match = _FORMAT.match(stored)
+        if match is None:
+            raise ValueError("not a scrypt hash")
+        log_n, r, p, salt, key = match.groups()
+        return cls(int(log_n), int(r), int(p), _unbase64(salt), _unbase64(key))
+
+    @classmethod
+    def make(cls, password: str) -> PasswordHash:
+        """Hash a password with the parameters of today and a new salt."""
+        blank = cls(14, 8, 5, secrets.token_bytes(SALT_BYTES), bytes(KEY_BYTES))
+        return blank._replace(key=blank.derive(password))
+
+    @classmethod
+    def of_nobody(cls) -> PasswordHash:
+        """Return a hash that no password matches and that costs as much to check as any."""
+        return cls(14, 8, 5, secrets.token_bytes(SALT_BYTES), secrets.token_bytes(KEY_BYTES))
+
+    def derive(self, password: str) -> bytes:
+        """Derive the key of `password`, normalised NFKC."""
+        return hashlib.scrypt(
+            unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass"),
+            salt=self.salt,
+            n=2**self.log_n,
+            r=self.r,
+            p=self.p,
+            maxmem=2 * 128 * 2**self.log_n * self.r + 128 * self.r * self.p,
+            dklen=len(self.key),
+        )
+
+    def matches(self, password: str) -> bool:
+        """Tell, in time that does not depend on the answer, whether this is the hash of `password`."""
+        return hmac.compare_digest(self.derive(password), self.key)
+
+
+class Hasher:
+    """Runs scrypt in threads: half the cores at once, `MAX_WAITING` callers waiting, no more."""
+
+    def __init__(self, max_waiting: int = MAX_WAITING) -> None:
+        self._limiter = trio.CapacityLimiter(max(2, (os.cpu_count() or 2) // 2))
+        self._max_waiting = max_waiting
+        self._nobody = PasswordHash.of_nobody()
+
+    async def hash(self, password: str) -> str:
+        """Return the hash to store. Raises `BadRequest` if `password` can't be a password (D-17)."""
+        check_password(password)
+        self._refuse_overflow()
+        made = await trio.to_thread.run_sync(PasswordHash.make, password, limiter=self._limiter)
+        return str(made)
+
+    async def matches(self, stored: str | None, password: str) -> bool:
+        """Tell whether `password` is the stored one; None stands for no account or no password."""
+        self._refuse_overflow()
+        against = self._nobody if stored is None else PasswordHash.parse(stored)
+        # Normalising takes quadratic time in the worst case, so nothing longer than a password reaches it.
+        if len(password) > MAX_PASSWORD:
+            against, password = self._nobody, ""
+        matched = await trio.to_thread.run_sync(against.matches, password, limiter=self._limiter)
+        return matched and against is not self._nobody
+
+    def _refuse_overflow(self) -> None:
+        if self._limiter.statistics().tasks_waiting >= self._max_waiting:
+            raise TooManyRequests(retry_after=1)
+
+
+def check_password(password: str) -> None:
+    """Raise `BadRequest` unless this may be a password: 8 to 1,024 characters of Unicode (D-17)."""
+    if len(password) < MIN_PASSWORD:
+        raise BadRequest(f"password is shorter than {MIN_PASSWORD} characters.")
+    if len(password) > MAX_PASSWORD:
+        raise BadRequest(f"password is longer than {MAX_PASSWORD} characters.")
+    if any("\ud800" <= character <= "\udfff" for character in password):
+        raise BadRequest("password holds a lone surrogate.")
+
+
+def _base64(raw: bytes) -> str:
+    return b64encode(raw).rstrip(b"=").decode()
+
+
+def _unbase64(encoded: str) -> bytes:
+    return b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)

@@ -1,0 +1,250 @@
+"""Users: adding, renaming, removing and leaving (decisions D-21, D-22, D-23).
+
+What must stay true: an email and a user name (both without regard to case) belong to one user at most;
+as long as there are users there is an admin; and a user who is gone is a row that keeps the name their
+messages are shown with, but no email, no password and no session.  Passwords are hashed before the
+writing transaction opens, and who may do a thing is asked in the transaction that does it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from teamchat import text
+from teamchat.accounts.records import (
+    ADMINS_LOCK,
+    NAMES_LOCK,
+    present,
+    present_admin,
+    user_by_email,
+    user_by_id,
+    user_lock,
+)
+from teamchat.accounts.scrypt import Hasher
+from teamchat.accounts.sessions import Sessions
+from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
+from teamchat.ids import new_id
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import Caller, ListedUser, User
+
+ROLES = ("user", "admin")
+_NUMBERS_TRIED = 50
+
+
+class Users:
+    """The users of the server."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        sessions: Sessions,
+        hasher: Hasher,
+        clock: Callable[[], int],
+        *,
+        is_invite_required: bool,
+    ) -> None:
+        self._storage = storage
+        self._sessions = sessions
+        self._hasher = hasher
+        self._clock = clock
+        self._is_invite_required = is_invite_required
+
+    async def list(self) -> Sequence[ListedUser]:
+        """Return everyone who is a user now, in the order in which they came."""
+        async with self._storage.read() as tx:
+            rows = await tx.fetch(
+                """select id, user_name, email, is_admin, created_at from users
+                   where removed_at is null order by id"""
+            )
+        return [
+            ListedUser(user_id, user_name, email, bool(is_admin), created_at)
+            for user_id, user_name, email, is_admin, created_at in rows
+        ]
+
+    async def check_admin(self, caller: Caller) -> None:
+        """Raise `Forbidden` unless the caller is an admin."""
+        async with self._storage.read() as tx:
+            await present_admin(tx, caller)
+
+    async def check_manage(self, caller: Caller, user_id: str) -> None:
+        """Raise `NotFound` for an unknown user, then `Forbidden` for a caller who is no admin (D-03)."""
+        async with self._storage.read() as tx:
+            await _managed(tx, caller, user_id)
+
+    async def add(self, caller: Caller, email: str, role: str = "user", password: str | None = None) -> str:
+        """Add a user and return their id; admins alone may (decision D-21).
+
+        A password is stored in whatever mode: it counts once password mode is on.  Without one the user
+        has none, and signs in once they have set one or the mode asks for none.
+        """
+        await self.check_admin(caller)
+        text.email(email)
+        if role not in ROLES:
+            raise BadRequest("role is neither user nor admin.")
+        password_hash = None if password is None else await self._hasher.hash(password)
+        async with self._storage.write() as tx:
+            await tx.lock(NAMES_LOCK)
+            await present_admin(tx, caller)
+            user = await self.create_in(tx, email, is_admin=role == "admin", password_hash=password_hash)
+        return user.id
+
+    async def rename(self, caller: Caller, user_name: str) -> User:
+        """Give the caller another name, which nobody else may have (decision D-21)."""
+        user_name = text.name("userName", user_name, most=text.MAX_USER_NAME)
+        async with self._storage.write() as tx:
+            await tx.lock(NAMES_LOCK)
+            user = await present(tx, caller)
+            if user.user_name == user_name:
+                return user
+            await _refuse_taken_name(tx, user_name, user.id)
+            await tx.fetch(
+                "update users set user_name = $2, user_name_key = $3 where id = $1",
+                user.id,
+                user_name,
+                text.fold(user_name),
+            )
+            await tx.append(UpdateUser(user.id, user_name).to())
+        return User(user.id, user_name, user.email, user.is_admin)
+
+    async def remove(self, caller: Caller, user_id: str) -> None:
+        """Remove another user, at once and in everything (decision D-22).
+
+        The last admin can't be removed: an admin removes others alone, and so stays.
+        """
+        async with self._storage.write() as tx:
+            await tx.lock(ADMINS_LOCK)
+            user = await _managed(tx, caller, user_id)
+            if user.id == caller.user.id:
+                raise BadRequest("You can't remove yourself; leave instead.")
+            await self._leave(tx, user, RemoveUser(user.id, user.email).to())
+
+    async def exit(self, caller: Caller) -> None:
+        """Let the caller leave. Raises `BadRequest` for the last admin (decision D-22)."""
+        async with self._storage.write() as tx:
+            await tx.lock(ADMINS_LOCK)
+            user = await present(tx, caller)
+            if user.is_admin and await _is_last_admin(tx, user.id):
+                raise BadRequest("The last admin can't leave; make another admin first.")
+            await self._leave(tx, user, UserExit(user.id, user.user_name).to())
+
+    async def reset_password(self, caller: Caller, user_id: str, password: str) -> None:
+        """Give a user a new password, which ends their sessions but the caller's own (decision D-17).
+
+        Admins alone may. Raises `BadRequest` for an unknown user (interface, part 4).
+        """
+        await self.check_admin(caller)
+        password_hash = await self._hasher.hash(password)
+        async with self._storage.write() as tx:
+            await tx.lock(user_lock(user_id))
+            await present_admin(tx, caller)
+            if await user_by_id(tx, user_id) is None:
+                raise BadRequest("There is no such user.")
+            await self.set_password_in(tx, user_id, password_hash, keep=caller.session_id)
+
+    async def set_password_in(
+        self, tx: Transaction, user_id: str, password_hash: str, *, keep: str | None = None
+    ) -> None:
+        """Store a new password's hash and end all sessions but `keep`, in a transaction that is open."""
+        await tx.lock(user_lock(user_id))
+        await tx.fetch("update users set password_hash = $2 where id = $1", user_id, password_hash)
+        await self._sessions.end_all_in(tx, user_id, keep=keep)
+
+    async def find_or_create_in(self, tx: Transaction, email: str) -> User:
+        """Return the user of an email that proved theirs, created on first sign-in (part 5, rule 10).
+
+        Raises `Unauthorized` if there is none and invites are required.
+        """
+        text.email(email)
+        user = await user_by_email(tx, email)
+        if user is not None:
+            return user
+        if self._is_invite_required:
+            raise Unauthorized("There is no user with this email, and invites are required.")
+        await tx.lock(NAMES_LOCK)
+        return await user_by_email(tx, email) or await self.create_in(tx, email)
+
+    async def create_in(
+        self,
+        tx: Transaction,
+        email: str,
+        *,
+        user_name: str | None = None,
+        is_admin: bool = False,
+        password_hash: str | None = None,
+    ) -> User:
+        """Create a user in a transaction that is open. Raises `BadRequest` if the email has one already."""
+        await tx.lock(NAMES_LOCK)
+        if await user_by_email(tx, email) is not None:
+            raise BadRequest("A user with this email exists already.")
+        user_name = await _free_name(tx, user_name or default_name(email))
+        user = User(new_id(), user_name, email, is_admin)
+        await tx.fetch(
+            """insert into users
+               (id, user_name, user_name_key, email, email_key, is_admin, password_hash, created_at)
+               values ($1, $2, $3, $4, $5, $6, $7, $8)""",
+            user.id,
+            user.user_name,
+            text.fold(user.user_name),
+            user.email,
+            text.fold(user.email),
+            int(is_admin),
+            password_hash,
+            self._clock(),
+        )
+        await tx.append(NewUser(user.id, user.user_name, user.email).to())
+        return user
+
+    async def _leave(self, tx: Transaction, user: User, farewell: Event) -> None:
+        await tx.append(farewell)
+        await self._sessions.end_all_in(tx, user.id)
+        await tx.fetch(
+            """update users set user_name_key = null, email = '', email_key = null, password_hash = null,
+               removed_at = $2 where id = $1""",
+            user.id,
+            self._clock(),
+        )
+        await tx.append(UserGone(user.id).to())
+
+
+def default_name(email: str) -> str:
+    """Return the name a user starts with: the part of the email before the ``@`` (decision D-21)."""
+    try:
+        return text.name("userName", email.partition("@")[0][: text.MAX_USER_NAME], most=text.MAX_USER_NAME)
+    except BadRequest:
+        return "user"
+
+
+async def _managed(tx: Transaction, caller: Caller, user_id: str) -> User:
+    user = await user_by_id(tx, user_id)
+    caller_now = await present(tx, caller)
+    if user is None:
+        raise NotFound("There is no such user.")
+    if not caller_now.is_admin:
+        raise Forbidden("Only an admin may do this.")
+    return user
+
+
+async def _is_last_admin(tx: Transaction, user_id: str) -> bool:
+    others = await tx.fetch(
+        "select 1 from users where is_admin = 1 and removed_at is null and id <> $1 limit 1", user_id
+    )
+    return not others
+
+
+async def _refuse_taken_name(tx: Transaction, user_name: str, but: str) -> None:
+    if await tx.fetch("select 1 from users where user_name_key = $1 and id <> $2", text.fold(user_name), but):
+        raise BadRequest("This userName is taken.")
+
+
+async def _free_name(tx: Transaction, wanted: str) -> str:
+    """Return `wanted`, or `wanted` with the first number that makes it unique.
+
+    After some numbers a random one is taken: thousands of ``info@`` must not make adding one slow.
+    """
+    name, number = wanted, 1
+    while await tx.fetch("select 1 from users where user_name_key = $1", text.fold(name)):
+        number = number + 1 if number < _NUMBERS_TRIED else secrets.randbelow(10**9)
+        name = f"{wanted[: text.MAX_USER_NAME - len(str(number))]}{number}"
+    return name

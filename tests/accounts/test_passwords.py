@@ -1,0 +1,378 @@
+"""Passwords: how they are hashed, how they sign in, and how often they may be wrong."""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+
+import pytest
+import trio
+
+from teamchat.accounts import Accounts
+from teamchat.accounts.attempts import attempt, network_of
+from teamchat.accounts.scrypt import Hasher, PasswordHash, check_password
+from teamchat.errors import BadRequest, Forbidden, TooManyRequests, Unauthorized
+from teamchat.model import SignedIn
+from teamchat.settings import RateLimit
+
+from .conftest import World
+
+BOB, EVE, PASSWORD = "bob@example.org", "eve@example.org", "correct horse battery"
+HOME, AWAY = "192.0.2.1", "198.51.100.7"
+
+
+class Unhashed(Hasher):
+    """A hasher that costs nothing: for the tests of counting, which try hundreds of passwords."""
+
+    async def hash(self, password: str) -> str:
+        check_password(password)
+        return f"hash of {password}"
+
+    async def matches(self, stored: str | None, password: str) -> bool:
+        await trio.lowlevel.checkpoint()
+        return stored == f"hash of {password}"
+
+
+def with_hasher(accounts: Accounts, hasher: Hasher) -> Accounts:
+    accounts.passwords._hasher = hasher
+    accounts.users._hasher = hasher
+    return accounts
+
+
+@pytest.fixture
+def accounts(world: World) -> Accounts:
+    return world.accounts(auth_mode="password", is_invite_required=False)
+
+
+@pytest.fixture
+async def quick(accounts: Accounts) -> Accounts:
+    """Accounts whose hashes cost nothing, with Bob and Eve."""
+    with_hasher(accounts, Unhashed())
+    await accounts.passwords.register(BOB, PASSWORD, "203.0.113.1", "")
+    await accounts.passwords.register(EVE, PASSWORD, "203.0.113.1", "")
+    return accounts
+
+
+async def outcome(accounts: Accounts, email: str, password: str, ip: str = HOME) -> int:
+    try:
+        await accounts.passwords.login(email, password, ip, "")
+    except (Unauthorized, TooManyRequests) as problem:
+        return problem.status
+    return 200
+
+
+async def fail(accounts: Accounts, times: int, email: str = BOB, ip: str = HOME) -> list[int]:
+    return [await outcome(accounts, email, "wrong password", ip) for _ in range(times)]
+
+
+def test_d17_a_hash_keeps_its_parameters_salt_and_key() -> None:
+    made = PasswordHash.make(PASSWORD)
+    assert (2**made.log_n, made.r, made.p, len(made.salt), len(made.key)) == (16384, 8, 5, 16, 64)
+    assert re.fullmatch(r"\$scrypt\$ln=14,r=8,p=5\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{86}", str(made))
+    assert PasswordHash.parse(str(made)) == made
+    assert made.matches(PASSWORD)
+    assert not made.matches(PASSWORD + " ")
+
+
+def test_d17_a_hash_with_other_parameters_is_checked_with_those() -> None:
+    old = PasswordHash(10, 4, 1, b"salt of 16 bytes", bytes(64))
+    stored = str(old._replace(key=old.derive(PASSWORD)))
+    assert PasswordHash.parse(stored).matches(PASSWORD)
+
+
+@pytest.mark.parametrize("stored", ["", "x", "$scrypt$ln=14,r=8,p=5$$", "$2b$12$abc"])
+def test_what_is_no_hash_is_an_error(stored: str) -> None:
+    with pytest.raises(ValueError, match="not a scrypt hash"):
+        PasswordHash.parse(stored)
+
+
+def test_d17_two_ways_to_write_one_password_are_one() -> None:
+    assert PasswordHash(4, 1, 1, b"", bytes(64)).derive("ｐässwörd") == PasswordHash(
+        4, 1, 1, b"", bytes(64)
+    ).derive("pa\u0308sswo\u0308rd")
+
+
+@pytest.mark.parametrize("password", ["1234567", "", "x" * 1025, "12345678\ud800"])
+def test_d17_what_cannot_be_a_password(password: str) -> None:
+    with pytest.raises(BadRequest, match="password"):
+        check_password(password)
+
+
+@pytest.mark.parametrize("password", ["12345678", "x" * 1024, "🔑" * 8, "nul \x00 is fine", " " * 8])
+def test_d17_what_can_be_a_password(password: str) -> None:
+    check_password(password)
+
+
+async def test_nothing_matches_an_account_without_a_password() -> None:
+    hasher = Hasher()
+    assert not await hasher.matches(None, "")
+    assert not await hasher.matches(await hasher.hash(PASSWORD), "\ud800" * 8)
+    assert not await hasher.matches(await hasher.hash(PASSWORD), PASSWORD + "x" * 250_000)
+
+
+async def test_a_full_queue_of_hashes_refuses_at_once() -> None:
+    hasher = Hasher(max_waiting=2)
+    outcomes: list[str] = []
+
+    async def check() -> None:
+        try:
+            await hasher.matches(None, PASSWORD)
+        except TooManyRequests:
+            outcomes.append("refused")
+        else:
+            outcomes.append("checked")
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(40):
+            nursery.start_soon(check)
+    room = int(hasher._limiter.total_tokens) + 2
+    assert outcomes.count("checked") == min(room, 40)
+    if room < 40:
+        assert outcomes[0] == "refused", "who is refused need not wait"
+
+
+async def test_hashing_leaves_the_event_loop_free() -> None:
+    hasher, turns = Hasher(), 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(count)
+        await hasher.hash(PASSWORD)
+        nursery.cancel_scope.cancel()
+    assert turns > 10
+
+
+async def test_registering_makes_a_user_and_a_session(world: World, accounts: Accounts) -> None:
+    signed_in = await accounts.passwords.register(BOB, PASSWORD, HOME, "tests")
+    caller = await accounts.authenticate(signed_in.access_token)
+    assert (caller.user.email, caller.user.is_admin) == (BOB, False)
+    assert await world.events("NEW_USER") == [{"id": caller.user.id, "userName": "bob", "email": BOB}]
+    assert isinstance(await accounts.passwords.login("Bob@Example.org", PASSWORD, HOME, ""), SignedIn)
+    kept = str(await world.fetch("select * from users"))
+    assert PASSWORD not in kept
+
+
+async def test_registering_refuses_what_it_must(accounts: Accounts) -> None:
+    await accounts.passwords.register(BOB, PASSWORD, HOME, "")
+    for email, password in ((BOB.upper(), PASSWORD), ("bob", PASSWORD), (EVE, "1234567")):
+        with pytest.raises(BadRequest):
+            await accounts.passwords.register(email, password, HOME, "")
+    assert len(await accounts.users.list()) == 1
+
+
+async def test_registering_is_forbidden_when_invites_are_required(world: World) -> None:
+    with pytest.raises(Forbidden):
+        await world.accounts(auth_mode="password").passwords.register(BOB, PASSWORD, HOME, "")
+
+
+async def test_of_two_who_register_one_email_one_does(quick: Accounts) -> None:
+    statuses: list[int] = []
+
+    async def register() -> None:
+        try:
+            await quick.passwords.register("carol@example.org", PASSWORD, HOME, "")
+        except BadRequest:
+            statuses.append(400)
+        else:
+            statuses.append(200)
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(8):
+            nursery.start_soon(register)
+    assert sorted(statuses) == [200] + [400] * 7
+
+
+async def test_d16_unknown_wrong_and_missing_passwords_answer_and_cost_the_same(
+    world: World, accounts: Accounts
+) -> None:
+    accounts = world.accounts(
+        auth_mode="password",
+        is_invite_required=False,
+        rate_limit=RateLimit(attempts=1000, window_seconds=900),
+    )
+    await accounts.passwords.register(BOB, PASSWORD, HOME, "")
+    await accounts.sign_in("nopassword@example.org", HOME, "")
+    took: dict[str, list[float]] = {"nobody@example.org": [], "nopassword@example.org": [], BOB: []}
+    sentences = set()
+    for _ in range(7):
+        for email, times in took.items():
+            begin = time.perf_counter()
+            with pytest.raises(Unauthorized) as caught:
+                await accounts.passwords.login(email, "wrong password", HOME, "")
+            times.append(time.perf_counter() - begin)
+            sentences.add(caught.value.sentence)
+    assert len(sentences) == 1
+    # Skipping the hash would be a hundred times faster; this leaves room for a busy machine.
+    medians = [statistics.median(times) for times in took.values()]
+    assert max(medians) < 5 * min(medians)
+
+
+async def test_a_password_that_is_replaced_while_it_is_checked_signs_nobody_in(
+    world: World, quick: Accounts
+) -> None:
+    bob = (await quick.users.list())[0]
+
+    class Slow(Unhashed):
+        async def matches(self, stored: str | None, password: str) -> bool:
+            matched = await super().matches(stored, password)
+            async with world.storage.write() as tx:
+                await quick.users.set_password_in(tx, bob.id, "hash of another")
+            return matched
+
+    with_hasher(quick, Slow())
+    assert await outcome(quick, BOB, PASSWORD) == 401
+    assert await world.fetch("select count(*) from sessions where user_id = $1", bob.id) == [(0,)]
+
+
+async def test_d18_after_ten_failures_an_address_is_blocked(world: World, quick: Accounts) -> None:
+    assert await fail(quick, 11) == [401] * 10 + [429]
+    assert await outcome(quick, BOB, PASSWORD) == 429, "with the right password too"
+    assert await outcome(quick, EVE, PASSWORD) == 429, "for every account"
+    world.clock.pass_seconds(100)
+    with pytest.raises(TooManyRequests) as caught:
+        await quick.passwords.login(BOB, PASSWORD, HOME, "")
+    assert caught.value.retry_after == 800
+    world.clock.pass_seconds(800)
+    assert await outcome(quick, BOB, PASSWORD) == 200
+
+
+async def test_d18_the_right_password_from_another_address_still_works(quick: Accounts) -> None:
+    await fail(quick, 20)
+    assert await outcome(quick, BOB, PASSWORD, AWAY) == 200
+
+
+async def test_d18_blocked_attempts_are_not_counted(world: World, quick: Accounts) -> None:
+    await fail(quick, 30)
+    assert await world.fetch("select failures from attempts where subject = $1", f"address:{HOME}") == [(10,)]
+
+
+async def test_d18_a_restart_forgives_nothing(world: World, quick: Accounts) -> None:
+    await fail(quick, 10)
+    again = with_hasher(world.accounts(auth_mode="password"), Unhashed())
+    assert await outcome(again, BOB, PASSWORD) == 429
+
+
+async def test_d18_many_accounts_share_the_address(quick: Accounts) -> None:
+    for number in range(10):
+        assert await outcome(quick, f"user{number}@example.org", "wrong password") == 401
+    assert await outcome(quick, EVE, PASSWORD) == 429
+
+
+async def test_d18_spellings_of_an_email_are_one_account(world: World, quick: Accounts) -> None:
+    for email in (BOB, BOB.upper(), "Bob@Example.org"):
+        await fail(quick, 1, email)
+    assert await world.fetch("select failures from attempts where subject like 'pair:%'") == [(3,)]
+
+
+async def test_d18_what_is_no_email_counts_for_the_address(world: World, quick: Accounts) -> None:
+    for email in (
+        "",
+        "bob",
+        " bob@example.org ",
+        "x" * 100_000,
+        "\ud800@x",
+        "a@b@c",
+        "\x00@x",
+        "a b@x",
+        "@",
+        "x@",
+    ):
+        assert await outcome(quick, email, "wrong password") == 401
+    assert await world.fetch("select subject, failures from attempts") == [(f"address:{HOME}", 10)]
+
+
+async def test_d18_a_right_password_takes_back_its_own_failures_alone(quick: Accounts) -> None:
+    await fail(quick, 5, EVE)
+    await fail(quick, 4, BOB)
+    assert await outcome(quick, BOB, PASSWORD) == 200
+    assert await fail(quick, 6, EVE) == [401] * 5 + [429], "Eve's five still count"
+
+
+async def test_d18_an_account_that_failed_at_ten_addresses_is_blocked(world: World, quick: Accounts) -> None:
+    for number in range(10):
+        await fail(quick, 3, BOB, f"198.51.100.{number}")
+    assert await outcome(quick, BOB, PASSWORD, "192.0.2.99") == 429
+    assert await outcome(quick, EVE, PASSWORD, "192.0.2.99") == 200
+    assert await outcome(quick, BOB, PASSWORD, "203.0.113.1") == 200, "where Bob is signed in, Bob may go on"
+    world.clock.pass_seconds(900)
+    assert await outcome(quick, BOB, PASSWORD, "192.0.2.99") == 200
+
+
+async def test_d18_of_guesses_made_at_once_ten_are_answered(quick: Accounts) -> None:
+    statuses: list[int] = []
+
+    async def guess() -> None:
+        statuses.append(await outcome(quick, BOB, "wrong password"))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(60):
+            nursery.start_soon(guess)
+    assert (statuses.count(401), statuses.count(429)) == (10, 50)
+
+
+async def test_d18_sign_ins_at_once_are_no_failures(quick: Accounts) -> None:
+    statuses: list[int] = []
+
+    async def sign_in() -> None:
+        statuses.append(await outcome(quick, BOB, PASSWORD))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(20):
+            nursery.start_soon(sign_in)
+    assert statuses == [200] * 20
+
+
+async def test_d18_the_limit_is_the_configured_one(world: World) -> None:
+    accounts = with_hasher(
+        world.accounts(auth_mode="password", rate_limit=RateLimit(attempts=2, window_seconds=60)), Unhashed()
+    )
+    assert await fail(accounts, 3) == [401, 401, 429]
+    world.clock.pass_seconds(60)
+    assert await fail(accounts, 1) == [401]
+
+
+@pytest.mark.parametrize(
+    ("ip", "network"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("unknown", "unknown"),
+    ],
+)
+def test_d18_ipv6_addresses_count_by_64(ip: str, network: str) -> None:
+    assert network_of(ip) == network
+
+
+async def test_d18_two_addresses_of_one_64_share_a_counter(quick: Accounts) -> None:
+    await fail(quick, 10, BOB, "2001:db8::1")
+    assert await outcome(quick, BOB, PASSWORD, "2001:db8::2") == 429
+    assert await outcome(quick, BOB, PASSWORD, "2001:db8:0:1::2") == 200
+
+
+async def test_counters_hold_no_email(world: World, quick: Accounts) -> None:
+    await fail(quick, 1, "secret@example.org")
+    assert "secret" not in str(await world.fetch("select * from attempts"))
+
+
+async def test_sweeping_removes_counters_whose_window_has_passed(world: World, quick: Accounts) -> None:
+    await fail(quick, 3)
+    world.clock.pass_seconds(899)
+    await fail(quick, 1, EVE, AWAY)
+    world.clock.pass_seconds(1)
+    await quick.sweep()
+    subjects = {subject for (subject,) in await world.fetch("select subject from attempts")}
+    assert subjects == set(_subjects(EVE, AWAY))
+
+
+def _subjects(email: str, ip: str) -> tuple[str, str, str]:
+    one = attempt(email, ip)
+    return one.address_subject, one.account_subject, one.pair_subject
