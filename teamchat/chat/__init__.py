@@ -1,0 +1,51 @@
+"""The domain of the chat: channels, messages, threads, reactions, conversations, images, webhooks.
+
+Each part is a plain class over the storage; it knows the rules and permissions of its resource, writes the
+events that tell of a change in the transaction that makes it, and knows nothing of HTTP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from teamchat.chat.channels import Channels
+from teamchat.chat.conversations import Conversations
+from teamchat.chat.drafts import Draft
+from teamchat.chat.images import Images
+from teamchat.chat.messages import Messages
+from teamchat.chat.reactions import Reacted, Reactions
+from teamchat.chat.server_settings import ServerSettings
+from teamchat.chat.threads import Replied, Threads
+from teamchat.chat.webhooks import Webhooks
+from teamchat.interfaces import ImageStore, Storage
+
+__all__ = ["Chat", "Draft", "Reacted", "Replied"]
+
+
+@dataclass(frozen=True)
+class Chat:
+    """The chat of one server, part by part."""
+
+    channels: Channels
+    messages: Messages
+    threads: Threads
+    reactions: Reactions
+    conversations: Conversations
+    images: Images
+    webhooks: Webhooks
+    server_settings: ServerSettings
+
+    @classmethod
+    def build(cls, storage: Storage, image_store: ImageStore, max_message_length: int) -> Self:
+        """Put the parts together. `max_message_length` is in characters (decision D-04)."""
+        return cls(
+            channels=Channels(storage),
+            messages=Messages(storage, max_message_length),
+            threads=Threads(storage, max_message_length),
+            reactions=Reactions(storage),
+            conversations=Conversations(storage, max_message_length),
+            images=Images(storage, image_store),
+            webhooks=Webhooks(storage, max_message_length),
+            server_settings=ServerSettings(storage),
+        )

@@ -1,0 +1,164 @@
+"""Channels: everyone sees them, admins make, rename and delete them (decisions D-23, D-24).
+
+What must stay true: no two channels have the same name without regard to case.  A deleted channel takes its
+messages, threads, reactions, images and webhooks with it in one transaction; the one event DELETE_CHANNEL
+tells of all of that.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from teamchat import events, text
+from teamchat.chat.images import forget_images_in
+from teamchat.chat.messages_table import hold_channel
+from teamchat.chat.records import channel_exists
+from teamchat.errors import BadRequest, Forbidden, NotFound
+from teamchat.ids import new_id
+from teamchat.interfaces import Row, Storage, Transaction
+from teamchat.model import Caller, Channel, now_ms
+
+FIRST_CHANNEL = "General"
+# The row of server_settings that says the first start is over, so that a deleted General stays deleted.
+_FIRST_START_OVER = "firstChannelMade"
+
+_NAMES_LOCK = "channel names"
+_COLUMNS = "id, name, created_at, updated_at, created_by"
+_TOP_LEVEL = "select id from messages where place_id = $1 and parent_id is null"
+_REPLIES = f"select id from messages where parent_id in ({_TOP_LEVEL})"  # noqa: S608
+_EMPTY_CHANNEL = (
+    f"delete from reactions where message_id in ({_REPLIES})",  # noqa: S608
+    f"delete from reactions where message_id in ({_TOP_LEVEL})",  # noqa: S608
+    f"delete from threads where parent_id in ({_TOP_LEVEL})",  # noqa: S608
+    f"delete from messages where parent_id in ({_TOP_LEVEL})",  # noqa: S608
+    "delete from messages where place_id = $1 and parent_id is null",
+    "delete from webhooks where channel_id = $1",
+    "delete from channels where id = $1",
+)
+
+
+class Channels:
+    """The channels of the server."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def list(self) -> list[Channel]:
+        """Return all channels, oldest first."""
+        async with self._storage.read() as tx:
+            rows = await tx.fetch(f"select {_COLUMNS} from channels order by id")  # noqa: S608
+        return [_channel(row) for row in rows]
+
+    async def check_create(self, caller: Caller) -> None:
+        """Raise `Forbidden` unless the caller may make channels."""
+        _check_admin(caller)
+
+    async def check_manage(self, caller: Caller, channel_id: str) -> None:
+        """Raise `NotFound` for no channel, then `Forbidden` unless the caller may change it."""
+        async with self._storage.read() as tx:
+            if not await channel_exists(tx, channel_id):
+                raise NotFound("No such channel.")
+        _check_admin(caller)
+
+    async def create(self, caller: Caller, name: str) -> Channel:
+        """Make a channel. Raises `BadRequest` if the name is taken."""
+        _check_admin(caller)
+        accepted = text.name("name", name)
+        async with self._storage.write() as tx:
+            return await _create(tx, accepted, caller.user.id)
+
+    async def rename(self, caller: Caller, channel_id: str, name: str) -> Channel:
+        """Give a channel another name. Raises `BadRequest` if another channel has it."""
+        async with self._storage.write() as tx:
+            await hold_channel(tx, channel_id)
+            _check_admin(caller)
+            accepted = text.name("name", name)
+            await _check_free(tx, accepted, but=channel_id)
+            rows = await tx.fetch(
+                f"update channels set name = $2, name_key = $3, updated_at = $4 where id = $1"  # noqa: S608
+                f" returning {_COLUMNS}",
+                channel_id,
+                accepted,
+                text.fold(accepted),
+                now_ms(),
+            )
+            channel = _channel(rows[0])
+            event = events.UpdateChannel(
+                channel.id, channel.name, created_by=channel.created_by, updated_at=channel.updated_at
+            )
+            await tx.append(event.to())
+        return channel
+
+    async def delete(self, caller: Caller, channel_id: str) -> None:
+        """Delete a channel and all that is in it."""
+        async with self._storage.write() as tx:
+            await hold_channel(tx, channel_id)
+            _check_admin(caller)
+            rows = await tx.fetch(f"select {_COLUMNS} from channels where id = $1", channel_id)  # noqa: S608
+            channel = _channel(rows[0])
+            await forget_images_in(tx, channel_id)
+            for statement in _EMPTY_CHANNEL:
+                await tx.fetch(statement, channel_id)
+            await tx.append(
+                events.DeleteChannel(channel.id, channel.name, created_by=channel.created_by).to()
+            )
+
+    async def ensure_first(self) -> None:
+        """Make the channel `General`, made by the first admin, if the server starts for the first time."""
+        async with self._storage.write() as tx:
+            await tx.lock(_NAMES_LOCK)
+            first_start = await tx.fetch(
+                "insert into server_settings (name, value) values ($1, $2)"
+                " on conflict do nothing returning name",
+                _FIRST_START_OVER,
+                "true",
+            )
+            if first_start and not await tx.fetch("select 1 from channels limit 1"):
+                await _create(tx, FIRST_CHANNEL, await _first_admin(tx))
+
+
+async def _create(tx: Transaction, name: str, created_by: str) -> Channel:
+    await _check_free(tx, name)
+    rows = await tx.fetch(
+        "insert into channels (id, name, name_key, created_at, created_by) values ($1, $2, $3, $4, $5)"  # noqa: S608
+        f" returning {_COLUMNS}",
+        new_id(),
+        name,
+        text.fold(name),
+        now_ms(),
+        created_by,
+    )
+    channel = _channel(rows[0])
+    event = events.NewChannel(channel.id, channel.name, channel.created_at, created_by=channel.created_by)
+    await tx.append(event.to())
+    return channel
+
+
+async def _check_free(tx: Transaction, name: str, *, but: str = "") -> None:
+    await tx.lock(_NAMES_LOCK)
+    key = text.fold(name)
+    if await tx.fetch("select 1 from channels where name_key = $1 and id <> $2", key, but):
+        raise BadRequest("A channel with this name exists.")
+
+
+async def _first_admin(tx: Transaction) -> str:
+    rows = await tx.fetch(
+        "select id from users where is_admin = 1 and removed_at is null order by id limit 1"
+    )
+    return rows[0][0] if rows else ""
+
+
+def _check_admin(caller: Caller) -> None:
+    if not caller.user.is_admin:
+        raise Forbidden("Only an admin may manage channels.")
+
+
+def _channel(row: Row) -> Channel:
+    id_, name, created_at, updated_at, created_by = row
+    return Channel(
+        id_,
+        name,
+        created_at,
+        UNSET if updated_at is None else updated_at,
+        created_by or UNSET,
+    )

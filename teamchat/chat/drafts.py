@@ -1,0 +1,28 @@
+"""What somebody sends to become a message: its content and its images, and which of that is accepted.
+
+`Draft` is the wire form.  Images left out mean "none" when posting and "as they were" when editing, so a
+client that knows nothing of `images` does not strip them from what it edits (decision D-25).
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+from teamchat import text
+
+
+class Draft(Struct, frozen=True, rename="camel"):
+    """The body of a POST or PUT of a message. `images` are names of uploaded files of the same place."""
+
+    content: str
+    images: list[str] | UnsetType = UNSET
+
+
+def images_of(draft: Draft) -> list[str]:
+    """Return the images a draft names, none if it leaves them out."""
+    return [] if draft.images is UNSET else draft.images
+
+
+def content_of(draft: Draft, *, most: int, has_images: bool) -> str:
+    """Return the content or raise `BadRequest`; it may be blank beside images alone (decision D-04)."""
+    return text.content(draft.content, most=most, may_be_blank=has_images)

@@ -1,0 +1,82 @@
+"""A retried POST answers the message it made the first time (decision D-07b).
+
+A key belongs to one user (or webhook) for 24 hours.  It is looked up and kept in the transaction that
+makes the message, so of many retries at once one makes it and the others find it.  With another body, or on
+another path, the key is refused; so it is if the message was deleted since, for neither making it again
+nor answering what is gone would be true.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import msgspec
+
+from teamchat.chat import records
+from teamchat.chat.drafts import Draft, images_of
+from teamchat.errors import BadRequest
+from teamchat.interfaces import Transaction
+from teamchat.model import Message, now_ms
+from teamchat.text import storable
+
+KEPT_MS = 24 * 60 * 60 * 1000
+MAX_KEY = 255
+
+
+class KeyedRequest(NamedTuple):
+    """A request that may be a retry: whose, under which key, and a digest of what it asks for."""
+
+    user_id: str
+    key: str
+    request_hash: str
+
+
+def keyed(user_id: str, key: str | None, path: str, draft: Draft) -> KeyedRequest | None:
+    """Return the request to `recall` and `remember`, or None without a key. `path` names where it posts."""
+    if key is None:
+        return None
+    if not 1 <= len(key) <= MAX_KEY:
+        raise BadRequest(f"Idempotency-Key must have 1 to {MAX_KEY} characters.")
+    asked = msgspec.json.encode([path, draft.content, images_of(draft)])
+    return KeyedRequest(user_id, storable("Idempotency-Key", key), hashlib.sha256(asked).hexdigest())
+
+
+async def recall(tx: Transaction, request: KeyedRequest | None) -> Message | None:
+    """Return the message this request made before, as it is now; None if it is to be made.
+
+    Raises `BadRequest` if the key was used for something else or the message was deleted.
+    """
+    if request is None:
+        return None
+    await tx.lock(f"idempotency:{request.user_id}:{request.key}")
+    await tx.fetch("delete from idempotency_keys where created_at < $1", now_ms() - KEPT_MS)
+    rows = await tx.fetch(
+        "select request_hash, message_id from idempotency_keys where user_id = $1 and key = $2",
+        request.user_id,
+        request.key,
+    )
+    if not rows:
+        return None
+    [(request_hash, message_id)] = rows
+    if request_hash != request.request_hash:
+        raise BadRequest("This Idempotency-Key was used for another request.")
+    message = await records.message(tx, message_id)
+    if message is None:
+        raise BadRequest("The message made under this Idempotency-Key was deleted.")
+    return message
+
+
+async def remember(tx: Transaction, request: KeyedRequest | None, message: Message) -> None:
+    """Keep which message a request has made."""
+    if request is None:
+        return
+    await tx.fetch(
+        """insert into idempotency_keys (user_id, key, request_hash, message_id, created_at)
+        values ($1, $2, $3, $4, $5)""",
+        request.user_id,
+        request.key,
+        request.request_hash,
+        message.id,
+        now_ms(),
+    )

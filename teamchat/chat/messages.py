@@ -1,0 +1,78 @@
+"""Messages of channels, and whatever message is addressed by its own id alone.
+
+Replies and direct messages may be edited and deleted here too; they follow the rules of their own routes.
+"""
+
+from __future__ import annotations
+
+from teamchat import events
+from teamchat.chat import records
+from teamchat.chat.access import check_may_delete, check_may_edit, find_message, hold_message
+from teamchat.chat.changes import amend, erase
+from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.idempotency import keyed, recall, remember
+from teamchat.chat.messages_table import hold_channel, insert_message
+from teamchat.errors import NotFound
+from teamchat.interfaces import Storage
+from teamchat.model import Caller, Message
+
+
+class Messages:
+    """Reading and writing channel messages."""
+
+    def __init__(self, storage: Storage, max_length: int) -> None:
+        self._storage = storage
+        self._max_length = max_length
+
+    async def page(
+        self,
+        caller: Caller,  # noqa: ARG002  # everyone signed in reads every channel
+        channel_id: str,
+        limit: int,
+        before: str | None,
+    ) -> list[Message]:
+        """Return the newest `limit` messages older than `before`, oldest first (decision D-08)."""
+        async with self._storage.read() as tx:
+            if not await records.channel_exists(tx, channel_id):
+                raise NotFound("No such channel.")
+            return await records.page_of_place(tx, channel_id, limit, before)
+
+    async def check_post(self, caller: Caller, channel_id: str) -> None:  # noqa: ARG002
+        """Raise `NotFound` for no channel."""
+        async with self._storage.read() as tx:
+            if not await records.channel_exists(tx, channel_id):
+                raise NotFound("No such channel.")
+
+    async def post(self, caller: Caller, channel_id: str, draft: Draft, key: str | None = None) -> Message:
+        """Post a message in a channel; `key` is the Idempotency-Key (decision D-07b)."""
+        async with self._storage.write() as tx:
+            await hold_channel(tx, channel_id)
+            content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
+            request = keyed(caller.user.id, key, f"channel {channel_id}", draft)
+            message = await recall(tx, request)
+            if message is None:
+                message = await insert_message(
+                    tx, place_id=channel_id, author_id=caller.user.id, bot_name=None, draft=draft
+                )
+                await remember(tx, request, message)
+                await tx.append(events.NewMessage.about(message).to())
+        return message
+
+    async def check_edit(self, caller: Caller, message_id: str) -> None:
+        """Raise `NotFound` for no message the caller sees, `Forbidden` for one they did not write."""
+        async with self._storage.read() as tx:
+            check_may_edit(caller, await find_message(tx, caller, message_id))
+
+    async def edit(self, caller: Caller, message_id: str, draft: Draft) -> Message:
+        """Edit a message of the caller's own and return it whole."""
+        async with self._storage.write() as tx:
+            found = await hold_message(tx, caller, message_id)
+            check_may_edit(caller, found)
+            return await amend(tx, found, draft, self._max_length)
+
+    async def delete(self, caller: Caller, message_id: str) -> None:
+        """Delete a message with its thread, reactions and images."""
+        async with self._storage.write() as tx:
+            found = await hold_message(tx, caller, message_id)
+            check_may_delete(caller, found)
+            await erase(tx, found)

@@ -1,0 +1,100 @@
+"""Writing rows of messages, and removing them with all that hangs on them.
+
+What must stay true: whoever writes to a message holds its place (`hold_place`) from before they looked
+until the transaction ends.  So ids come in the order of commits within a place, a thread's figures and a
+message's reactions are never counted by two at once, and nothing is added to what is being deleted.
+Functions here know no permissions and send no events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from teamchat.chat.drafts import Draft, images_of
+from teamchat.chat.images import attach, forget_images_of
+from teamchat.chat.records import author, channel_exists, chunks, user_name
+from teamchat.errors import NotFound, Unauthorized
+from teamchat.ids import new_id
+from teamchat.interfaces import Transaction
+from teamchat.model import Message, now_ms
+
+
+async def hold_place(tx: Transaction, place_id: str) -> None:
+    """Keep other writers away from a channel or conversation until this transaction ends."""
+    await tx.lock(f"place:{place_id}")
+
+
+async def hold_channel(tx: Transaction, channel_id: str) -> None:
+    """Hold a channel; raises `NotFound` if there is none."""
+    await hold_place(tx, channel_id)
+    if not await channel_exists(tx, channel_id):
+        raise NotFound("No such channel.")
+
+
+async def insert_message(
+    tx: Transaction,
+    *,
+    place_id: str,
+    author_id: str,
+    bot_name: str | None,
+    draft: Draft,
+    parent_id: str | None = None,
+) -> Message:
+    """Store a draft whose content was accepted, with its images, and return the message as everyone sees it.
+
+    The place is held by the caller. A bot's `author_id` is ``webhook:<id>``. Raises `Unauthorized` if the
+    author was removed since they were authenticated, `BadRequest` if an image is not one of the place.
+    """
+    name = None
+    if bot_name is None:
+        name = await user_name(tx, author_id)
+        if name is None:
+            raise Unauthorized
+    message_id, created_at, images = new_id(), now_ms(), images_of(draft)
+    await tx.fetch(
+        """insert into messages (id, place_id, parent_id, author_id, bot_name, content, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7)""",
+        message_id,
+        place_id,
+        parent_id,
+        author_id,
+        bot_name,
+        draft.content,
+        created_at,
+    )
+    if images:
+        await attach(tx, place_id, message_id, images)
+    return Message(
+        id=message_id,
+        channel_id=place_id,
+        author=author(author_id, name, bot_name),
+        content=draft.content,
+        created_at=created_at,
+        updated_at=None,
+        reactions={},
+        thread_id=UNSET if parent_id is None else parent_id,
+        images=images or UNSET,
+    )
+
+
+async def delete_messages(tx: Transaction, ids: Sequence[str]) -> None:
+    """Remove messages with their threads, reactions and images; unknown ids are passed over."""
+    replies = await _replies_to(tx, ids)
+    doomed = [*replies, *ids]
+    await forget_images_of(tx, doomed)
+    for marks, piece in chunks(doomed):
+        await tx.fetch(f"delete from reactions where message_id in ({marks})", *piece)  # noqa: S608
+    for marks, piece in chunks(ids):
+        await tx.fetch(f"delete from threads where parent_id in ({marks})", *piece)  # noqa: S608
+    for marks, piece in [*chunks(replies), *chunks(ids)]:
+        await tx.fetch(f"delete from messages where id in ({marks})", *piece)  # noqa: S608
+
+
+async def _replies_to(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    replies: list[str] = []
+    for marks, piece in chunks(ids):
+        rows = await tx.fetch(f"select id from messages where parent_id in ({marks})", *piece)  # noqa: S608
+        replies += [row[0] for row in rows]
+    return replies

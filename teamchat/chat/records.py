@@ -1,0 +1,181 @@
+"""Reading messages whole: with author, reactions, images and what their thread amounts to.
+
+What must stay true: however many messages are read, it takes three statements, each answered from an
+index.  A message's order is its id's; a page is cut by id alone, so what was deleted leaves no hole and
+what arrives meanwhile moves nothing (decision D-08).  An author's name is read from `users`, where removed
+users keep their row (decision D-22); a bot's is kept with the message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import UNSET
+
+from teamchat.errors import BadRequest
+from teamchat.ids import could_be_id, is_conversation_id
+from teamchat.interfaces import Row, Transaction
+from teamchat.model import Author, Message, ThreadMeta, UserName
+
+MAX_PAGE = 200
+_CHUNK = 256
+# Greater than every id that will be made before the year 10889.
+_AFTER_ALL = "f" * 32
+
+_WHOLE = """select m.id, m.place_id, m.parent_id, m.author_id, m.bot_name, m.content, m.created_at,
+  m.updated_at, author.user_name, t.reply_count, t.last_reply_at, t.last_reply_by, last.user_name,
+  t.participants
+from messages m
+left join users author on author.id = m.author_id
+left join threads t on t.parent_id = m.id
+left join users last on last.id = t.last_reply_by
+"""
+_PLACE_PAGE = _WHOLE + (
+    "where m.place_id = $1 and m.parent_id is null and m.id < $2 order by m.id desc limit $3"
+)
+_THREAD_PAGE = _WHOLE + "where m.parent_id = $1 and m.id < $2 order by m.id desc limit $3"
+
+Reactions = Mapping[str, Sequence[str]]
+
+
+async def page_of_place(tx: Transaction, place_id: str, limit: int, before: str | None) -> list[Message]:
+    """Return the newest `limit` messages of a channel or conversation older than `before`, oldest first."""
+    return await _page(tx, _PLACE_PAGE, place_id, limit, before)
+
+
+async def page_of_thread(tx: Transaction, parent_id: str, limit: int, before: str | None) -> list[Message]:
+    """Return the newest `limit` replies to a message older than `before`, oldest first."""
+    return await _page(tx, _THREAD_PAGE, parent_id, limit, before)
+
+
+async def message(tx: Transaction, message_id: str) -> Message | None:
+    """Return one message, or None if there is none."""
+    found = await _whole(tx, await tx.fetch(_WHOLE + "where m.id = $1", message_id))
+    return found[0] if found else None
+
+
+async def reactions_of(tx: Transaction, message_id: str) -> dict[str, list[str]]:
+    """Return who reacted how to a message, in the order in which it happened."""
+    return (await _reactions(tx, [message_id]))[message_id]
+
+
+async def thread_meta(tx: Transaction, parent_id: str) -> ThreadMeta | None:
+    """Return what a message's thread amounts to, or None without replies."""
+    rows = await tx.fetch(
+        """select t.reply_count, t.last_reply_at, t.last_reply_by, u.user_name, t.participants
+        from threads t left join users u on u.id = t.last_reply_by where t.parent_id = $1""",
+        parent_id,
+    )
+    return _thread_meta(*rows[0]) if rows else None
+
+
+async def user_name(tx: Transaction, user_id: str) -> str | None:
+    """Return the name of a user who is there, or None for one who is unknown or was removed."""
+    if not could_be_id(user_id):
+        return None
+    rows = await tx.fetch("select user_name from users where id = $1 and removed_at is null", user_id)
+    return rows[0][0] if rows else None
+
+
+async def channel_exists(tx: Transaction, channel_id: str) -> bool:
+    """Tell whether there is such a channel."""
+    return could_be_id(channel_id) and bool(
+        await tx.fetch("select 1 from channels where id = $1", channel_id)
+    )
+
+
+def check_page(limit: int, before: str | None) -> None:
+    """Refuse a limit below 1 and a cursor that can't be a message's id (decision D-08)."""
+    if limit < 1:
+        raise BadRequest("limit must be 1 or more.")
+    if before is not None and (not could_be_id(before) or is_conversation_id(before)):
+        raise BadRequest("before is not the id of a message.")
+
+
+def chunks(ids: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Cut ids into pieces, each with the placeholders ``$1, $2…`` for an ``in`` of a statement.
+
+    A piece is filled up by repeating its last id to a power of two, so that a storage that keeps
+    statements prepared sees nine of them and not two hundred.
+    """
+    for start in range(0, len(ids), _CHUNK):
+        piece = list(ids[start : start + _CHUNK])
+        size = 1 << (len(piece) - 1).bit_length()
+        piece += piece[-1:] * (size - len(piece))
+        yield ", ".join(f"${number}" for number in range(1, size + 1)), piece
+
+
+async def _page(
+    tx: Transaction, sql: str, container_id: str, limit: int, before: str | None
+) -> list[Message]:
+    check_page(limit, before)
+    rows = await tx.fetch(sql, container_id, before or _AFTER_ALL, min(limit, MAX_PAGE))
+    return await _whole(tx, rows[::-1])
+
+
+async def _whole(tx: Transaction, rows: Sequence[Row]) -> list[Message]:
+    ids = [row[0] for row in rows]
+    reactions, images = await _reactions(tx, ids), await _images(tx, ids)
+    return [_message(row, reactions[row[0]], images.get(row[0])) for row in rows]
+
+
+async def _reactions(tx: Transaction, ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    grouped: dict[str, dict[str, list[str]]] = {message_id: {} for message_id in ids}
+    for marks, piece in chunks(ids):
+        for message_id, reaction, user_id in await tx.fetch(
+            f"select message_id, reaction, user_id from reactions where message_id in ({marks})"  # noqa: S608
+            " order by place",
+            *piece,
+        ):
+            grouped[message_id].setdefault(reaction, []).append(user_id)
+    return grouped
+
+
+async def _images(tx: Transaction, ids: Sequence[str]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = defaultdict(list)
+    for marks, piece in chunks(ids):
+        for message_id, filename in await tx.fetch(
+            f"select message_id, filename from message_images where message_id in ({marks})"  # noqa: S608
+            " order by place",
+            *piece,
+        ):
+            grouped[message_id].append(filename)
+    return grouped
+
+
+def _message(row: Row, reactions: Reactions, images: Sequence[str] | None) -> Message:
+    (id_, place_id, parent_id, author_id, bot_name, content, created_at, updated_at, name, *thread) = row
+    reply_count, last_reply_at, last_reply_by, last_name, participants = thread
+    return Message(
+        id=id_,
+        channel_id=place_id,
+        author=author(author_id, name, bot_name),
+        content=content,
+        created_at=created_at,
+        updated_at=updated_at,
+        reactions=reactions,
+        thread_id=UNSET if parent_id is None else parent_id,
+        thread_meta=(
+            UNSET
+            if reply_count is None
+            else _thread_meta(reply_count, last_reply_at, last_reply_by, last_name, participants)
+        ),
+        images=images or UNSET,
+    )
+
+
+def author(author_id: str, name: str | None, bot_name: str | None) -> Author:
+    """Return a message's author; one with a bot's name is a bot."""
+    if bot_name is not None:
+        return Author(author_id, bot_name, is_bot=True)
+    return Author(author_id, name or "")
+
+
+def _thread_meta(
+    reply_count: int, last_reply_at: int, last_reply_by: str, last_name: str | None, participants: str
+) -> ThreadMeta:
+    return ThreadMeta(
+        reply_count, last_reply_at, UserName(last_reply_by, last_name or ""), json.loads(participants)
+    )

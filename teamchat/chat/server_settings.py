@@ -1,0 +1,51 @@
+"""The settings that admins change while the server runs: so far its name alone.
+
+They are rows of ``server_settings``; what has no row has its default.
+"""
+
+from __future__ import annotations
+
+from teamchat import text
+from teamchat.errors import Forbidden
+from teamchat.events import UpdateServerSettings
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import Caller
+
+DEFAULT_NAME = "teamchat"
+
+
+class ServerSettings:
+    """Reading and changing the server's settings."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def name(self) -> str:
+        """Return the server's name."""
+        async with self._storage.read() as tx:
+            return await _name(tx)
+
+    async def check_manage(self, caller: Caller) -> None:
+        """Raise `Forbidden` unless the caller is an admin."""
+        if not caller.user.is_admin:
+            raise Forbidden
+
+    async def rename(self, caller: Caller, name: str) -> str:
+        """Set the server's name and return it, trimmed. The name it already has sends no event (D-35)."""
+        await self.check_manage(caller)
+        trimmed = text.name("name", name)
+        async with self._storage.write() as tx:
+            await tx.lock("server_settings")
+            if await _name(tx) != trimmed:
+                await tx.fetch(
+                    "insert into server_settings (name, value) values ('name', $1)"
+                    " on conflict (name) do update set value = excluded.value",
+                    trimmed,
+                )
+                await tx.append(UpdateServerSettings(trimmed).to())
+        return trimmed
+
+
+async def _name(tx: Transaction) -> str:
+    rows = await tx.fetch("select value from server_settings where name = 'name'")
+    return str(rows[0][0]) if rows else DEFAULT_NAME

@@ -1,0 +1,109 @@
+"""Threads: the replies under a message of a channel, and the figures its parent carries (decision D-28).
+
+A reply can't have replies, and a direct message has no thread; reading the thread of either gives none.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from teamchat import events
+from teamchat.chat import records
+from teamchat.chat.access import (
+    FoundMessage,
+    check_may_delete,
+    check_may_edit,
+    find_message,
+    find_reply,
+    hold_message,
+    hold_reply,
+)
+from teamchat.chat.changes import amend, count_reply, erase
+from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.idempotency import keyed, recall, remember
+from teamchat.chat.messages_table import insert_message
+from teamchat.errors import BadRequest, NotFound
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import Caller, Message, ThreadMeta
+
+
+class Replied(Struct, frozen=True, rename="camel"):
+    """The answer to a reply: the reply, and what its thread amounts to now."""
+
+    reply: Message
+    thread_meta: ThreadMeta
+
+
+class Threads:
+    """Reading and writing replies."""
+
+    def __init__(self, storage: Storage, max_length: int) -> None:
+        self._storage = storage
+        self._max_length = max_length
+
+    async def page(self, caller: Caller, parent_id: str, limit: int, before: str | None) -> list[Message]:
+        """Return the newest `limit` replies older than `before`, oldest first (decision D-08)."""
+        async with self._storage.read() as tx:
+            await find_message(tx, caller, parent_id)
+            return await records.page_of_thread(tx, parent_id, limit, before)
+
+    async def check_reply(self, caller: Caller, parent_id: str) -> None:
+        """Raise `NotFound` for no message the caller sees."""
+        async with self._storage.read() as tx:
+            await find_message(tx, caller, parent_id)
+
+    async def reply(self, caller: Caller, parent_id: str, draft: Draft, key: str | None = None) -> Replied:
+        """Reply to a message of a channel. Raises `BadRequest` if that can't have a thread."""
+        async with self._storage.write() as tx:
+            parent = await hold_message(tx, caller, parent_id)
+            _check_can_have_thread(parent)
+            content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
+            request = keyed(caller.user.id, key, f"thread {parent_id}", draft)
+            reply = await recall(tx, request)
+            if reply is not None:
+                return Replied(reply, await _meta(tx, parent_id))
+            reply = await insert_message(
+                tx,
+                place_id=parent.place_id,
+                author_id=caller.user.id,
+                bot_name=None,
+                draft=draft,
+                parent_id=parent_id,
+            )
+            await remember(tx, request, reply)
+            meta = await count_reply(tx, reply, parent_id)
+            await tx.append(events.NewThreadReply(parent_id, parent.place_id, reply, meta).to())
+        return Replied(reply, meta)
+
+    async def check_edit(self, caller: Caller, parent_id: str, reply_id: str) -> None:
+        """Raise `NotFound` for no such reply in the thread, `Forbidden` for one of somebody else."""
+        async with self._storage.read() as tx:
+            check_may_edit(caller, await find_reply(tx, caller, parent_id, reply_id))
+
+    async def edit(self, caller: Caller, parent_id: str, reply_id: str, draft: Draft) -> Message:
+        """Edit a reply of the caller's own and return it whole."""
+        async with self._storage.write() as tx:
+            found = await hold_reply(tx, caller, parent_id, reply_id)
+            check_may_edit(caller, found)
+            return await amend(tx, found, draft, self._max_length)
+
+    async def delete(self, caller: Caller, parent_id: str, reply_id: str) -> None:
+        """Delete a reply; its parent's figures are made anew."""
+        async with self._storage.write() as tx:
+            found = await hold_reply(tx, caller, parent_id, reply_id)
+            check_may_delete(caller, found)
+            await erase(tx, found)
+
+
+def _check_can_have_thread(parent: FoundMessage) -> None:
+    if parent.participants is not None:
+        raise BadRequest("A direct message has no thread.")
+    if parent.parent_id is not None:
+        raise BadRequest("A reply has no thread of its own.")
+
+
+async def _meta(tx: Transaction, parent_id: str) -> ThreadMeta:
+    meta = await records.thread_meta(tx, parent_id)
+    if meta is None:
+        raise NotFound("This message has no thread.")
+    return meta

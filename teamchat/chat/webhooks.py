@@ -1,0 +1,164 @@
+"""Webhooks: who outside may post into one channel, with a token of its own (decision D-32).
+
+What must stay true: the token is shown once, in the answer to its creation, and only its SHA-256 is kept.
+A token finds its webhook by that hash, so the time an answer takes tells nothing of other tokens; and
+whether a webhook exists is told to holders of a valid token alone.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from hashlib import sha256
+from typing import NamedTuple
+
+from teamchat import text
+from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.idempotency import keyed, recall, remember
+from teamchat.chat.messages_table import hold_place, insert_message
+from teamchat.chat.records import channel_exists
+from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from teamchat.events import DeleteWebhook, NewMessage, NewWebhook
+from teamchat.ids import could_be_id, is_conversation_id, new_id
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import Caller, Message, Webhook, now_ms
+
+AUTHOR_PREFIX = "webhook:"
+_TOKEN_BYTES = 32
+
+
+class _Poster(NamedTuple):
+    """A webhook whose token was shown: what its posts need to know of it."""
+
+    webhook_id: str
+    name: str
+    channel_id: str
+
+    @property
+    def author_id(self) -> str:
+        return AUTHOR_PREFIX + self.webhook_id
+
+
+class Webhooks:
+    """Managing webhooks, and what they post."""
+
+    def __init__(self, storage: Storage, max_message_length: int) -> None:
+        self._storage = storage
+        self._max_message_length = max_message_length
+
+    async def list(self, caller: Caller) -> list[Webhook]:
+        """Return all webhooks, oldest first, without tokens. Admins alone."""
+        await self.check_manage(caller)
+        async with self._storage.read() as tx:
+            rows = await tx.fetch(
+                "select id, name, channel_id, created_at, created_by from webhooks order by id"
+            )
+        return [Webhook(*row) for row in rows]
+
+    async def check_manage(self, caller: Caller) -> None:
+        """Raise `Forbidden` unless the caller is an admin."""
+        if not caller.user.is_admin:
+            raise Forbidden
+
+    async def check_delete(self, caller: Caller, webhook_id: str) -> None:
+        """Raise `NotFound` if there is no such webhook, then `Forbidden` unless the caller is an admin."""
+        async with self._storage.read() as tx:
+            await _channel_of(tx, webhook_id)
+        await self.check_manage(caller)
+
+    async def create(self, caller: Caller, name: str, channel_id: str) -> Webhook:
+        """Make a webhook for a channel and return it with its token, this once."""
+        await self.check_manage(caller)
+        trimmed = text.name("name", name)
+        token = secrets.token_hex(_TOKEN_BYTES)
+        async with self._storage.write() as tx:
+            await _hold_channel(tx, channel_id)
+            webhook = Webhook(new_id(), trimmed, channel_id, now_ms(), caller.user.id, token)
+            await _insert(tx, webhook, _hash(token))
+            await tx.append(NewWebhook(webhook.id, trimmed, channel_id).to())
+        return webhook
+
+    async def delete(self, caller: Caller, webhook_id: str) -> None:
+        """Remove a webhook; its messages stay."""
+        async with self._storage.write() as tx:
+            channel_id = await _channel_of(tx, webhook_id)
+            await self.check_manage(caller)
+            if await tx.fetch("delete from webhooks where id = $1 returning id", webhook_id):
+                await tx.append(DeleteWebhook(webhook_id, channel_id).to())
+
+    async def check_post(self, webhook_id: str, token: str) -> None:
+        """Raise `Unauthorized` for a wrong token, then `NotFound`, then `Forbidden` if it is another's."""
+        async with self._storage.read() as tx:
+            await _authenticate(tx, webhook_id, token)
+
+    async def post(self, webhook_id: str, token: str, draft: Draft, key: str | None = None) -> Message:
+        """Post into the webhook's channel as a bot of the webhook's name; `key` is the Idempotency-Key."""
+        async with self._storage.write() as tx:
+            poster = await _authenticate(tx, webhook_id, token)
+            await hold_place(tx, poster.channel_id)
+            # Look again: while this waited, somebody may have removed the webhook or its channel.
+            poster = await _authenticate(tx, webhook_id, token)
+            content_of(draft, most=self._max_message_length, has_images=bool(images_of(draft)))
+            request = keyed(poster.author_id, key, "webhook", draft)
+            message = await recall(tx, request)
+            if message is None:
+                message = await _insert_post(tx, poster, draft)
+                await remember(tx, request, message)
+        return message
+
+
+async def _authenticate(tx: Transaction, webhook_id: str, token: str) -> _Poster:
+    hashed = _hash(token)
+    rows = await tx.fetch(
+        "select token_hash, id, name, channel_id from webhooks where token_hash = $1", hashed
+    )
+    if not rows or not hmac.compare_digest(rows[0][0].encode(), hashed.encode()):
+        raise Unauthorized
+    poster = _Poster(*rows[0][1:])
+    if poster.webhook_id != webhook_id:
+        await _channel_of(tx, webhook_id)
+        raise Forbidden("This token is another webhook's.")
+    return poster
+
+
+async def _insert_post(tx: Transaction, poster: _Poster, draft: Draft) -> Message:
+    message = await insert_message(
+        tx, place_id=poster.channel_id, author_id=poster.author_id, bot_name=poster.name, draft=draft
+    )
+    await tx.append(NewMessage.about(message).to())
+    return message
+
+
+async def _channel_of(tx: Transaction, webhook_id: str) -> str:
+    if could_be_id(webhook_id):
+        rows = await tx.fetch("select channel_id from webhooks where id = $1", webhook_id)
+        if rows:
+            return str(rows[0][0])
+    raise NotFound("No such webhook.")
+
+
+async def _hold_channel(tx: Transaction, channel_id: str) -> None:
+    """Hold the channel that a body names; an unknown one makes the body invalid."""
+    if could_be_id(channel_id) and not is_conversation_id(channel_id):
+        await hold_place(tx, channel_id)
+        if await channel_exists(tx, channel_id):
+            return
+    raise BadRequest("channelId names no channel.")
+
+
+async def _insert(tx: Transaction, webhook: Webhook, token_hash: str) -> None:
+    await tx.fetch(
+        "insert into webhooks (id, name, channel_id, token_hash, created_at, created_by)"
+        " values ($1, $2, $3, $4, $5, $6)",
+        webhook.id,
+        webhook.name,
+        webhook.channel_id,
+        token_hash,
+        webhook.created_at,
+        webhook.created_by,
+    )
+
+
+def _hash(token: str) -> str:
+    # A header may carry any bytes; such a token is wrong, and no reason to fail.
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
