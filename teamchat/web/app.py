@@ -1,0 +1,115 @@
+"""The Quart application: which endpoints exist, and what becomes of a request that finds none.
+
+It has no sessions, no templates, no static files and never answers HTML by itself.  Declared endpoints are
+called without Quart's layers around a view; a plugin's plain Quart views work as anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import trio
+from quart import Blueprint, Response
+from quart.blueprints import BlueprintSetupState
+from quart.globals import request_ctx
+from quart_trio import QuartTrio
+
+from teamchat.errors import NotFound, Unavailable
+from teamchat.web import problems
+from teamchat.web.connection import Connection
+from teamchat.web.endpoints import Endpoint
+from teamchat.web.guard import Guard
+from teamchat.web.headers import Headers
+from teamchat.web.sections import SECTIONS
+
+if TYPE_CHECKING:
+    from teamchat.application import Application
+
+UPLOADS_AT_ONCE = 4
+UPLOAD_WAIT_SECONDS = 30.0
+
+
+class Site(QuartTrio):
+    """The HTTP side of an `Application`."""
+
+    asgi_http_class = Connection
+
+    def __init__(self, core: Application) -> None:
+        super().__init__("teamchat", static_folder=None, template_folder=None)
+        self.core = core
+        self.guard = Guard(core.settings, core.accounts)
+        self.headers = Headers(core.settings)
+        self.endpoints: list[Endpoint] = []
+        self._calls: dict[str, Endpoint] = {}
+        self._uploads = trio.CapacityLimiter(UPLOADS_AT_ONCE)
+        self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect
+
+    def declare(self, state: BlueprintSetupState, endpoint: Endpoint) -> None:
+        """Take an endpoint up; called when its section is registered."""
+        name = endpoint.handler.__name__
+        state.add_url_rule(endpoint.rule, name, None, methods=[endpoint.method])
+        self._calls[f"{state.name_prefix}.{state.name}.{name}".lstrip(".")] = endpoint
+        self.endpoints.append(endpoint)
+
+    @asynccontextmanager
+    async def upload_turn(self) -> AsyncIterator[None]:
+        """Wait for one of the few turns to upload, so that memory stays bounded."""
+        with trio.move_on_after(UPLOAD_WAIT_SECONDS) as waiting:
+            await self._uploads.acquire()
+        if waiting.cancelled_caught:
+            raise Unavailable("Too many uploads at once. Try again later.")
+        try:
+            yield
+        finally:
+            self._uploads.release()
+
+    async def asgi_app(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one ASGI scope; WebSockets are refused."""
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        await super().asgi_app(scope, receive, send)
+
+    async def dispatch_request(self, request_context: Any = None) -> Any:
+        """Answer by the declared endpoint, or by a plugin's plain view."""
+        request = (request_context or request_ctx).request
+        if request.url_rule is not None and request.method != "OPTIONS":
+            endpoint = self._calls.get(request.url_rule.endpoint)
+            if endpoint is not None:
+                return await endpoint.serve(self, request)
+        return await super().dispatch_request(request_context)
+
+    async def make_default_options_response(self) -> Response:
+        """Answer OPTIONS with the methods of the address."""
+        methods = request_ctx.url_adapter.allowed_methods()  # type: ignore[union-attr]
+        response = self.response_class(b"", 204, {"Allow": ", ".join(sorted(methods))})
+        del response.headers["Content-Type"]
+        response.headers.pop("Content-Length", None)
+        return response
+
+    async def handle_user_exception(self, error: Any) -> Any:
+        """Answer every failure in the one shape; cancellation is passed on."""
+        if isinstance(error, BaseExceptionGroup) and error.split(trio.Cancelled)[0] is not None:
+            raise error
+        return problems.answer(error)
+
+    async def handle_exception(self, error: Any) -> Any:
+        """Answer what failed outside a view."""
+        return problems.answer(error)
+
+
+def create_app(app: Application, blueprints: Sequence[Blueprint]) -> Site:
+    """Return the application's HTTP side, with the specification's sections and `blueprints`."""
+    site = Site(app)
+    site.add_url_rule("/events", "events", _stands_in_front, methods=["GET"])
+    for section in (*SECTIONS, *blueprints):
+        site.register_blueprint(section)
+    return site
+
+
+async def _stands_in_front() -> Response:
+    """Make /events known, so that a wrong method there is a 405; the stream itself is served in front."""
+    raise NotFound

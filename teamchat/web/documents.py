@@ -1,0 +1,76 @@
+"""What the server says of itself: its OpenAPI document and its clients' configuration (decision D-38).
+
+A built-in plugin, offered through the same door as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+from quart import Response
+from quart_trio import QuartTrio
+
+from teamchat.hookspecs import hookimpl
+from teamchat.web.endpoints import Section
+from teamchat.web.openapi import document
+
+if TYPE_CHECKING:
+    from quart import Blueprint
+
+    from teamchat.application import Application
+    from teamchat.settings import Settings
+    from teamchat.web.app import Site
+
+_FRESH = "no-cache"
+_encode = msgspec.json.Encoder().encode
+
+
+class ClientConfiguration(Struct, frozen=True):
+    """What a web client must know. `API_BASE_URL` empty means: the origin this was read from."""
+
+    AUTH_MODE: str
+    HAS_EMAIL: bool
+    ENABLE_OAUTH: bool
+    API_BASE_URL: str = ""
+
+
+def configuration(settings: Settings) -> ClientConfiguration:
+    """Return the clients' configuration that follows from the server's."""
+    oauth = bool(settings.oauth.presets or settings.oauth.custom)
+    return ClientConfiguration(settings.auth.auth_mode, settings.email is not None, oauth)
+
+
+@hookimpl
+def routes(app: Application) -> Sequence[Blueprint]:
+    """Offer /openapi.json, /config.js and /config.json."""
+    section = Section("documents")
+    config = _encode(configuration(app.settings))
+    # `<` never ends a script element, wherever the text is put.
+    script = b"window.TEAMCHAT_CONFIG = %b;\n" % config.replace(b"<", b"\\u003c")
+    described: list[bytes] = []
+
+    @section.endpoint("GET", "/openapi.json", answer=dict, open=True)
+    async def openapi_document(site: Site) -> Response:
+        """Read this document."""
+        if not described:
+            described.append(_encode(document(site.endpoints)))
+        return _document(described[0], "application/json")
+
+    @section.endpoint("GET", "/config.json", answer=ClientConfiguration, open=True)
+    async def client_configuration() -> Response:
+        """Read the web client's configuration."""
+        return _document(config, "application/json")
+
+    @section.endpoint("GET", "/config.js", answer=str, open=True)
+    async def client_configuration_script() -> Response:
+        """Read the web client's configuration as a script."""
+        return _document(script, "text/javascript; charset=utf-8")
+
+    return [section]
+
+
+def _document(body: bytes, content_type: str) -> Response:
+    return QuartTrio.response_class(body, content_type=content_type, headers={"Cache-Control": _FRESH})

@@ -1,0 +1,237 @@
+"""Endpoints as declarations: method, path, body, answer, and a handler whose arguments are given by name.
+
+One declaration serves the request and describes itself in the OpenAPI document.  The order of checks is kept
+here, for all (decision D-03): authentication, then `first` (existence and permission), then body and
+parameters.  `first` runs before the body's or a parameter's error is told; before anything of the body is
+read where an endpoint is open to anonymous clients or takes uploads.
+
+A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
+None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (Quart's), ``site``, and in snake_case any
+path parameter and any parameter named in `query` (None if absent).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+from quart import Blueprint, Response
+from quart_trio import QuartTrio
+
+from teamchat.errors import NotFound, Problem
+from teamchat.web import reader
+from teamchat.web.guard import bearer
+
+if TYPE_CHECKING:
+    from quart import Request
+
+    from teamchat.web.app import Site
+
+Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
+
+_ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "request", "site"})
+_COLON = re.compile(r":([A-Za-z_]+)")
+_ANGLE = re.compile(r"<(?:\w+:)?([A-Za-z_]+)>")
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+_MOST_PATH = 512
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Answer(Struct, frozen=True, rename="camel"):
+    """Base of what an endpoint answers: snake_case here, camelCase in JSON."""
+
+
+class Success(Answer, frozen=True):
+    """It is done."""
+
+    success: bool = True
+
+
+class Endpoint:
+    """One declared endpoint. `section` is the name of the specification's section it belongs to."""
+
+    def __init__(
+        self,
+        section: str,
+        method: str,
+        path: str,
+        handler: Callable[..., Awaitable[Any]],
+        *,
+        answer: Any,
+        body: type[Struct] | None = None,
+        open: bool = False,
+        first: Callable[..., Awaitable[None]] | None = None,
+        upload: bool = False,
+        optional: bool = False,
+        query: Sequence[str] = (),
+        security: str | None = None,
+    ) -> None:
+        self.section, self.method, self.handler = section, method, handler
+        self.rule = _COLON.sub(r"<\1>", path)
+        self.path_parameters = _ANGLE.findall(self.rule)
+        self.answer, self.body, self.open, self.first = answer, body, open, first
+        self.upload, self.optional, self.security = upload, optional, security
+        self._names = tuple(inspect.signature(handler).parameters)
+        self._first_names = _names_of(first)
+        wanted = set(self._names) | set(self._first_names)
+        self.takes_page, self.takes_key = "page" in wanted, "key" in wanted
+        self.takes_bearer, self._takes_visitor = "bearer" in wanted, "visitor" in wanted
+        self.query = (*query, *(("limit", "before") if self.takes_page else ()))
+        self._path = [(name, _snake(name)) for name in self.path_parameters]
+        self._query = [(name, _snake(name)) for name in query]
+        self._early = upload or (open and first is not None)
+        self._decode = msgspec.json.Decoder(body).decode if body is not None else None
+        self._check_names(wanted)
+
+    async def serve(self, site: Site, request: Request) -> Response:
+        """Answer one request."""
+        if not self.upload:
+            return await self._serve(site, request)
+        values = await self._admit(site, request)
+        await self._check_first(values)
+        async with site.upload_turn():
+            return await self._finish(request, values)
+
+    async def _serve(self, site: Site, request: Request) -> Response:
+        values = await self._admit(site, request)
+        if self._early:
+            await self._check_first(values)
+        return await self._finish(request, values)
+
+    async def _admit(self, site: Site, request: Request) -> dict[str, Any]:
+        """Find out who asks, and for what; nothing of the body is read yet."""
+        site.guard.admit(request.scope)
+        values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
+        if not self.open:
+            values["caller"] = await site.guard.caller(request.headers)
+        if self._takes_visitor:
+            values["visitor"] = site.guard.visitor(request.scope)
+        if self.takes_bearer:
+            values["bearer"] = bearer(request.headers)
+        if self._path:
+            given = request.view_args or {}
+            for name, argument in self._path:
+                values[argument] = _plain(given[name])
+        return values
+
+    async def _finish(self, request: Request, values: dict[str, Any]) -> Response:
+        try:
+            await self._read(request, values)
+        except Problem:
+            if not self._early:
+                await self._check_first(values)
+            raise
+        return respond(await self.handler(**{name: values[name] for name in self._names}))
+
+    async def _check_first(self, values: dict[str, Any]) -> None:
+        if self.first is not None:
+            await self.first(**{name: values[name] for name in self._first_names if name in values})
+
+    async def _read(self, request: Request, values: dict[str, Any]) -> None:
+        if self.query:
+            parameters = reader.read_parameters(request.query_string, self.query)
+            for name, argument in self._query:
+                values[argument] = parameters.get(name)
+            if self.takes_page:
+                values["page"] = reader.read_page(parameters)
+        if self.takes_key:
+            values["key"] = reader.read_key(request.headers.get("Idempotency-Key"))
+        if self._decode is not None:
+            values["body"] = await reader.read_body(
+                request.body.read,  # type: ignore[attr-defined]  # the connection's own body
+                request.headers,
+                self._decode,
+                limit=reader.UPLOAD_LIMIT if self.upload else reader.BODY_LIMIT,
+                optional=self.optional,
+            )
+
+    def _check_names(self, wanted: set[str]) -> None:
+        known = _ALWAYS | {argument for _, argument in self._path + self._query}
+        if not self.open:
+            known |= {"caller"}
+        if unknown := wanted - known:
+            raise TypeError(f"{self.method} {self.rule}: nothing is called {', '.join(sorted(unknown))}")
+        if ("body" in wanted) != (self.body is not None):
+            raise TypeError(f"{self.method} {self.rule}: a body is declared or taken, but not both")
+
+
+class Section(Blueprint):
+    """A Quart blueprint that holds declared endpoints: one section of the specification, or a plugin's."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, __name__)
+        self.endpoints: list[Endpoint] = []
+
+    def endpoint(  # type: ignore[override]  # Flask's own, for naming old views, has no use here
+        self,
+        method: str,
+        path: str,
+        *,
+        answer: Any = None,
+        body: type[Struct] | None = None,
+        open: bool = False,
+        first: Callable[..., Awaitable[None]] | None = None,
+        upload: bool = False,
+        optional: bool = False,
+        query: Sequence[str] = (),
+        security: str | None = None,
+    ) -> Callable[[Handler], Handler]:
+        """Declare an endpoint; the decorated handler is left as it was.
+
+        `answer` is the struct the handler returns, `str` for plain text, None for a Quart response.
+        `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB.
+        `security` names the OpenAPI scheme of the token an open endpoint takes.
+        """
+
+        def declare(handler: Handler) -> Handler:
+            declared = Endpoint(
+                self.name,
+                method,
+                path,
+                handler,
+                answer=answer,
+                body=body,
+                open=open,
+                first=first,
+                upload=upload,
+                optional=optional,
+                query=query,
+                security=security,
+            )
+            self.endpoints.append(declared)
+            self.record(lambda state: state.app.declare(state, declared))  # type: ignore[attr-defined]
+            return handler
+
+        return declare
+
+
+def respond(result: Any) -> Response:
+    """Return the response for what a handler returned."""
+    if isinstance(result, Response):
+        return result
+    if isinstance(result, str):
+        return QuartTrio.response_class(result, content_type="text/plain; charset=utf-8")
+    return QuartTrio.response_class(_encode(result), content_type="application/json")
+
+
+def _names_of(first: Callable[..., Awaitable[None]] | None) -> Sequence[str]:
+    if first is None:
+        return ()
+    parameters = inspect.signature(first).parameters.values()
+    return tuple(one.name for one in parameters if one.kind is not one.VAR_KEYWORD)
+
+
+def _plain(text: str) -> str:
+    """Return a path parameter; what no id or file name can hold names nothing (NUL, a line break)."""
+    if len(text) > _MOST_PATH or not text.isprintable():
+        raise NotFound
+    return text
+
+
+def _snake(name: str) -> str:
+    return _CAPITAL.sub("_", name).lower()

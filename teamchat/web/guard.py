@@ -1,0 +1,140 @@
+"""Who is asking: the bearer token, the caller it stands for, and the client's address.
+
+A token is read from the Authorization header alone.  The address is the peer's, unless the peer is a proxy
+in ``server.trustedProxies``: then X-Forwarded-For is read from the right, past further trusted proxies, and
+what stands left of the first untrusted address is the client's own claim and ignored (decision D-19).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Any
+
+import trio
+from msgspec import Struct
+
+from teamchat.errors import TooManyRequests, Unauthorized
+
+if TYPE_CHECKING:
+    from teamchat.accounts import Accounts
+    from teamchat.model import Caller
+    from teamchat.settings import Settings
+
+_BEARER = re.compile(r"bearer +([A-Za-z0-9\-._~+/]+=*) *\Z", re.IGNORECASE)
+_MOST_USER_AGENT = 512
+_MOST_ADDRESSES = 20_000
+
+Address = IPv4Address | IPv6Address
+
+
+class Visitor(Struct, frozen=True):
+    """Where a request comes from. `ip` is the client's address, `user_agent` what it says of itself."""
+
+    ip: str
+    user_agent: str
+
+
+class Guard:
+    """Tells who is asking, and limits how often one address may (``server.rateLimit``)."""
+
+    def __init__(self, settings: Settings, accounts: Accounts) -> None:
+        self._accounts = accounts
+        self._proxies = [ip_network(text, strict=False) for text in settings.server.trusted_proxies]
+        limit = settings.server.rate_limit
+        self._limit = _RateLimit(limit.attempts, limit.window_seconds) if limit is not None else None
+
+    async def caller(self, headers: Any) -> Caller:
+        """Return the caller a request's access token stands for, or raise `Unauthorized`."""
+        token = bearer(headers)
+        if token is None:
+            raise Unauthorized
+        return await self._accounts.authenticate(token)
+
+    def visitor(self, scope: Any) -> Visitor:
+        """Return where the request comes from."""
+        return Visitor(self.client_address(scope), _user_agent(scope))
+
+    def client_address(self, scope: Any) -> str:
+        """Return the client's address."""
+        peer = (scope.get("client") or ("local",))[0]
+        address = _address(peer)
+        if not self._proxies or address is None or not self._trusts(address):
+            return str(address or peer)
+        for hop in _forwarded(scope):
+            earlier = _address(hop)
+            if earlier is None:
+                break
+            address = earlier
+            if not self._trusts(address):
+                break
+        return str(address)
+
+    def admit(self, scope: Any) -> None:
+        """Count the request; raise `TooManyRequests` if its address has sent too many (decision D-18)."""
+        if self._limit is not None:
+            self._limit.count(_network(self.client_address(scope)))
+
+    def _trusts(self, address: Address) -> bool:
+        return any(address in network for network in self._proxies)
+
+
+class _RateLimit:
+    """Counts requests by address in windows of fixed length; forgets the oldest beyond 20,000 addresses."""
+
+    def __init__(self, attempts: int, window_seconds: float) -> None:
+        self._attempts = attempts
+        self._seconds = window_seconds
+        self._windows: dict[str, tuple[float, int]] = {}
+
+    def count(self, address: str) -> None:
+        now = trio.current_time()
+        start, seen = self._windows.get(address, (now, 0))
+        if now - start >= self._seconds:
+            start, seen = now, 0
+        if seen >= self._attempts:
+            raise TooManyRequests(int(start + self._seconds - now) + 1)
+        self._windows.pop(address, None)
+        if len(self._windows) >= _MOST_ADDRESSES:
+            del self._windows[next(iter(self._windows))]
+        self._windows[address] = (start, seen + 1)
+
+
+def bearer(headers: Any) -> str | None:
+    """Return the token of ``Authorization: Bearer …``; None if there is none, or more than one."""
+    values = headers.getlist("Authorization")
+    match = _BEARER.match(values[0]) if len(values) == 1 else None
+    return match.group(1) if match else None
+
+
+def _forwarded(scope: Any) -> Iterator[str]:
+    """Yield the hops of X-Forwarded-For, nearest first."""
+    values = [value.decode("latin1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    yield from (hop.strip() for hop in reversed(",".join(values).split(",")))
+
+
+def _address(text: str) -> Address | None:
+    """Read an address that may carry a port or brackets."""
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _network(address: str) -> str:
+    """Return what is counted as one client: an IPv4 address, or an IPv6 network of 64 bits."""
+    return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
+
+
+def _user_agent(scope: Any) -> str:
+    for name, value in scope["headers"]:
+        if name == b"user-agent":
+            text = value.decode("latin1")[:_MOST_USER_AGENT]
+            return "".join(c for c in text if c.isprintable())
+    return ""

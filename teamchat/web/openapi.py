@@ -1,0 +1,191 @@
+"""The OpenAPI 3.1 document, made from the same declarations that serve the requests.
+
+Only the event stream, which stands in front of the declared endpoints, is described by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from teamchat import __version__
+from teamchat.web.endpoints import Endpoint
+from teamchat.web.problems import Error
+from teamchat.web.reader import PAGE_DEFAULT, PAGE_MOST
+
+Document = dict[str, Any]
+
+_ANGLE = re.compile(r"<(?:\w+:)?([A-Za-z_]+)>")
+_REF = "#/components/schemas/{name}"
+_IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp", "image/svg+xml")
+_PROBLEMS = {
+    "400": ("BadRequest", "The body or a parameter is invalid."),
+    "401": ("Unauthorized", "Authentication is missing or invalid."),
+    "403": ("Forbidden", "The caller may not do this."),
+    "404": ("NotFound", "What the path names does not exist."),
+    "408": ("Timeout", "The body did not arrive in time."),
+    "413": ("TooLarge", "The body is too large."),
+    "415": ("UnsupportedMedia", "The body is encoded."),
+    "429": ("TooManyRequests", "A rate limit is exceeded."),
+    "500": ("ServerError", "The server failed."),
+    "503": ("Unavailable", "The server can't do this now; nothing was changed."),
+}
+_SECURITY: Document = {
+    "accessToken": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+    "accessTokenInQuery": {"type": "apiKey", "in": "query", "name": "token"},
+    "webhookToken": {"type": "http", "scheme": "bearer", "description": "The webhook's own token."},
+    "linkToken": {"type": "http", "scheme": "bearer", "description": "The token of a link in a mail."},
+}
+_LIMIT: Document = {
+    "name": "limit",
+    "in": "query",
+    "description": f"How many at most; more than {PAGE_MOST} means {PAGE_MOST}.",
+    "schema": {"type": "integer", "minimum": 1, "default": PAGE_DEFAULT},
+}
+_BEFORE: Document = {
+    "name": "before",
+    "in": "query",
+    "description": "Only what is older than this id.",
+    "schema": {"type": "string", "minLength": 1},
+}
+_KEY: Document = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "The same key within 24 hours answers the same message again and creates nothing.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+_RETRY_AFTER: Document = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+
+
+def document(endpoints: Sequence[Endpoint]) -> Document:
+    """Return the document that describes `endpoints` and the event stream."""
+    types = _types(endpoints)
+    found, components = msgspec.json.schema_components(types, ref_template=_REF)
+    schemas = dict(zip(types, found, strict=True))
+    paths: Document = {"/events": {"get": _events()}}
+    for endpoint in endpoints:
+        path = paths.setdefault(_ANGLE.sub(r"{\1}", endpoint.rule), {})
+        path[endpoint.method.lower()] = _operation(endpoint, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "teamchat",
+            "version": __version__,
+            "description": "A self-hosted team chat server.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "responses": {name: _problem(status, text) for status, (name, text) in _PROBLEMS.items()},
+            "securitySchemes": _SECURITY,
+        },
+    }
+
+
+def _types(endpoints: Sequence[Endpoint]) -> list[Any]:
+    wanted: list[Any] = [Error]
+    for endpoint in endpoints:
+        wanted += [one for one in (endpoint.body, endpoint.answer) if _is_struct(one)]
+    return list(dict.fromkeys(wanted))
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _operation(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
+    operation: Document = {
+        "operationId": endpoint.handler.__name__,
+        "summary": (inspect.getdoc(endpoint.handler) or endpoint.handler.__name__).partition("\n")[0],
+        "tags": [endpoint.section],
+        "security": _security(endpoint),
+        "responses": _responses(endpoint, schemas),
+    }
+    if parameters := _parameters(endpoint):
+        operation["parameters"] = parameters
+    if endpoint.body is not None:
+        content = {"application/json": {"schema": schemas[endpoint.body]}}
+        operation["requestBody"] = {"required": not endpoint.optional, "content": content}
+    return operation
+
+
+def _security(endpoint: Endpoint) -> list[Document]:
+    if not endpoint.open:
+        return [{"accessToken": []}]
+    if endpoint.security:
+        return [{endpoint.security: []}]
+    return [{"linkToken": []}, {}] if endpoint.takes_bearer else []
+
+
+def _parameters(endpoint: Endpoint) -> list[Document]:
+    text = {"type": "string"}
+    parameters = [
+        {"name": name, "in": "path", "required": True, "schema": text} for name in endpoint.path_parameters
+    ]
+    known = {"limit": _LIMIT, "before": _BEFORE} if endpoint.takes_page else {}
+    parameters += [known.get(name, {"name": name, "in": "query", "schema": text}) for name in endpoint.query]
+    return parameters + ([_KEY] if endpoint.takes_key else [])
+
+
+def _responses(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
+    statuses = {"400", "403", "404", "429", "500"}
+    if not endpoint.open or endpoint.takes_bearer or endpoint.body is not None:
+        statuses |= {"401"}
+    if endpoint.body is not None:
+        statuses |= {"408", "413", "415", "503"}
+    responses: Document = {} if endpoint.answer is None else {"200": _success(endpoint, schemas)}
+    if endpoint.answer is bytes:
+        responses["304"] = {"description": "The client has it already."}
+    for status in sorted(statuses):
+        responses[status] = {"$ref": f"#/components/responses/{_PROBLEMS[status][0]}"}
+    if endpoint.answer is None:
+        responses["default"] = {"description": "A redirect, or whatever the extension answers."}
+    return responses
+
+
+def _success(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
+    if endpoint.answer is bytes:
+        content: Document = {kind: {} for kind in _IMAGE_TYPES}
+    elif endpoint.answer is str:
+        content = {"text/plain": {"schema": {"type": "string"}}}
+    elif _is_struct(endpoint.answer):
+        content = {"application/json": {"schema": schemas[endpoint.answer]}}
+    else:
+        content = {"application/json": {"schema": {}}}
+    return {"description": "Done.", "content": content}
+
+
+def _problem(status: str, text: str) -> Document:
+    schema = {"$ref": _REF.format(name="Error")}
+    problem: Document = {"description": text, "content": {"application/json": {"schema": schema}}}
+    if status == "429":
+        problem["headers"] = _RETRY_AFTER
+    return problem
+
+
+def _events() -> Document:
+    stream = {
+        "description": "A stream of `data: {type, payload}` lines.",
+        "content": {"text/event-stream": {}},
+    }
+    text = {"type": "string"}
+    return {
+        "operationId": "events",
+        "summary": "Open the event stream.",
+        "tags": ["events"],
+        "security": [{"accessToken": []}, {"accessTokenInQuery": []}],
+        "parameters": [
+            {"name": "lastEventId", "in": "query", "description": "Resume after this event.", "schema": text},
+            {"name": "Last-Event-ID", "in": "header", "description": "The same.", "schema": text},
+        ],
+        "responses": {
+            "200": stream,
+            **{s: {"$ref": f"#/components/responses/{_PROBLEMS[s][0]}"} for s in ("401", "429", "500")},
+        },
+    }

@@ -1,0 +1,114 @@
+"""Every error as ``{"error": sentence}`` in application/json, whatever raised it (decision D-01).
+
+An unexpected failure tells the client nothing and the log only the exceptions' types and frames: what a
+message or a local variable holds may be somebody's text or token.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+from quart import Response
+from quart_trio import QuartTrio
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import RequestRedirect
+
+from teamchat.errors import Problem, TooManyRequests, Unauthorized
+from teamchat.logs import get_logger
+
+_logger = get_logger(__name__)
+_encode = msgspec.json.Encoder().encode
+_SENTENCES = {
+    400: "The request is not valid.",
+    404: "There is nothing at this address.",
+    405: "This address does not take this method.",
+    413: "The body is too large.",
+}
+
+
+class Error(Struct, frozen=True):
+    """The body of every error response (interface, part 7)."""
+
+    error: str
+
+
+class BodyTimeout(Problem):
+    """The body did not arrive in time."""
+
+    status = 408
+
+
+def answer(error: BaseException) -> Response:
+    """Return the response that tells the client of `error`."""
+    if isinstance(error, BaseExceptionGroup):
+        error = _only_problem(error) or error
+    if isinstance(error, Problem):
+        return _of_problem(error)
+    if isinstance(error, HTTPException):
+        return _of_http(error)
+    _logger.error("unexpected failure: %s", outline(error))
+    return response(500, "The server failed. Nothing more can be said here; its log says more.")
+
+
+def response(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error response."""
+    body = _encode(Error(sentence))
+    return QuartTrio.response_class(body, status, headers, content_type="application/json")
+
+
+def outline(error: BaseException) -> str:
+    """Return the types and frames of an exception and its causes, without any message."""
+    return " | ".join(_frames(one) for one in _chain(error))
+
+
+def _of_problem(problem: Problem) -> Response:
+    headers = {}
+    if isinstance(problem, TooManyRequests):
+        headers["Retry-After"] = str(problem.retry_after)
+    if isinstance(problem, Unauthorized):
+        headers["WWW-Authenticate"] = "Bearer"
+    return response(problem.status, problem.sentence, headers)
+
+
+def _of_http(error: HTTPException) -> Response:
+    if isinstance(error, RequestRedirect):
+        return response(error.code, "The address is another.", {"Location": error.new_url})
+    status = error.code or 500
+    headers = {}
+    if (methods := getattr(error, "valid_methods", None)) is not None:
+        headers["Allow"] = ", ".join(sorted(methods))
+    return response(status, _SENTENCES.get(status, f"{error.name}."), headers)
+
+
+def _only_problem(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
+    """Return what a nursery wrapped, if that was one thing alone."""
+    inner: BaseException = group
+    while isinstance(inner, BaseExceptionGroup):
+        if len(inner.exceptions) != 1:
+            return None
+        inner = inner.exceptions[0]
+    return inner
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        if isinstance(one, BaseExceptionGroup):
+            waiting += one.exceptions
+        cause = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        waiting += [cause] if cause is not None else []
+
+
+def _frames(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
+    return f"{type(error).__qualname__} at {' > '.join(places) or 'nowhere'}"

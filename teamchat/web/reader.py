@@ -1,0 +1,166 @@
+"""The one strict reader of bodies and parameters; nothing else in teamchat parses what a client sends.
+
+A body is a JSON object in UTF-8, decoded straight into the endpoint's struct; whatever is not that is a 400
+that names the field and never repeats its value (decisions D-02, D-07a).  Unknown fields are ignored; of a
+key given twice the last one counts.  A body's Content-Type may be missing, else it must be
+``application/json``: 400, since the interface lists no 415 for it.  Content-Encoding is 415.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Struct
+from werkzeug.datastructures import Headers
+
+from teamchat.errors import BadRequest, UnsupportedMedia
+
+BODY_LIMIT = 256 * 1024
+UPLOAD_LIMIT = 32 * 1024 * 1024
+DEPTH_LIMIT = 32
+PAGE_DEFAULT = 50
+PAGE_MOST = 200
+
+_MOST_BRACKETS = 100_000
+_MOST_PARAMETERS = 100
+_MOST_KEY = 255
+# A whole string (an unterminated one to the end), or one bracket. Never steps back, so time is linear.
+_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)
+_DIGITS = re.compile(r"[0-9]+\Z")
+_MISSING = re.compile(r"Object missing required field `([^`]+)`")
+_WHERE = re.compile(r" - at `\$\.?([^`]*)`\Z")
+_KINDS = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+
+Pull = Callable[[int], Awaitable[bytes]]
+
+
+class Page(Struct, frozen=True):
+    """Which page of a list is asked for (decision D-08)."""
+
+    limit: int = PAGE_DEFAULT
+    before: str | None = None
+
+
+async def read_body(
+    pull: Pull, headers: Headers, decode: Callable[[bytes], Any], *, limit: int, optional: bool
+) -> Any:
+    """Read the body through `pull` and decode it; an `optional` one may be empty and of any type."""
+    if headers.get("Content-Encoding", "identity").strip().lower() not in {"identity", ""}:
+        raise UnsupportedMedia("The body must not be encoded (Content-Encoding).")
+    body = await pull(limit)
+    if optional:
+        return decode_body(body.strip() or b"{}", decode)
+    _check_type(headers.get("Content-Type"))
+    return decode_body(body, decode)
+
+
+def decode_body(body: bytes, decode: Callable[[bytes], Any]) -> Any:
+    """Decode a JSON object into the struct that `decode` makes, or raise `BadRequest`."""
+    if not body:
+        raise BadRequest("The request needs a JSON object as its body.")
+    try:
+        if not body.isascii():
+            body.decode()
+        check_depth(body)
+        return decode(body)
+    except UnicodeDecodeError:
+        raise BadRequest("The body is not valid UTF-8.") from None
+    except msgspec.ValidationError as error:
+        raise BadRequest(_explain(str(error))) from None
+    except (msgspec.DecodeError, RecursionError):
+        raise BadRequest("The body is not valid JSON.") from None
+
+
+def check_depth(body: bytes) -> None:
+    """Refuse JSON deeper than 32 levels without decoding it (decision D-07a)."""
+    if body.count(b"[") + body.count(b"{") <= DEPTH_LIMIT:
+        return
+    depth = brackets = 0
+    for match in _STRING_OR_BRACKET.finditer(body):
+        first = body[match.start()]
+        if first == 0x22:
+            continue
+        depth += 1 if first in b"[{" else -1
+        brackets += 1
+        if depth > DEPTH_LIMIT or brackets > _MOST_BRACKETS:
+            raise BadRequest("The body is nested too deeply or holds too many values.")
+
+
+def read_parameters(query: bytes, names: Sequence[str]) -> dict[str, str]:
+    """Return the parameters called `names`; one given twice is a 400, others are ignored."""
+    if not query:
+        return {}
+    try:
+        pairs = parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except ValueError:
+        raise BadRequest("The query is not valid.") from None
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if name in names and name in found:
+            raise BadRequest(f"{name} is given more than once.")
+        found[name] = value
+    return {name: found[name] for name in names if name in found}
+
+
+def read_page(parameters: Mapping[str, str]) -> Page:
+    """Return the page that ``limit`` and ``before`` ask for."""
+    if not parameters:
+        return _FIRST_PAGE
+    before = parameters.get("before")
+    if before == "":
+        raise BadRequest("before is empty.")
+    return Page(_limit(parameters.get("limit")), before)
+
+
+def read_key(value: str | None) -> str | None:
+    """Return the Idempotency-Key: 1 to 255 printable ASCII characters (decision D-07b)."""
+    if value is None:
+        return None
+    if not (0 < len(value) <= _MOST_KEY and value.isascii() and value.isprintable()):
+        raise BadRequest("Idempotency-Key must be 1 to 255 printable ASCII characters.")
+    return value
+
+
+_FIRST_PAGE = Page()
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return PAGE_DEFAULT
+    if not _DIGITS.match(text) or not (digits := text.lstrip("0")):
+        raise BadRequest("limit must be a whole number from 1.")
+    return PAGE_MOST if len(digits) > 3 else min(int(digits), PAGE_MOST)
+
+
+def _check_type(content_type: str | None) -> None:
+    if content_type and content_type.partition(";")[0].strip().lower() != "application/json":
+        raise BadRequest("The body must be JSON (Content-Type: application/json).")
+
+
+def _explain(message: str) -> str:
+    """Turn msgspec's message into a sentence that names the field and holds nothing of the body."""
+    where = _WHERE.search(message)
+    path = where.group(1) if where else ""
+    if missing := _MISSING.match(message):
+        return f"{path + '.' if path else ''}{missing.group(1)} is missing."
+    expected = re.match(r"Expected `([^`]+)`", message)
+    kinds = (
+        " or ".join(_KINDS.get(k.strip(), k.strip()) for k in expected.group(1).split("|"))
+        if expected
+        else ""
+    )
+    return f"{path or 'The body'} must be {kinds}." if kinds else f"{path or 'The body'} is not valid."

@@ -1,0 +1,31 @@
+"""The endpoints of the specification, one module for each of its sections (interface, part 4)."""
+
+from teamchat.web.sections import (
+    channels,
+    conversations,
+    health,
+    images,
+    messages,
+    reactions,
+    server_settings,
+    sign_in,
+    threads,
+    users,
+    webhooks,
+)
+
+SECTIONS = (
+    health.section,
+    sign_in.section,
+    users.section,
+    channels.section,
+    messages.section,
+    reactions.section,
+    images.section,
+    threads.section,
+    conversations.section,
+    server_settings.section,
+    webhooks.section,
+)
+
+__all__ = ["SECTIONS"]

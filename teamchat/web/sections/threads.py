@@ -1,0 +1,67 @@
+"""Threads: replies to a channel message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from teamchat.application import Application
+from teamchat.chat.drafts import Draft
+from teamchat.model import Caller, Message, ThreadMeta
+from teamchat.web.endpoints import Answer, Section, Success
+from teamchat.web.reader import Page
+from teamchat.web.sections.messages import Edited
+
+section = Section("threads")
+
+
+class ReplyList(Answer, frozen=True):
+    """A page of replies, oldest first (decision D-08)."""
+
+    replies: Sequence[Message]
+
+
+class Reply(Answer, frozen=True):
+    """A reply, and what its parent now tells of the thread."""
+
+    reply: Message
+    thread_meta: ThreadMeta
+
+
+async def _check_thread(app: Application, caller: Caller, message_id: str) -> None:
+    await app.chat.images.check_thread(caller, message_id)
+
+
+async def _check_reply(app: Application, caller: Caller, message_id: str) -> None:
+    await app.chat.threads.check_reply(caller, message_id)
+
+
+async def _check_edit(app: Application, caller: Caller, message_id: str, reply_id: str) -> None:
+    await app.chat.threads.check_edit(caller, message_id, reply_id)
+
+
+@section.endpoint("GET", "/messages/:messageId/thread", answer=ReplyList, first=_check_thread)
+async def list_replies(app: Application, caller: Caller, message_id: str, page: Page) -> ReplyList:
+    """Read a page of a thread's replies."""
+    return ReplyList(await app.chat.threads.page(caller, message_id, page.limit, page.before))
+
+
+@section.endpoint("POST", "/messages/:messageId/thread", body=Draft, answer=Reply, first=_check_reply)
+async def post_reply(
+    app: Application, caller: Caller, message_id: str, body: Draft, key: str | None
+) -> Reply:
+    """Reply to a message."""
+    replied = await app.chat.threads.reply(caller, message_id, body, key)
+    return Reply(replied.reply, replied.thread_meta)
+
+
+@section.endpoint("PUT", "/messages/:messageId/thread/:replyId", body=Draft, answer=Edited, first=_check_edit)
+async def edit_reply(app: Application, caller: Caller, message_id: str, reply_id: str, body: Draft) -> Edited:
+    """Edit one's own reply."""
+    return Edited.of(await app.chat.threads.edit(caller, message_id, reply_id, body))
+
+
+@section.endpoint("DELETE", "/messages/:messageId/thread/:replyId", answer=Success)
+async def delete_reply(app: Application, caller: Caller, message_id: str, reply_id: str) -> Success:
+    """Delete a reply: one's own, or as an admin."""
+    await app.chat.threads.delete(caller, message_id, reply_id)
+    return Success()

@@ -1,0 +1,102 @@
+"""Users: who is here, and what admins and users change about that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from teamchat.application import Application
+from teamchat.model import Caller, ListedUser, User
+from teamchat.web.endpoints import Answer, Section, Success
+
+section = Section("users")
+
+
+class NewUser(Struct, frozen=True, rename="camel"):
+    """A user to add; `role` is ``user`` or ``admin``."""
+
+    email: str
+    role: str = "user"
+    password: str | None = None
+
+
+class NewPassword(Struct, frozen=True, rename="camel"):
+    """A password: 8 to 1,024 characters."""
+
+    password: str
+
+
+class NewName(Struct, frozen=True, rename="camel"):
+    """A display name."""
+
+    user_name: str
+
+
+class UserList(Answer, frozen=True):
+    """All users."""
+
+    users: Sequence[ListedUser]
+
+
+class Added(Answer, frozen=True):
+    """The id of the new user."""
+
+    user_id: str
+    success: bool = True
+
+
+class Left(Answer, frozen=True):
+    """The caller has left."""
+
+    message: str
+    success: bool = True
+
+
+class Renamed(Answer, frozen=True):
+    """The current user."""
+
+    user: User
+
+
+async def _check_admin(app: Application, caller: Caller) -> None:
+    await app.accounts.users.check_admin(caller)
+
+
+@section.endpoint("GET", "/users", answer=UserList)
+async def list_users(app: Application, caller: Caller) -> UserList:  # noqa: ARG001
+    """List the users."""
+    return UserList(await app.accounts.users.list())
+
+
+@section.endpoint("POST", "/users/add", body=NewUser, answer=Added, first=_check_admin)
+async def add_user(app: Application, caller: Caller, body: NewUser) -> Added:
+    """Add a user (admin)."""
+    return Added(await app.accounts.users.add(caller, body.email, body.role, body.password))
+
+
+@section.endpoint("POST", "/users/:id/reset-password", body=NewPassword, answer=Success, first=_check_admin)
+async def reset_password(app: Application, caller: Caller, id: str, body: NewPassword) -> Success:
+    """Set a user's password (admin)."""
+    await app.accounts.users.reset_password(caller, id, body.password)
+    return Success()
+
+
+@section.endpoint("DELETE", "/users/:id", answer=Success)
+async def remove_user(app: Application, caller: Caller, id: str) -> Success:
+    """Remove a user (admin)."""
+    await app.accounts.users.remove(caller, id)
+    return Success()
+
+
+@section.endpoint("POST", "/users/exit", answer=Left)
+async def exit_user(app: Application, caller: Caller) -> Left:
+    """Leave the server for good."""
+    await app.accounts.users.exit(caller)
+    return Left("You have left the server.")
+
+
+@section.endpoint("PUT", "/users/me", body=NewName, answer=Renamed)
+async def rename_me(app: Application, caller: Caller, body: NewName) -> Renamed:
+    """Change the caller's display name."""
+    return Renamed(await app.accounts.users.rename(caller, body.user_name))

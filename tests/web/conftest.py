@@ -1,0 +1,114 @@
+"""The whole application behind HTTP, on a real storage, with an admin and two users signed in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from teamchat.accounts import Accounts
+from teamchat.application import Application
+from teamchat.chat import Chat
+from teamchat.settings import AuthSettings, EventsSettings, InitialUser, ServerSettings, Settings
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.stream import Hub
+from teamchat.web import documents
+from teamchat.web.app import Site, create_app
+from tests.web.client import Client
+
+SECRET = b"a secret of the tests that is long enough"
+
+
+class MemoryImages:
+    """An image store that forgets everything at the end."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+        self.open = 0
+
+    async def put(self, key: str, data: bytes) -> None:
+        self.kept[key] = data
+
+    async def get(self, key: str) -> AsyncIterator[bytes] | None:
+        return None if key not in self.kept else self._chunks(self.kept[key])
+
+    async def delete(self, key: str) -> None:
+        self.kept.pop(key, None)
+
+    async def _chunks(self, data: bytes) -> AsyncIterator[bytes]:
+        for start in range(0, len(data), 1000):
+            yield data[start : start + 1000]
+
+
+@dataclass
+class World:
+    """A running application and its users."""
+
+    app: Application
+    site: Site
+    images: MemoryImages
+    clients: dict[str, Client] = field(default_factory=dict)
+
+    async def user(self, email: str) -> Client:
+        _, signed_in = await self.app.accounts.sign_in(email, "192.0.2.1", "tests")
+        return Client(self.site, signed_in.access_token)
+
+    def rebuilt(self, *blueprints: Any, **server: Any) -> Site:
+        """Return another site of the same application, with these keys of the section ``server``."""
+        settings = Settings(
+            auth=self.app.settings.auth, server=ServerSettings(**server), storage=self.app.settings.storage
+        )
+        app = Application(settings, self.app.storage, self.app.accounts, self.app.chat, self.app.hub)
+        return create_app(app, blueprints)
+
+    async def channel(self) -> str:
+        return str((await self.admin.ok("GET", "/channels"))["channels"][0]["id"])
+
+    async def message(self, client: Client, content: str = "hello") -> dict[str, Any]:
+        path = f"/channels/{await self.channel()}/messages"
+        return dict((await client.ok("POST", path, {"content": content}))["message"])
+
+    @property
+    def admin(self) -> Client:
+        return self.clients["admin"]
+
+    @property
+    def bob(self) -> Client:
+        return self.clients["bob"]
+
+    @property
+    def eve(self) -> Client:
+        return self.clients["eve"]
+
+    @property
+    def nobody(self) -> Client:
+        return Client(self.site)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    auth = AuthSettings(
+        auth_mode="password",
+        is_invite_required=False,
+        max_active_sessions=50,
+        app_url="https://chat.example.org/app",
+    )
+    settings = Settings(auth=auth)
+    images = MemoryImages()
+    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+        app = Application(
+            settings,
+            storage,
+            Accounts.build(storage, auth, SECRET),
+            Chat.build(storage, images, 16_000),
+            Hub(storage, EventsSettings()),
+        )
+        await app.accounts.ensure_initial_user(InitialUser("Admin", "admin@example.org", "a long password"))
+        await app.chat.channels.ensure_first()
+        world = World(app, create_app(app, documents.routes(app)), images)
+        for name in ("admin", "bob", "eve"):
+            world.clients[name] = await world.user(f"{name}@example.org")
+        yield world

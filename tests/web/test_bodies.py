@@ -1,0 +1,274 @@
+"""What is sent as a body: only what is right gets in, and what is wrong is told as a 400."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teamchat.chat.drafts import Draft
+from teamchat.errors import BadRequest
+from teamchat.web import reader
+from tests.web.conftest import World
+
+DEEP = b"[" * 100_000
+MALFORMED = {
+    "empty": b"",
+    "white space": b"  \n ",
+    "no JSON": b"content=hello",
+    "cut off": b'{"content": "hel',
+    "only a brace": b"{",
+    "array": b"[]",
+    "null": b"null",
+    "number": b"1",
+    "string": b'"hello"',
+    "true": b"true",
+    "invalid UTF-8": b'{"content": "\xff", "name": "\xff"}',
+    "invalid UTF-8 in an unknown field": b'{"content": "a", "x": "\xff"}',
+    "overlong UTF-8": b'{"content": "\xc0\x80"}',
+    "a surrogate in UTF-8": b'{"content": "\xed\xa0\x80"}',
+    "UTF-16": '{"content": "a"}'.encode("utf-16"),
+    "BOM": b'\xef\xbb\xbf{"content": "a"}',
+    "NaN": b'{"content": NaN, "name": NaN, "x": NaN}',
+    "Infinity": b'{"content": "a", "x": Infinity}',
+    "minus Infinity": b'{"content": "a", "x": -Infinity}',
+    "nested arrays": b'{"x": ' + DEEP + b"}",
+    "nested objects": b'{"x":' * 5_000 + b"1" + b"}" * 5_000,
+    "only openings": DEEP,
+    "lone surrogate": rb'{"content": "\ud800", "name": "\ud800", "reaction": "\ud800"}',
+    "surrogates the wrong way round": rb'{"content": "\udc00\ud800", "x": "\udc00\ud800"}',
+    "trailing comma": b'{"content": "a",}',
+    "two values": b'{"content": "a"} {"content": "b"}',
+    "single quotes": b"{'content': 'a'}",
+    "a raw control character": b'{"content": "a\nb"}',
+    "a long number": b'{"content": ' + b"9" * 5_000 + b', "x": ' + b"9" * 5_000 + b"",
+    "many quotes": b'"' + rb"\"" * 100_000,
+}
+WRONG_FIELDS = [{}, {"unknown": 1}] + [
+    dict.fromkeys(
+        (
+            "content", "name", "reaction", "email", "password", "userName", "targetUserId", "channelId",
+            "refreshToken", "filename", "image",
+        ),
+        value,
+    )
+    for value in (None, 1, 1.5, True, [], {}, ["a"])
+]  # fmt: skip
+# Endpoints whose body may be missing, so an empty one is no mistake there.
+OPTIONAL = {
+    ("POST", "/auth/logout"),
+    ("DELETE", "/auth/sessions"),
+    ("DELETE", "/messages/{message}/reactions"),
+}
+
+
+async def writing_endpoints(world: World) -> list[tuple[str, str]]:
+    """Every endpoint with a body, at an address where nothing but the body can be wrong."""
+    channel = await world.channel()
+    message = await world.message(world.admin)
+    reply = await world.admin.ok("POST", f"/messages/{message['id']}/thread", {"content": "reply"})
+    bob = (await world.bob.ok("GET", "/auth/me"))["user"]["id"]
+    opened = await world.admin.ok("POST", "/conversations", {"targetUserId": bob})
+    conversation = opened["conversation"]["id"]
+    direct = await world.admin.ok("POST", f"/conversations/{conversation}/messages", {"content": "psst"})
+    names = {
+        "id": bob,
+        "channelId": channel,
+        "messageId": message["id"],
+        "replyId": reply["reply"]["id"],
+        "conversationId": conversation,
+    }
+    found = []
+    for endpoint in world.site.endpoints:
+        if endpoint.body is None or endpoint.security == "webhookToken":
+            continue
+        rule = endpoint.rule
+        values = names | ({"messageId": direct["message"]["id"]} if "conversationId" in rule else {})
+        for name in endpoint.path_parameters:
+            rule = rule.replace(f"<{name}>", values[name])
+        found.append((endpoint.method, rule))
+    assert len(found) >= 18
+    return found
+
+
+def is_optional(method: str, path: str) -> bool:
+    return (method, path.split("/")[1]) == ("DELETE", "messages") or (method, path) in OPTIONAL
+
+
+@pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
+async def test_d02_a_malformed_body_is_400_on_every_endpoint(world: World, body: bytes) -> None:
+    for method, path in await writing_endpoints(world):
+        if is_optional(method, path) and not body.strip():
+            continue
+        answer = await world.admin.call(
+            method, path, raw=body, headers=[("content-type", "application/json")]
+        )
+        assert answer.status == 400, (method, path, answer.body)
+        answer.problem(400)
+
+
+async def test_d02_missing_and_wrongly_typed_fields_are_400_on_every_endpoint(world: World) -> None:
+    for method, path in await writing_endpoints(world):
+        for body in WRONG_FIELDS:
+            harmless = path == "/auth/sessions" and not set(body) & {"refreshToken", "sessionId"}
+            if not harmless:
+                answer = await world.admin.call(method, path, body)
+                assert answer.status == 400, (method, path, body, answer.body)
+                answer.problem(400)
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "content"),
+        ({"content": 1}, "content"),
+        ({"content": None}, "content"),
+        ({"content": "a", "images": "b"}, "images"),
+        ({"content": "a", "images": [1]}, "images[0]"),
+    ],
+)
+async def test_d02_the_sentence_names_the_field(world: World, body: object, field: str) -> None:
+    answer = await world.bob.call("POST", f"/channels/{await world.channel()}/messages", body)
+    assert answer.problem(400).startswith(f"{field} ")
+
+
+async def test_d02_unknown_fields_are_ignored(world: World) -> None:
+    body = {"content": "hello", "unknown": {"a": [1, None]}, "author": "eve", "createdAt": 1}
+    answer = await world.bob.ok("POST", f"/channels/{await world.channel()}/messages", body)
+    assert answer["message"]["author"]["userName"] == "bob"
+
+
+async def test_of_a_key_given_twice_the_last_counts(world: World) -> None:
+    raw = b'{"content": "first", "content": "second"}'
+    answer = await world.bob.ok("POST", f"/channels/{await world.channel()}/messages", raw=raw)
+    assert answer["message"]["content"] == "second"
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}", b"rubbish \xff"])
+async def test_d02_an_endpoint_that_needs_no_body_accepts_any(world: World, raw: bytes) -> None:
+    message = await world.message(world.bob)
+    headers = [("content-type", "text/plain")]
+    answer = await world.bob.call("DELETE", f"/messages/{message['id']}", raw=raw, headers=headers)
+    assert answer.json() == {"success": True}
+    assert answer.pulled == 0
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}"])
+async def test_d02_a_body_that_may_be_missing_may_be_empty(world: World, raw: bytes) -> None:
+    headers = [("content-type", "text/plain")]
+    answer = await world.bob.call("DELETE", "/auth/sessions", raw=raw, headers=headers)
+    assert answer.json() == {"success": True, "revoked": 1}
+
+
+@pytest.mark.parametrize("kind", [None, "application/json", "Application/JSON; charset=utf-8"])
+async def test_a_body_may_name_json_as_its_type_or_nothing(world: World, kind: str | None) -> None:
+    headers = [] if kind is None else [("content-type", kind)]
+    path = f"/channels/{await world.channel()}/messages"
+    assert await world.bob.ok("POST", path, raw=b'{"content": "hi"}', headers=headers)
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "junk"]
+)
+async def test_a_body_of_another_type_is_400(world: World, kind: str) -> None:
+    path = f"/channels/{await world.channel()}/messages"
+    answer = await world.bob.call("POST", path, raw=b'{"content": "hi"}', headers=[("content-type", kind)])
+    assert "Content-Type" in answer.problem(400)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "identity, gzip"])
+async def test_d07a_an_encoded_body_is_415(world: World, encoding: str) -> None:
+    path = f"/channels/{await world.channel()}/messages"
+    headers = [("content-encoding", encoding)]
+    answer = await world.bob.call("POST", path, {"content": "hi"}, headers=headers)
+    answer.problem(415)
+    assert answer.pulled == 0
+
+
+@pytest.mark.parametrize("announce", [True, False])
+async def test_d07a_a_body_over_256_kib_is_413(world: World, announce: bool) -> None:
+    path = f"/channels/{await world.channel()}/messages"
+    pieces = [b" " * 65_536] * 100
+    answer = await world.bob.call("POST", path, pieces=pieces, announce=announce)
+    answer.problem(413)
+    assert answer.pulled == (0 if announce else 5)
+    exact = b'{"content": "hi"}'.ljust(256 * 1024)
+    assert await world.bob.ok("POST", path, raw=exact)
+
+
+async def test_d07a_32_levels_are_accepted_and_33_are_not(world: World) -> None:
+    path = f"/channels/{await world.channel()}/messages"
+
+    def nested(levels: int) -> bytes:
+        return b'{"content": "hi", "x": ' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
+
+    assert await world.bob.ok("POST", path, raw=nested(32))
+    (await world.bob.call("POST", path, raw=nested(33))).problem(400)
+
+
+async def test_brackets_in_a_text_are_no_levels(world: World) -> None:
+    content = "[{" * 4_000 + '\\"'
+    assert (await world.message(world.bob, content))["content"] == content
+
+
+async def test_nothing_is_read_before_authentication(world: World) -> None:
+    for method, path in await writing_endpoints(world):
+        if path == "/auth/refresh":
+            continue
+        answer = await world.nobody.call(method, path, pieces=[b"x" * 1000] * 50)
+        answer.problem(401)
+        assert answer.pulled == 0
+
+
+async def test_a_body_that_does_not_come_is_408(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("teamchat.web.connection.BODY_SECONDS", 0.05)
+    path = f"/channels/{await world.channel()}/messages"
+    answer = await world.bob.call("POST", path, pieces=[b'{"content"'], stalls=True, announce=False)
+    answer.problem(408)
+
+
+async def test_a_client_that_goes_within_its_body_changes_nothing(world: World) -> None:
+    path = f"/channels/{await world.channel()}/messages"
+    await world.bob.call("POST", path, pieces=[], announce=False)
+    assert await world.bob.ok("GET", path) == {"messages": []}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+def depth(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max(map(depth, value.values()), default=0)
+    return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
+
+
+@given(JSON, st.integers(0, 40))
+def test_the_depth_is_counted_as_it_is(value: object, more: int) -> None:
+    for _ in range(more):
+        value = [value, "[{", '"]']
+    body = json.dumps(value).encode()
+    if depth(value) > reader.DEPTH_LIMIT:
+        with pytest.raises(BadRequest):
+            reader.check_depth(body)
+    else:
+        reader.check_depth(body)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_break_the_reader(body: bytes) -> None:
+    with pytest.MonkeyPatch.context() as patch, suppress(BadRequest):
+        patch.setattr(reader, "DEPTH_LIMIT", 2)
+        reader.decode_body(body, msgspec.json.Decoder(Draft).decode)
+
+
+@given(st.binary(max_size=100), st.lists(st.sampled_from(["limit", "before"])))
+def test_no_query_breaks_the_reader(query: bytes, names: list[str]) -> None:
+    with suppress(BadRequest):
+        reader.read_page(reader.read_parameters(query, names))

@@ -1,0 +1,361 @@
+"""``/events`` as an ASGI callable: who gets in, what is answered, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import trio
+
+from teamchat import events
+from teamchat.errors import TooManyRequests, Unauthorized
+from teamchat.model import Caller, User
+from teamchat.settings import AuthSettings, ServerSettings, Settings
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.stream import Hub
+from teamchat.stream.hub import MOST_WAITING
+from teamchat.web.events import ABORT, EventsEndpoint
+
+PATIENCE = 5
+
+
+class FakeAccounts:
+    """Knows the tokens ``token-of-<user>``, each of a session of its own, until they are ended."""
+
+    def __init__(self) -> None:
+        self.ended: set[str] = set()
+        self.failing = False
+        self.asked = 0
+
+    async def authenticate(self, token: str) -> Caller:
+        self.asked += 1
+        await trio.lowlevel.checkpoint()
+        if self.failing:
+            raise RuntimeError("a secret detail")
+        name = token.removeprefix("token-of-")
+        if name == token or name in self.ended:
+            raise Unauthorized
+        return Caller(User(name, name, f"{name}@example.org", False), f"session-of-{name}")
+
+
+class Exchange:
+    """One request and what came back for it."""
+
+    def __init__(self, endpoint: EventsEndpoint, query: str = "", method: str = "GET", **extra: Any) -> None:
+        self._endpoint = endpoint
+        headers = extra.pop("headers", [])
+        self.scope = {
+            "type": "http",
+            "method": method,
+            "path": "/events",
+            "query_string": query.encode(),
+            "headers": [(name.encode(), value.encode()) for name, value in headers],
+            "client": ("127.0.0.1", 1),
+            "extensions": extra,
+        }
+        self._to_app, self._receive = trio.open_memory_channel[dict[str, Any]](5)
+        self._send, self._from_app = trio.open_memory_channel[dict[str, Any]](0)
+        self.ended = trio.Event()
+
+    async def run(self) -> None:
+        await self._endpoint(self.scope, self._receive.receive, self._send.send)
+        self.ended.set()
+
+    async def message(self) -> dict[str, Any]:
+        with trio.fail_after(PATIENCE):
+            return await self._from_app.receive()
+
+    async def start(self) -> tuple[int, dict[str, str]]:
+        message = await self.message()
+        assert message["type"] == "http.response.start"
+        return message["status"], {name.decode(): value.decode() for name, value in message["headers"]}
+
+    async def body(self) -> bytes:
+        message = await self.message()
+        assert message["type"] == "http.response.body"
+        return bytes(message["body"])
+
+    def leave(self) -> None:
+        self._to_app.send_nowait({"type": "http.disconnect"})
+
+    async def end(self) -> None:
+        with trio.fail_after(PATIENCE):
+            await self.ended.wait()
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator[Any]:
+    settings = Settings(
+        auth=AuthSettings(app_url="https://chat.example.org/app"),
+        server=ServerSettings(allowed_origins=["https://other.example.org"]),
+    )
+    async with open_sqlite(SqliteOptions(str(tmp_path))) as storage, trio.open_nursery() as nursery:
+        hub = Hub(storage, settings.events)
+        await nursery.start(hub.run)
+        yield SimpleNamespace(settings=settings, storage=storage, hub=hub, accounts=FakeAccounts())
+        nursery.cancel_scope.cancel()
+
+
+async def behind(scope: Any, receive: Any, send: Any) -> None:
+    """Stand for the application behind the endpoint."""
+    await send({"type": "http.response.start", "status": 418, "headers": []})
+
+
+@pytest.fixture
+def endpoint(app: Any) -> EventsEndpoint:
+    return EventsEndpoint(app, behind)
+
+
+async def refused(endpoint: EventsEndpoint, exchange: Exchange, nursery: trio.Nursery) -> int:
+    """Run an exchange that must fail with the one shape errors have; return its status."""
+    nursery.start_soon(exchange.run)
+    status, headers = await exchange.start()
+    assert headers["content-type"] == "application/json"
+    assert headers["cache-control"] == "no-store"
+    body = json.loads(await exchange.body())
+    assert list(body) == ["error"]
+    assert isinstance(body["error"], str)
+    await exchange.end()
+    return status
+
+
+BEARER = [("authorization", "Bearer token-of-ada")]
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "user"),
+    [
+        ("token=token-of-ada", [], "ada"),
+        ("", BEARER, "ada"),
+        ("", [("authorization", "bearer token-of-ada")], "ada"),
+        ("token=token-of-bob", BEARER, "ada"),
+        ("token=nonsense", [*BEARER, ("accept", "application/json")], "ada"),
+    ],
+)
+async def test_a_token_in_the_header_or_the_query_opens_the_stream_and_the_header_wins(
+    endpoint: EventsEndpoint, nursery: trio.Nursery, query: str, headers: list[tuple[str, str]], user: str
+) -> None:
+    exchange = Exchange(endpoint, query, headers=headers)
+    nursery.start_soon(exchange.run)
+    status, sent = await exchange.start()
+    assert status == 200
+    assert sent["content-type"] == "text/event-stream; charset=utf-8"
+    assert sent["cache-control"] == "no-store"
+    assert sent["x-accel-buffering"] == "no"
+    assert "content-length" not in sent
+    first = json.loads((await exchange.body()).removeprefix(b"data: "))
+    assert first["type"] == "CONNECTED"
+    assert first["payload"]["userId"] == user
+    exchange.leave()
+    await exchange.end()
+
+
+@pytest.mark.parametrize(
+    ("query", "headers"),
+    [
+        ("", []),
+        ("token=", []),
+        ("token=nonsense", []),
+        ("token=%C3%A9", []),
+        ("token=token-of-ada&token=token-of-bob", []),
+        ("Token=token-of-ada", []),
+        ("token=token-of-ada", [("authorization", "Bearer nonsense")]),
+        ("token=token-of-ada", [("authorization", "Basic YTpi")]),
+        ("token=token-of-ada", [("authorization", "")]),
+        ("", [*BEARER, ("authorization", "Bearer token-of-bob")]),
+        ("", [("authorization", "Bearer token-of-ada, Bearer token-of-bob")]),
+        ("", [("authorization", "Bearer é")]),
+        ("token=" + "x" * 20_000, []),
+    ],
+)
+async def test_anything_odd_about_the_token_is_401(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery, query: str, headers: list[tuple[str, str]]
+) -> None:
+    exchange = Exchange(endpoint, query, headers=headers)
+    assert await refused(endpoint, exchange, nursery) == 401
+    assert len(app.hub) == 0
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+async def test_other_methods_and_paths_are_the_application_behinds(
+    endpoint: EventsEndpoint, nursery: trio.Nursery, method: str
+) -> None:
+    for exchange in (Exchange(endpoint, method=method), Exchange(endpoint)):
+        if exchange.scope["method"] == "GET":
+            exchange.scope["path"] = "/events/"
+        nursery.start_soon(exchange.run)
+        assert (await exchange.start())[0] == 418
+
+
+async def test_d07_head_answers_the_headers_and_takes_no_place(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+) -> None:
+    exchange = Exchange(endpoint, "token=token-of-ada", method="HEAD")
+    nursery.start_soon(exchange.run)
+    status, headers = await exchange.start()
+    assert (status, headers["content-type"]) == (200, "text/event-stream; charset=utf-8")
+    assert await exchange.body() == b""
+    await exchange.end()
+    assert len(app.hub) == 0
+    assert await refused(endpoint, Exchange(endpoint, method="HEAD"), nursery) == 401
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("https://chat.example.org", True),
+        ("https://other.example.org", True),
+        ("https://evil.example.org", False),
+    ],
+)
+async def test_d06_allowed_origins_may_read_the_stream_and_its_errors(
+    endpoint: EventsEndpoint, nursery: trio.Nursery, origin: str, allowed: bool
+) -> None:
+    for query in ("token=token-of-ada", "token=nonsense"):
+        exchange = Exchange(endpoint, query, headers=[("origin", origin)])
+        nursery.start_soon(exchange.run)
+        _, headers = await exchange.start()
+        assert headers.get("access-control-allow-origin") == (origin if allowed else None)
+        assert headers["vary"] == "Origin"
+        await exchange.body()
+        exchange.leave()
+
+
+async def test_a_client_that_leaves_frees_its_place(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+) -> None:
+    exchange = Exchange(endpoint, "token=token-of-ada")
+    nursery.start_soon(exchange.run)
+    await exchange.start()
+    await exchange.body()
+    assert len(app.hub) == 1
+    exchange.leave()
+    await exchange.end()
+    assert len(app.hub) == 0
+
+
+async def test_d09_a_session_that_ends_while_the_stream_opens_leaves_no_stream(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+) -> None:
+    opened = app.hub.open
+
+    async def open_late(*arguments: Any) -> Any:
+        app.accounts.ended.add("ada")  # after authentication, before the subscription
+        return await opened(*arguments)
+
+    app.hub.open = open_late
+    assert await refused(endpoint, Exchange(endpoint, "token=token-of-ada"), nursery) == 401
+    assert len(app.hub) == 0
+
+
+async def test_a_stream_that_the_hub_ends_gets_its_last_chunk(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+) -> None:
+    exchange = Exchange(endpoint, "token=token-of-ada")
+    nursery.start_soon(exchange.run)
+    await exchange.start()
+    await exchange.body()
+    app.hub.close_all()
+    last = await exchange.message()
+    assert last["body"] == b""
+    assert not last.get("more_body")
+    await exchange.end()
+
+
+async def test_a_stream_during_shutdown_is_503(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+) -> None:
+    app.hub.close_all()
+    assert await refused(endpoint, Exchange(endpoint, "token=token-of-ada"), nursery) == 503
+
+
+async def test_d01_an_unexpected_failure_reveals_nothing(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app.accounts.failing = True
+    exchange = Exchange(endpoint, "token=token-of-ada")
+    nursery.start_soon(exchange.run)
+    assert (await exchange.start())[0] == 500
+    assert b"secret" not in await exchange.body()
+
+
+async def test_d18_a_limited_address_is_told_when_to_come_again(app: Any, nursery: trio.Nursery) -> None:
+    def admit(_: Any) -> None:
+        raise TooManyRequests(7)
+
+    exchange = Exchange(EventsEndpoint(app, behind, admit), "token=token-of-ada")
+    nursery.start_soon(exchange.run)
+    status, headers = await exchange.start()
+    assert (status, headers["retry-after"]) == (429, "7")
+    assert app.accounts.asked == 0
+    await exchange.body()
+
+
+async def test_d37_a_client_too_slow_has_its_connection_dropped(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+) -> None:
+    aborted = trio.Event()
+    exchange = Exchange(endpoint, "token=token-of-ada", **{ABORT: aborted.set})
+    nursery.start_soon(exchange.run)
+    await exchange.start()
+    await exchange.body()
+    await overflow(app)
+    with trio.fail_after(PATIENCE):
+        await aborted.wait()
+    assert len(app.hub) == 0
+    exchange.leave()
+    await exchange.end()
+
+
+async def test_d37_without_the_extension_a_slow_clients_request_ends(
+    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+) -> None:
+    exchange = Exchange(endpoint, "token=token-of-ada")
+    nursery.start_soon(exchange.run)
+    await exchange.start()
+    await exchange.body()
+    await overflow(app)
+    await exchange.end()
+
+
+async def overflow(app: Any) -> None:
+    """Write more events than may wait for a client."""
+    for _ in range(4):
+        async with app.storage.write() as tx:
+            await tx.append(events.UpdateServerSettings("x" * (MOST_WAITING // 2)).to())
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "with_ids"),
+    [
+        ("", [], False),
+        ("&lastEventId=", [], True),
+        ("&lastEventId=0", [], True),
+        ("", [("last-event-id", "0")], True),
+        ("&lastEventId=999", [("last-event-id", "0")], True),
+    ],
+)
+async def test_d34_a_client_opts_in_by_header_or_query_and_the_header_wins(
+    app: Any,
+    endpoint: EventsEndpoint,
+    nursery: trio.Nursery,
+    query: str,
+    headers: list[tuple[str, str]],
+    with_ids: bool,
+) -> None:
+    exchange = Exchange(endpoint, "token=token-of-ada" + query, headers=headers)
+    nursery.start_soon(exchange.run)
+    await exchange.start()
+    assert (await exchange.body()).startswith(b"id: 0\ndata: " if with_ids else b"data: ")
+    async with app.storage.write() as tx:
+        await tx.append(events.DeleteMessage("m", "c").to())
+    prefix = b"id: 1\n" if with_ids else b""
+    assert await exchange.body() == (
+        prefix + b'data: {"type":"DELETE_MESSAGE","payload":{"id":"m","channelId":"c"}}\n\n'
+    )
+    exchange.leave()
+    await exchange.end()
