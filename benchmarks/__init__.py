@@ -1,0 +1,1 @@
+"""What is measured, and how to repeat it: ``make bench``."""
