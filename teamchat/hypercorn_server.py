@@ -7,7 +7,9 @@ Hypercorn's Trio connection is right but for a few things, which the subclass he
 * An application that is cancelled while its response ends (quart-trio is) takes the renewal of the
   keep-alive timer with it, and idle connections live for ever.  Here the connection's own business is
   shielded.
-* A request's headers get 10 seconds from their first byte, an idle connection 75.
+* A request's headers get 10 seconds from their first byte, an idle connection 75.  One task a connection
+  watches over both, where Hypercorn starts a new one with every request.
+* The head of a response waits for the first bytes of its body, so that most responses are one write.
 * When the server stops, connections get a bounded time to finish, and are then dropped.
 
 It also refuses a request with both Content-Length and Transfer-Encoding, of which a proxy in front might
@@ -19,9 +21,10 @@ from __future__ import annotations
 import logging
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from math import inf
 from typing import Any, cast
 
 import trio
@@ -31,6 +34,7 @@ from hypercorn.logging import Logger
 from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
+from hypercorn.typing import Event as Flag
 from hypercorn.utils import wrap_app
 
 from teamchat.logs import get_logger
@@ -40,6 +44,7 @@ WRITE_SECONDS = 30.0
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 75
 _PIECE = 64 * 1024
+_INTERIM = b"HTTP/1.1 1"  # a 1xx response, which has no body and is not to wait
 
 _log = get_logger(__name__)
 
@@ -69,6 +74,54 @@ def _config() -> Config:
     return chosen
 
 
+class _Timer:
+    """Closes a connection that waited too long for a request, and an idle one when the server stops.
+
+    It stands where Hypercorn keeps a task that it starts anew with every request; here one task lives as
+    long as the connection, and its deadline moves.
+    """
+
+    def __init__(self, stopping: Flag, close: Callable[[], Awaitable[None]]) -> None:
+        self._stopping = stopping
+        self._close = close
+        self._deadline = inf
+        self._scope = trio.CancelScope()
+        self._runs = False
+        self._gone = False
+
+    def give(self, seconds: float) -> None:
+        """Give the client `seconds` from now; infinity means that it is the server's turn."""
+        self._deadline = self._scope.deadline = trio.current_time() + seconds
+
+    async def restart(self, task_group: Any, action: Callable[[], Awaitable[None]]) -> None:
+        """Hypercorn's call when the wait for a request begins: `action` sets the deadline."""
+        await action()
+        if not self._runs:
+            self._runs = True
+            task_group.spawn(self._watch)
+
+    async def stop(self) -> None:
+        """Hypercorn's call when a request has come."""
+        self.give(inf)
+
+    def end(self) -> None:
+        """The client has gone: there is nothing to watch over."""
+        self._gone = True
+        self._scope.cancel()
+
+    async def _watch(self) -> None:
+        while not self._stopping.is_set():
+            with trio.CancelScope(deadline=self._deadline) as self._scope:
+                await self._stopping.wait()
+            if self._gone:
+                return
+            if self._deadline <= trio.current_time():
+                break
+        if self._deadline < inf:
+            with trio.CancelScope(shield=True):
+                await self._close()
+
+
 class _Connection(TCPServer):
     """One client's connection."""
 
@@ -81,6 +134,9 @@ class _Connection(TCPServer):
         self._scope = trio.CancelScope()
         self._idle_seconds = HEADER_SECONDS
         self._awaits_request = True
+        self._head: bytes | None = b""  # what of a response's head waits; None once it was written
+        self._timer = _Timer(context.terminated, self._initiate_server_close)
+        self.idle_task = cast(Any, self._timer)
 
     async def run(self) -> None:
         with self._scope:
@@ -97,8 +153,9 @@ class _Connection(TCPServer):
 
     async def protocol_send(self, event: Event) -> None:
         if isinstance(event, RawData):
-            with trio.CancelScope(shield=True):
-                await self._write(event.data)
+            data = self._with_head(event.data)
+            if data:
+                await self._write(data)
             if self._scope.cancel_called:  # An application that does nothing but write must end here.
                 await trio.lowlevel.checkpoint_if_cancelled()
             return
@@ -106,16 +163,33 @@ class _Connection(TCPServer):
             if isinstance(event, Updated):
                 self._awaits_request = event.idle
                 self._idle_seconds = KEEP_ALIVE_SECONDS
+                self._head = b""
+            elif self._head:
+                head, self._head = self._head, None
+                await self._write(head)
             await super().protocol_send(event)
+
+    def _with_head(self, data: bytes) -> bytes:
+        """Return what to write now: a head waits for what follows it, were it only the end of the body."""
+        if self._head is None or data.startswith(_INTERIM):
+            return data
+        if not self._head:
+            self._head = data
+            return b""
+        whole, self._head = self._head + data, None
+        return whole
 
     async def _write(self, data: bytes) -> None:
         """Write in pieces, each with a deadline, so that a slow client is not taken for a stalled one."""
         async with self.send_lock:
             try:
                 for start in range(0, len(data), _PIECE):
-                    with trio.fail_after(WRITE_SECONDS):
+                    with trio.CancelScope(shield=True, deadline=trio.current_time() + WRITE_SECONDS) as limit:
                         await self.stream.send_all(data[start : start + _PIECE])
-            except (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError):
+                    if limit.cancelled_caught:
+                        self.abort()
+                        break
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
                 self.abort()
 
     async def _read_data(self) -> None:
@@ -126,23 +200,15 @@ class _Connection(TCPServer):
                 break
             if data and self._awaits_request:
                 self._awaits_request = False
-                await self.idle_task.restart(self._task_group, self._header_timeout)
+                self._timer.give(HEADER_SECONDS)
             await self.protocol.handle(RawData(bytes(data)))
             if not data:
                 break
+        self._timer.end()
         await self.protocol.handle(Closed())
 
     async def _idle_timeout(self) -> None:
-        await self._close_after(self._idle_seconds)
-
-    async def _header_timeout(self) -> None:
-        await self._close_after(HEADER_SECONDS)
-
-    async def _close_after(self, seconds: float) -> None:
-        with trio.move_on_after(seconds):
-            await self.context.terminated.wait()
-        with trio.CancelScope(shield=True):
-            await self._initiate_server_close()
+        self._timer.give(self._idle_seconds)
 
     async def _close(self) -> None:
         with trio.CancelScope(shield=True):

@@ -314,6 +314,21 @@ async def test_an_idle_connection_is_closed_after_its_time(monkeypatch: pytest.M
         assert (await read_all(stream)).endswith(b"hello")
 
 
+async def test_a_client_that_leaves_takes_its_connection_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, run = trio.Event(), hypercorn_server._Connection.run
+
+    async def watched(connection: Any) -> None:
+        await run(connection)
+        left.set()
+
+    monkeypatch.setattr(hypercorn_server._Connection, "run", watched)
+    async with http(hello) as (port, _, _):
+        async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+            await stream.send_all(GET.encode())
+            await read_until(stream, b"hello")
+        await wait_for(left)
+
+
 @pytest.mark.parametrize("begun", ["", "GET / HTTP/1.1\r\nHost:"])
 async def test_headers_must_come_in_time(monkeypatch: pytest.MonkeyPatch, begun: str) -> None:
     monkeypatch.setattr(hypercorn_server, "HEADER_SECONDS", 0.05)

@@ -82,6 +82,8 @@ async def attach(tx: Transaction, place_id: str, message_id: str, filenames: Seq
     for filename in filenames:
         await _check_attachable(tx, place_id, filename)
     await tx.fetch("delete from message_images where message_id = $1", message_id)
+    if filenames:
+        await tx.fetch("update messages set is_decorated = 1 where id = $1", message_id)
     for place, filename in enumerate(filenames):
         await tx.fetch(
             "insert into message_images (message_id, place, filename) values ($1, $2, $3)",

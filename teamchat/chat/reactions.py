@@ -56,6 +56,7 @@ class Reactions:
                     accepted,
                     user_id,
                 )
+                await tx.fetch("update messages set is_decorated = 1 where id = $1", message_id)
                 reactions.setdefault(accepted, []).append(user_id)
                 event = events.NewReaction(message_id, user_id, accepted)
                 await tx.append(event.to(found.participants))

@@ -1,9 +1,10 @@
 """Reading messages whole: with author, reactions, images and what their thread amounts to.
 
-What must stay true: however many messages are read, it takes three statements, each answered from an
-index.  A message's order is its id's; a page is cut by id alone, so what was deleted leaves no hole and
-what arrives meanwhile moves nothing (decision D-08).  An author's name is read from `users`, where removed
-users keep their row (decision D-22); a bot's is kept with the message.
+What must stay true: however many messages are read, it takes at most three statements, each answered
+from an index, and one where no message ever had a reaction or an image.  A message's order is its id's; a
+page is cut by id alone, so what was deleted leaves no hole and what arrives meanwhile moves nothing
+(decision D-08).  An author's name is read from `users`, where removed users keep their row (decision D-22);
+a bot's is kept with the message.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _AFTER_ALL = "f" * 32
 
 _WHOLE = """select m.id, m.place_id, m.parent_id, m.author_id, m.bot_name, m.content, m.created_at,
   m.updated_at, author.user_name, t.reply_count, t.last_reply_at, t.last_reply_by, last.user_name,
-  t.participants
+  t.participants, m.is_decorated
 from messages m
 left join users author on author.id = m.author_id
 left join threads t on t.parent_id = m.id
@@ -116,9 +117,9 @@ async def _page(
 
 
 async def _whole(tx: Transaction, rows: Sequence[Row]) -> list[Message]:
-    ids = [row[0] for row in rows]
-    reactions, images = await _reactions(tx, ids), await _images(tx, ids)
-    return [_message(row, reactions[row[0]], images.get(row[0])) for row in rows]
+    decorated = [row[0] for row in rows if row[-1]]
+    reactions, images = await _reactions(tx, decorated), await _images(tx, decorated)
+    return [_message(row, reactions.get(row[0], {}), images.get(row[0])) for row in rows]
 
 
 async def _reactions(tx: Transaction, ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:
@@ -147,7 +148,7 @@ async def _images(tx: Transaction, ids: Sequence[str]) -> dict[str, list[str]]:
 
 def _message(row: Row, reactions: Reactions, images: Sequence[str] | None) -> Message:
     (id_, place_id, parent_id, author_id, bot_name, content, created_at, updated_at, name, *thread) = row
-    reply_count, last_reply_at, last_reply_by, last_name, participants = thread
+    reply_count, last_reply_at, last_reply_by, last_name, participants, _ = thread
     return Message(
         id=id_,
         channel_id=place_id,

@@ -44,9 +44,11 @@ MIGRATIONS: tuple[Migration, ...] = (
                last_message_at {int}, unique (first_user, second_user)){table_end}""",
             "create index conversations_by_second on conversations(second_user)",
             # place_id is a channel's or a conversation's id; parent_id the message a reply stands under.
+            # is_decorated is 1 once a message had a reaction or an image: a page asks for those of no other.
             """create table messages (id text primary key, place_id text not null,
                parent_id text references messages(id), author_id text not null, bot_name text,
-               content text not null, created_at {int} not null, updated_at {int}){table_end}""",
+               content text not null, created_at {int} not null, updated_at {int},
+               is_decorated {int} not null default 0){table_end}""",
             "create index messages_by_place on messages(place_id, id) where parent_id is null",
             "create index messages_by_parent on messages(parent_id, id) where parent_id is not null",
             """create table threads (parent_id text primary key references messages(id),
