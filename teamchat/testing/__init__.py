@@ -11,6 +11,7 @@ then pass.  They need ``pytest`` and ``pytest-trio`` with ``trio_mode = true``::
 
 `StorageContract` is for `teamchat.Storage`, `ImageStoreContract` for `teamchat.ImageStore`,
 `AuthModeContract` for `teamchat.AuthMode`.  The implementations that come with teamchat pass the same.
+`MALFORMED_BODIES` are for endpoints of your own.
 """
 
 import pytest
@@ -19,7 +20,8 @@ import pytest
 pytest.register_assert_rewrite("teamchat.testing.storage", "teamchat.testing.images", "teamchat.testing.auth")
 
 from teamchat.testing.auth import AuthModeContract  # noqa: E402
+from teamchat.testing.bodies import MALFORMED_BODIES  # noqa: E402
 from teamchat.testing.images import ImageStoreContract  # noqa: E402
 from teamchat.testing.storage import StorageContract  # noqa: E402
 
-__all__ = ["AuthModeContract", "ImageStoreContract", "StorageContract"]
+__all__ = ["MALFORMED_BODIES", "AuthModeContract", "ImageStoreContract", "StorageContract"]

@@ -19,6 +19,7 @@ from teamchat.interfaces import AuthMode
 from teamchat.settings import Settings
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
+from teamchat.testing.bodies import MALFORMED_BODIES
 from teamchat.testing.images import MemoryStore
 from teamchat.web.app import create_app
 
@@ -94,14 +95,15 @@ class AuthModeContract(ABC):
         async with self._serving(tmp_path) as (app, site):
             assert all(route.startswith("/auth/") for route in await self._own_routes(app, site))
 
-    async def test_a_malformed_body_is_told_as_an_error_and_not_as_a_failure(self, tmp_path: Path) -> None:
+    async def test_d02_a_malformed_body_is_400(self, tmp_path: Path) -> None:
         async with self._serving(tmp_path) as (app, site):
             for route in await self._own_routes(app, site):
-                answer = await site.test_client().post(
-                    route, data=b"{", headers={"Content-Type": "application/json"}
-                )
-                assert 400 <= answer.status_code < 500
-                assert list(await answer.get_json()) == ["error"]
+                for name, body in MALFORMED_BODIES.items():
+                    answer = await site.test_client().post(
+                        route, data=body, headers={"Content-Type": "application/json"}
+                    )
+                    assert answer.status_code == 400, (route, name)
+                    assert list(await answer.get_json()) == ["error"], (route, name)
 
     async def test_its_routes_can_be_made_for_more_than_one_application(self, tmp_path: Path) -> None:
         async with self._serving(tmp_path / "first"), self._serving(tmp_path / "second"):

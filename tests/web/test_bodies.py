@@ -12,42 +12,11 @@ from hypothesis import strategies as st
 
 from teamchat.chat.drafts import Draft
 from teamchat.errors import BadRequest
+from teamchat.testing import MALFORMED_BODIES as MALFORMED
 from teamchat.web import reader
+from tests.web.client import Client
 from tests.web.conftest import World
 
-DEEP = b"[" * 100_000
-MALFORMED = {
-    "empty": b"",
-    "white space": b"  \n ",
-    "no JSON": b"content=hello",
-    "cut off": b'{"content": "hel',
-    "only a brace": b"{",
-    "array": b"[]",
-    "null": b"null",
-    "number": b"1",
-    "string": b'"hello"',
-    "true": b"true",
-    "invalid UTF-8": b'{"content": "\xff", "name": "\xff"}',
-    "invalid UTF-8 in an unknown field": b'{"content": "a", "x": "\xff"}',
-    "overlong UTF-8": b'{"content": "\xc0\x80"}',
-    "a surrogate in UTF-8": b'{"content": "\xed\xa0\x80"}',
-    "UTF-16": '{"content": "a"}'.encode("utf-16"),
-    "BOM": b'\xef\xbb\xbf{"content": "a"}',
-    "NaN": b'{"content": NaN, "name": NaN, "x": NaN}',
-    "Infinity": b'{"content": "a", "x": Infinity}',
-    "minus Infinity": b'{"content": "a", "x": -Infinity}',
-    "nested arrays": b'{"x": ' + DEEP + b"}",
-    "nested objects": b'{"x":' * 5_000 + b"1" + b"}" * 5_000,
-    "only openings": DEEP,
-    "lone surrogate": rb'{"content": "\ud800", "name": "\ud800", "reaction": "\ud800"}',
-    "surrogates the wrong way round": rb'{"content": "\udc00\ud800", "x": "\udc00\ud800"}',
-    "trailing comma": b'{"content": "a",}',
-    "two values": b'{"content": "a"} {"content": "b"}',
-    "single quotes": b"{'content': 'a'}",
-    "a raw control character": b'{"content": "a\nb"}',
-    "a long number": b'{"content": ' + b"9" * 5_000 + b', "x": ' + b"9" * 5_000 + b"",
-    "many quotes": b'"' + rb"\"" * 100_000,
-}
 WRONG_FIELDS = [{}, {"unknown": 1}] + [
     dict.fromkeys(
         (
@@ -109,6 +78,19 @@ async def test_d02_a_malformed_body_is_400_on_every_endpoint(world: World, body:
         )
         assert answer.status == 400, (method, path, answer.body)
         answer.problem(400)
+
+
+async def test_d02_a_malformed_body_to_a_webhook_is_400_and_posts_nothing(world: World) -> None:
+    channel = await world.channel()
+    made = (await world.admin.ok("POST", "/webhooks", {"name": "bot", "channelId": channel}))["webhook"]
+    bot = Client(world.site, made["token"])
+    for body in MALFORMED.values():
+        json_body = [("content-type", "application/json")]
+        answer = await bot.call("POST", f"/webhooks/{made['id']}/messages", raw=body, headers=json_body)
+        answer.problem(400)
+    for fields in WRONG_FIELDS:
+        (await bot.call("POST", f"/webhooks/{made['id']}/messages", fields)).problem(400)
+    assert (await world.admin.ok("GET", f"/channels/{channel}/messages"))["messages"] == []
 
 
 async def test_d02_missing_and_wrongly_typed_fields_are_400_on_every_endpoint(world: World) -> None:

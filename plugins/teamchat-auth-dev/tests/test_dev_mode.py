@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 import pytest
 from teamchat_auth_dev import DevMode, auth_modes, open_dev
 
+from teamchat import AuthMode, NoOptions
 from teamchat.accounts import Accounts
+from teamchat.application import Application
 from teamchat.errors import SettingsError
 from teamchat.settings import AuthSettings, ServerSettings, Settings
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.testing import AuthModeContract
 from teamchat.web.app import Site, create_app
 
 EMAIL = "bob@example.org"
@@ -102,3 +106,16 @@ async def test_d02_a_malformed_body_is_400(storage: Any, body: Any) -> None:
     answer = await login(site(storage, settings()).test_client(), body)
     assert answer.status_code == 400
     assert list(await answer.get_json()) == ["error"]
+
+
+class TestDevMode(AuthModeContract):
+    def settings(self) -> Settings:
+        return settings()
+
+    def open_mode(self) -> AbstractAsyncContextManager[AuthMode]:
+        return open_dev(NoOptions())
+
+    async def sign_in(self, app: Application, client: Any) -> str:
+        answer = await login(client, {"email": app.settings.chat.initial_user.email})
+        token: str = (await answer.get_json())["token"]
+        return token

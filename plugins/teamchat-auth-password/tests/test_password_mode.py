@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import pytest
 from teamchat_auth_password import PasswordMode, auth_modes, open_password
 
+from teamchat import AuthMode, NoOptions
 from teamchat.accounts import Accounts
+from teamchat.application import Application
 from teamchat.settings import AuthSettings, Settings
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.testing import AuthModeContract
 from teamchat.web.app import create_app
 
 EMAIL, PASSWORD = "bob@example.org", "correct horse battery"
@@ -87,3 +91,16 @@ async def test_d02_a_malformed_body_is_400(storage: Any, body: Any) -> None:
     http = client(storage)
     for path in ("/auth/password-login", "/auth/register"):
         assert await status(http, path, body) == 400
+
+
+class TestPasswordMode(AuthModeContract):
+    def settings(self) -> Settings:
+        return Settings(auth=AuthSettings(is_invite_required=False))
+
+    def open_mode(self) -> AbstractAsyncContextManager[AuthMode]:
+        return open_password(NoOptions())
+
+    async def sign_in(self, app: Application, client: Any) -> str:
+        answer = await client.post("/auth/register", json=CREDENTIALS)
+        token: str = (await answer.get_json())["accessToken"]
+        return token

@@ -1,0 +1,39 @@
+"""Bodies that no endpoint accepts: each must be answered with 400 in the one shape (decisions D-01, D-02)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_DEEP = b"[" * 100_000
+MALFORMED_BODIES: Mapping[str, bytes] = {
+    "empty": b"",
+    "white space": b"  \n ",
+    "no JSON": b"content=hello",
+    "cut off": b'{"content": "hel',
+    "only a brace": b"{",
+    "array": b"[]",
+    "null": b"null",
+    "number": b"1",
+    "string": b'"hello"',
+    "true": b"true",
+    "invalid UTF-8": b'{"content": "\xff", "name": "\xff"}',
+    "invalid UTF-8 in an unknown field": b'{"content": "a", "x": "\xff"}',
+    "overlong UTF-8": b'{"content": "\xc0\x80"}',
+    "a surrogate in UTF-8": b'{"content": "\xed\xa0\x80"}',
+    "UTF-16": '{"content": "a"}'.encode("utf-16"),
+    "BOM": b'\xef\xbb\xbf{"content": "a"}',
+    "NaN": b'{"content": NaN, "name": NaN, "x": NaN}',
+    "Infinity": b'{"content": "a", "x": Infinity}',
+    "minus Infinity": b'{"content": "a", "x": -Infinity}',
+    "nested arrays": b'{"x": ' + _DEEP + b"}",
+    "nested objects": b'{"x":' * 5_000 + b"1" + b"}" * 5_000,
+    "only openings": _DEEP,
+    "lone surrogate": rb'{"content": "\ud800", "name": "\ud800", "reaction": "\ud800"}',
+    "surrogates the wrong way round": rb'{"content": "\udc00\ud800", "x": "\udc00\ud800"}',
+    "trailing comma": b'{"content": "a",}',
+    "two values": b'{"content": "a"} {"content": "b"}',
+    "single quotes": b"{'content': 'a'}",
+    "a raw control character": b'{"content": "a\nb"}',
+    "a long number": b'{"content": ' + b"9" * 5_000 + b', "x": ' + b"9" * 5_000 + b"",
+    "many quotes": b'"' + rb"\"" * 100_000,
+}
