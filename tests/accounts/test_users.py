@@ -381,3 +381,13 @@ async def test_resetting_is_for_admins_and_for_users_there_are(
         await accounts.users.reset_password(admin, bob.user.id, "short")
     with pytest.raises(BadRequest):
         await accounts.users.reset_password(admin, new_id(), PASSWORD)
+
+
+async def test_d05_an_email_is_matched_without_regard_to_case_and_returned_as_first_given(
+    accounts: Accounts, admin: Caller
+) -> None:
+    user_id = await accounts.users.add(admin, "Grace.Hopper@Example.org", "user", None)
+    with pytest.raises(BadRequest):
+        await accounts.users.add(admin, "grace.hopper@EXAMPLE.ORG", "user", None)
+    user, _ = await accounts.sign_in("GRACE.HOPPER@example.org", "192.0.2.1", "tests")
+    assert (user.id, user.email) == (user_id, "Grace.Hopper@Example.org")

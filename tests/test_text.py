@@ -1,0 +1,73 @@
+"""Which text is accepted (decisions D-04, D-05)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teamchat import text
+from teamchat.errors import BadRequest
+
+SURROGATE = "\ud800"
+
+
+@pytest.mark.parametrize("odd", ["a\0b", f"a{SURROGATE}b", "\udc00"])
+def test_d04_nul_and_lone_surrogates_are_refused_in_every_text(odd: str) -> None:
+    for refuse in (
+        lambda: text.content(odd, most=100),
+        lambda: text.name("name", odd),
+        lambda: text.reaction(odd),
+        lambda: text.email(f"{odd}@example.org"),
+    ):
+        with pytest.raises(BadRequest):
+            refuse()
+
+
+@pytest.mark.parametrize("odd", ["a\nb", "a\x1bb", "a\u202eb", "a\u2066b", "a\u200fb", "a\x85b"])
+def test_d04_names_hold_no_control_and_no_direction_character(odd: str) -> None:
+    with pytest.raises(BadRequest, match="userName"):
+        text.name("userName", odd)
+    assert text.content(odd, most=100) == odd
+
+
+def test_d04_names_are_trimmed_and_have_their_length() -> None:
+    assert text.name("name", "  a b  ") == "a b"
+    assert text.name("name", "🦊" * 80) == "🦊" * 80
+    for wrong in ("", "   ", "a" * 81):
+        with pytest.raises(BadRequest):
+            text.name("name", wrong)
+
+
+def test_d04_content_is_counted_in_characters_and_not_blank() -> None:
+    assert text.content("🦊" * 10, most=10) == "🦊" * 10
+    assert text.content("  ", most=10, may_be_blank=True) == "  "
+    for wrong in ("", " \n\t", "a" * 11):
+        with pytest.raises(BadRequest, match="content"):
+            text.content(wrong, most=10)
+
+
+def test_d04_a_reaction_has_1_to_64_characters() -> None:
+    assert text.reaction("__proto__") == "__proto__"
+    for wrong in ("", " ", "a" * 65):
+        with pytest.raises(BadRequest, match="reaction"):
+            text.reaction(wrong)
+
+
+@pytest.mark.parametrize("good", ["a@b", "Ada.Lovelace+x@Example.ORG", "ü@exämple.org", "a" * 252 + "@b"])
+def test_d05_an_address_is_returned_as_given(good: str) -> None:
+    assert text.email(good) == good
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["", "a", "@", "a@", "@b", "a@b@c", "a b@c", "a@b\n", " a@b", "a@b\u3000", "a\x7f@b", "a" * 253 + "@b"],
+)
+def test_d05_an_address_has_one_at_and_no_white_space(wrong: str) -> None:
+    with pytest.raises(BadRequest, match="email"):
+        text.email(wrong)
+
+
+@given(st.emails())
+def test_d05_addresses_are_compared_without_regard_to_case(address: str) -> None:
+    assert text.fold(address.upper()) == text.fold(address.lower()) == text.fold(address)
