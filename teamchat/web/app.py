@@ -14,6 +14,7 @@ import trio
 from quart import Blueprint, Response
 from quart.blueprints import BlueprintSetupState
 from quart.globals import request_ctx
+from quart.utils import encode_headers
 from quart_trio import QuartTrio
 
 from teamchat.errors import NotFound, Unavailable
@@ -69,9 +70,20 @@ class Site(QuartTrio):
         """Serve one ASGI scope; WebSockets are refused."""
         if scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": 1000})
+            await self._refuse_websocket(scope, send)
             return
         await super().asgi_app(scope, receive, send)
+
+    async def _refuse_websocket(self, scope: Any, send: Any) -> None:
+        """Say so in the one shape of errors (decision D-01), where the server can carry it."""
+        if "websocket.http.response" not in (scope.get("extensions") or {}):
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        refusal = problems.response(400, "This server takes no WebSockets.")
+        headers = self.headers.finish(scope, encode_headers(refusal.headers))
+        body = await refusal.get_data(as_text=False)
+        await send({"type": "websocket.http.response.start", "status": 400, "headers": headers})
+        await send({"type": "websocket.http.response.body", "body": body, "more_body": False})
 
     async def dispatch_request(self, request_context: Any = None) -> Any:
         """Answer by the declared endpoint, or by a plugin's plain view."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from tests.web.client import Client
@@ -140,13 +143,28 @@ async def test_d18_a_limit_of_requests_counts_by_address(world: World) -> None:
 
 
 async def test_a_websocket_is_refused(world: World) -> None:
-    sent = []
+    assert [message["type"] for message in await open_websocket(world, {})] == ["websocket.close"]
+
+
+async def test_d01_a_websocket_is_refused_in_the_one_shape_of_errors(world: World) -> None:
+    start, body = await open_websocket(world, {"websocket.http.response": {}})
+    assert (start["type"], start["status"]) == ("websocket.http.response.start", 400)
+    assert (b"content-type", b"application/json") in start["headers"]
+    assert (b"x-content-type-options", b"nosniff") in start["headers"]
+    assert body["type"] == "websocket.http.response.body"
+    assert list(json.loads(body["body"])) == ["error"]
+
+
+async def open_websocket(world: World, extensions: dict[str, Any]) -> list[dict[str, Any]]:
+    """Ask for a WebSocket of a server that offers `extensions`; return what is sent in answer."""
+    sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, str]:
         return {"type": "websocket.connect"}
 
-    async def send(message: dict[str, object]) -> None:
-        sent.append(message["type"])
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
 
-    await world.site({"type": "websocket", "path": "/events", "headers": []}, receive, send)
-    assert sent == ["websocket.close"]
+    scope = {"type": "websocket", "path": "/events", "headers": [], "extensions": extensions}
+    await world.site(scope, receive, send)
+    return sent
