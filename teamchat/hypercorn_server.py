@@ -12,8 +12,9 @@ Hypercorn's Trio connection is right but for a few things, which the subclass he
 * The head of a response waits for the first bytes of its body, so that most responses are one write.
 * When the server stops, connections get a bounded time to finish, and are then dropped.
 
-It also refuses a request with both Content-Length and Transfer-Encoding, of which a proxy in front might
-believe the other one, and it logs no request and no message of an error.
+HTTP/2 without TLS, which Hypercorn takes up and proxies wave through, is cut off.  A request with both
+Content-Length and Transfer-Encoding, of which a proxy in front might believe the other one, is refused.  No
+request and no message of an error is logged.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.logging import Logger
+from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
@@ -44,6 +46,7 @@ WRITE_SECONDS = 30.0
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 75
 _PIECE = 64 * 1024
+_SERVED = {"1.0", "1.1"}
 _INTERIM = b"HTTP/1.1 1"  # a 1xx response, which has no body and is not to wait
 
 _log = get_logger(__name__)
@@ -202,6 +205,8 @@ class _Connection(TCPServer):
                 self._awaits_request = False
                 self._timer.give(HEADER_SECONDS)
             await self.protocol.handle(RawData(bytes(data)))
+            if not isinstance(self.protocol.protocol, H11Protocol):  # HTTP/2 without TLS was asked for
+                self.abort()
             if not data:
                 break
         self._timer.end()
@@ -218,7 +223,14 @@ class _Connection(TCPServer):
 async def _guarded(
     app: AsgiApp, abort: Callable[[], None], scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Call the application, unless two headers contradict each other about where the request ends."""
+    """Call the application, unless a proxy in front may have seen another request than the one that came.
+
+    That is so for HTTP/2 without TLS, which Hypercorn takes up and proxies wave through, and where two
+    headers contradict each other about where the request ends.
+    """
+    if scope["http_version"] not in _SERVED:
+        await refuse(send, 505, "This server speaks HTTP/1.1.", [])
+        return
     names = {name for name, _ in scope["headers"]}
     if {b"content-length", b"transfer-encoding"} <= names:
         await refuse(

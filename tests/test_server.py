@@ -7,7 +7,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -367,6 +367,30 @@ async def test_an_application_that_is_cancelled_as_it_answers_leaves_a_connectio
             await read_until(stream, b"hello")
         stop.set()
         assert await read_all(stream) == b"", "its keep-alive timer still runs"
+
+
+# GET, http, / of the static table, and the authority "a" (RFC 7541, appendix A), in a HEADERS frame.
+HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0" + b"\0\0\6\1\5\0\0\0\1\x82\x86\x84\x41\x01a"
+UPGRADE = (
+    b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+    b"Upgrade: h2c\r\nHTTP2-Settings: \r\n\r\n"
+)
+
+
+@pytest.mark.parametrize("start", [HTTP_2, UPGRADE])
+async def test_http_2_without_tls_is_cut_off(start: bytes) -> None:
+    asked = []
+
+    async def asks(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope)
+        await hello(scope, receive, send)
+
+    async with http(asks) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+        await stream.send_all(start)
+        with suppress(trio.BrokenResourceError), trio.fail_after(PATIENCE):
+            while await stream.receive_some():
+                pass
+    assert not asked
 
 
 async def test_a_length_given_twice_over_is_refused() -> None:

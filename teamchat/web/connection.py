@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from teamchat.web.app import Site
 
 BODY_SECONDS = 60.0
+_MOST_UNREAD = 16 * 1024
 
 Send = Callable[[Any], Awaitable[None]]
 Receive = Callable[[], Awaitable[Any]]
@@ -39,6 +40,11 @@ class Body:
         self._receive = receive
         self._announced = int(announced) if announced and announced.isascii() and announced.isdigit() else 0
         self._data: bytes | None = None
+
+    @property
+    def is_left_unread(self) -> bool:
+        """Whether so much was announced and not read that the connection can't go on after the response."""
+        return self._data is None and self._announced > _MOST_UNREAD
 
     async def read(self, limit: int = BODY_LIMIT) -> bytes:
         """Return the whole body; `TooLarge` (413) beyond `limit` bytes, `BodyTimeout` (408) after 60 s."""
@@ -89,12 +95,15 @@ class Connection(TrioASGIHTTPConnection):
             await send({"type": "http.response.start", "status": 204, "headers": preflight})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
+        body = Body(receive, _announced(self.scope))
         try:
             request = self._create_request_from_scope(send)
-            request.body = Body(receive, request.headers.get("Content-Length"))  # type: ignore[assignment]
+            request.body = body  # type: ignore[assignment]
             response: Any = await self.app.handle_request(request)
         except Exception as error:  # what fails before Quart's own handling, such as an unusable Host
             response = problems.answer(error)
+        if body.is_left_unread and self.scope["http_version"] == "1.1":
+            response.headers["Connection"] = "close"  # RFC 9112, section 9.6: say so before it closes
         await self._send_response(send, response)
 
     async def _send_response(self, send: Send, response: Any) -> None:
@@ -110,3 +119,10 @@ class Connection(TrioASGIHTTPConnection):
                 async for piece in pieces:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _announced(scope: Any) -> str | None:
+    """Return the Content-Length of a request, as it came."""
+    return next(
+        (value.decode("latin1") for name, value in scope["headers"] if name == b"content-length"), None
+    )

@@ -168,3 +168,17 @@ async def open_websocket(world: World, extensions: dict[str, Any]) -> list[dict[
     scope = {"type": "websocket", "path": "/events", "headers": [], "extensions": extensions}
     await world.site(scope, receive, send)
     return sent
+
+
+async def test_a_response_to_a_large_unread_body_says_that_the_connection_closes(world: World) -> None:
+    anonymous = Client(world.site)
+    large, small = b"x" * 100_000, b"{}"
+    for raw, connection in ((large, "close"), (small, None)):
+        answer = await anonymous.call("POST", "/channels", raw=raw)
+        answer.problem(401)
+        assert answer.headers.get("connection") == connection
+    read = await world.admin.call(
+        "POST", "/channels", raw=large, headers=[("content-type", "application/json")]
+    )
+    read.problem(400)
+    assert "connection" not in read.headers
