@@ -72,7 +72,6 @@ def _config() -> Config:
     chosen.include_server_header = False
     chosen.alpn_protocols = ["http/1.1"]
     chosen.h11_max_incomplete_size = 32 * 1024
-    chosen.keep_alive_timeout = KEEP_ALIVE_SECONDS
     chosen.keep_alive_max_requests = 100_000
     return chosen
 
