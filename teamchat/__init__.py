@@ -7,7 +7,9 @@ tests.  Everything else is private and may change.
 from teamchat.errors import (
     BadRequest,
     Forbidden,
+    MailRefused,
     NotFound,
+    OAuthFailed,
     OperatorError,
     Problem,
     SettingsError,
@@ -19,7 +21,20 @@ from teamchat.errors import (
 )
 from teamchat.events import Event, LoggedEvent
 from teamchat.hookspecs import hookimpl
-from teamchat.interfaces import AuthMode, Backend, ImageStore, NoOptions, Service, Storage, Transaction
+from teamchat.interfaces import (
+    AuthMode,
+    Backend,
+    Grant,
+    ImageStore,
+    Mail,
+    Mailer,
+    NoOptions,
+    OAuthProvider,
+    Profile,
+    Service,
+    Storage,
+    Transaction,
+)
 
 __version__ = "0.1.0"
 
@@ -29,12 +44,19 @@ __all__ = [
     "BadRequest",
     "Event",
     "Forbidden",
+    "Grant",
     "ImageStore",
     "LoggedEvent",
+    "Mail",
+    "MailRefused",
+    "Mailer",
     "NoOptions",
     "NotFound",
+    "OAuthFailed",
+    "OAuthProvider",
     "OperatorError",
     "Problem",
+    "Profile",
     "Service",
     "SettingsError",
     "Storage",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from teamchat.accounts import Accounts
+from teamchat.accounts import Accounts, OAuth
 from teamchat.chat import Chat
-from teamchat.interfaces import Storage
+from teamchat.interfaces import Mailer, Storage
 from teamchat.settings import Settings, backend_options, jwt_secret
 from teamchat.stream import Hub
 
@@ -29,6 +29,10 @@ class Application:
     accounts: Accounts
     chat: Chat
     hub: Hub
+    mailer: Mailer | None = None
+    """None when no mail is configured."""
+    oauth: OAuth | None = None
+    """None when no provider is configured."""
 
 
 @asynccontextmanager
@@ -45,13 +49,17 @@ async def open_application(
     async with (
         storages.open(backend_options(settings.storage, storages)) as storage,
         image_stores.open(backend_options(settings.images, image_stores)) as image_store,
+        _open_mailer(settings, plugins) as mailer,
     ):
+        accounts = Accounts.build(storage, settings.auth, secret, has_mail=mailer is not None)
         app = Application(
             settings=settings,
             storage=storage,
-            accounts=Accounts.build(storage, settings.auth, secret),
+            accounts=accounts,
             chat=Chat.build(storage, image_store, settings.chat.max_message_length),
             hub=Hub(storage, settings.events),
+            mailer=mailer,
+            oauth=OAuth.build(settings, plugins.oauth_provider, storage, accounts, secret),
         )
         initial = settings.chat.initial_user
         generated = await app.accounts.ensure_initial_user(initial)
@@ -59,3 +67,13 @@ async def open_application(
             show_password(initial.email, generated)
         await app.chat.channels.ensure_first()
         yield app
+
+
+@asynccontextmanager
+async def _open_mailer(settings: Settings, plugins: Plugins) -> AsyncIterator[Mailer | None]:
+    async with AsyncExitStack() as stack:
+        mailer = None
+        if settings.email is not None:
+            backend = plugins.mailer(settings.email.backend)
+            mailer = await stack.enter_async_context(backend.open(backend_options(settings.email, backend)))
+        yield mailer

@@ -14,11 +14,13 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   ├── UnsupportedMedia      415
     │   ├── TooManyRequests       429, with Retry-After
     │   └── Unavailable           503
-    └── OperatorError             told to the operator; `serve` stops
-        ├── SettingsError         a configuration key is wrong
-        ├── PluginError           a plugin can't be loaded or clashes
-        ├── StorageError          the database can't be opened or written
-        └── ServiceCrashed        a service ended the server
+    ├── OperatorError             told to the operator; `serve` stops
+    │   ├── SettingsError         a configuration key is wrong
+    │   ├── PluginError           a plugin can't be loaded or clashes
+    │   ├── StorageError          the database can't be opened or written
+    │   └── ServiceCrashed        a service ended the server
+    ├── MailRefused               the mail server will not take this mail
+    └── OAuthFailed               sign-in at a provider failed, for a short reason
 """
 
 from __future__ import annotations
@@ -123,3 +125,21 @@ class ServiceCrashed(OperatorError):
     def __init__(self, service: str) -> None:
         super().__init__(f"The service {service!r} crashed; the server has ended. The log above says why.")
         self.service = service
+
+
+class MailRefused(TeamchatError):
+    """The mail server will not take this mail, now or later (a 5xx of SMTP, RFC 5321 section 4.2.1).
+
+    The message may name the reply's code; never the recipient, and nothing of the mail.
+    """
+
+
+class OAuthFailed(TeamchatError):
+    """Sign-in at a provider failed; `reason` is what ``oauth_error`` says (interface, part 4; D-20).
+
+    `reason` is one of a few fixed words, such as ``invalid_state``; nothing of what the provider said.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from quart import Blueprint
 
     from teamchat.application import Application
-    from teamchat.interfaces import AuthMode, Backend, ImageStore, Service, Storage
+    from teamchat.interfaces import AuthMode, Backend, ImageStore, Mailer, OAuthProvider, Service, Storage
 
 hookspec = pluggy.HookspecMarker("teamchat")
 hookimpl = pluggy.HookimplMarker("teamchat")
@@ -32,8 +32,18 @@ def image_stores() -> Sequence[Backend[ImageStore]]:  # type: ignore[empty-body]
 
 
 @hookspec
+def mailers() -> Sequence[Backend[Mailer]]:  # type: ignore[empty-body]
+    """Offer mailers. One is chosen by ``email.backend`` if there is a table ``[email]``; default ``smtp``."""
+
+
+@hookspec
 def auth_modes() -> Sequence[Backend[AuthMode]]:  # type: ignore[empty-body]
     """Offer ways to sign in. One is chosen by ``auth.authMode``, and only its routes exist."""
+
+
+@hookspec
+def oauth_providers() -> Sequence[OAuthProvider]:  # type: ignore[empty-body]
+    """Offer providers of identities. Those with credentials in ``oauth.presets`` are shown at sign-in."""
 
 
 @hookspec

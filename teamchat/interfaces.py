@@ -7,7 +7,7 @@ the configuration section the backend was chosen in, where an unknown key is an 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -98,6 +98,71 @@ class AuthMode(Protocol):
 
     def routes(self, app: Application) -> Blueprint:
         """Return the mode's endpoints."""
+
+
+@dataclass(frozen=True)
+class Mail:
+    """A mail ready to be sent. Subject, text and HTML are composed; `id` is the same at every try."""
+
+    id: str
+    recipient: str
+    subject: str
+    text: str
+    html: str
+
+
+class Mailer(Protocol):
+    """Sends mails, chosen by ``email.backend``. Who calls it tries again later, and bounds the time."""
+
+    async def send(self, mail: Mail) -> None:
+        """Hand over one mail, and return once somebody else has taken responsibility for it.
+
+        Raises `MailRefused` if it will never be taken. Any other exception means: not now.
+        """
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Who signed in at a provider: `subject` is their id there for ever, `email` one it vouches for."""
+
+    subject: str
+    email: str
+
+
+class Grant(Protocol):
+    """What a provider gave for a code, for its function `OAuthProvider.profile` to read the profile with."""
+
+    provider: OAuthProvider
+    """The provider, with the addresses that the configuration gives it."""
+    tenant: str | None
+    """``oauth.presets.<id>.tenant``, if it is given."""
+    claims: Mapping[str, Any]
+    """The claims of the ID token if there was one: its audience, expiry and nonce are right. Else empty."""
+
+    async def get(self, url: str) -> Any:
+        """Return the JSON at an address of the provider's, asked for with the provider's access token.
+
+        Raises `OAuthFailed` for whatever goes wrong.
+        """
+
+
+@dataclass(frozen=True)
+class OAuthProvider:
+    """A provider of identities. In an address ``{tenant}`` stands for the configured tenant, or ``common``.
+
+    `profile` reads who signed in; it raises `OAuthFailed` with ``email_not_verified`` unless the provider
+    vouches for the email (decision D-20).  `issuer`, if given, is what ``iss`` must be (RFC 9207; OpenID
+    Connect Core, section 3.1.3.7).
+    """
+
+    id: str
+    name: str
+    authorization_url: str
+    token_url: str
+    user_info_url: str
+    scopes: str
+    profile: Callable[[Grant], Awaitable[Profile]]
+    issuer: str | None = None
 
 
 class Service(Protocol):

@@ -20,21 +20,24 @@ from msgspec import Struct
 
 from teamchat import hookspecs
 from teamchat.errors import PluginError, SettingsError
-from teamchat.interfaces import Backend
+from teamchat.interfaces import Backend, OAuthProvider
 
 if TYPE_CHECKING:
     from quart import Blueprint
 
     from teamchat.application import Application
-    from teamchat.interfaces import AuthMode, ImageStore, Service, Storage
+    from teamchat.interfaces import AuthMode, ImageStore, Mailer, Service, Storage
 
 GROUP = "teamchat"
-# The hooks that offer backends: the configuration key that chooses one, and what it is called.
-_CHOSEN_BY = {
-    "storages": ("storage.backend", "storage"),
-    "image_stores": ("images.backend", "image store"),
-    "auth_modes": ("auth.authMode", "sign-in mode"),
+# The hooks whose offers are chosen by name: by which configuration key, what they are called and are.
+_CHOSEN_BY: dict[str, tuple[str, str, type[Backend[Any]] | type[OAuthProvider]]] = {
+    "storages": ("storage.backend", "storage", Backend),
+    "image_stores": ("images.backend", "image store", Backend),
+    "mailers": ("email.backend", "mailer", Backend),
+    "auth_modes": ("auth.authMode", "sign-in mode", Backend),
+    "oauth_providers": ("oauth.presets", "provider", OAuthProvider),
 }
+Offer = Backend[Any] | OAuthProvider
 
 
 class EntryPoint(Protocol):
@@ -66,7 +69,7 @@ class _Plugin:
     entry: EntryPoint
     status: str = "active"
     hooks: list[str] = field(default_factory=list)
-    offers: dict[str, list[Backend[Any]]] = field(default_factory=dict)
+    offers: dict[str, list[Offer]] = field(default_factory=dict)
     error: PluginError | None = None
 
     @property
@@ -89,7 +92,7 @@ class _Plugin:
         )
 
     def report(self) -> PluginReport:
-        offers = {hook: [backend.name for backend in found] for hook, found in self.offers.items()}
+        offers = {hook: [_name_of(offer) for offer in found] for hook, found in self.offers.items()}
         error = str(self.error) if self.error else None
         return PluginReport(
             self.name, self.distribution, self.version, self.status, self.hooks, offers, error
@@ -127,15 +130,28 @@ class Plugins:
 
     def storage(self, name: str) -> Backend[Storage]:
         """Return the storage of that name. Raises `SettingsError` if no plugin offers it."""
-        return self._choose("storages", name)
+        found: Backend[Storage] = self._choose("storages", name)
+        return found
 
     def image_store(self, name: str) -> Backend[ImageStore]:
         """Return the image store of that name. Raises `SettingsError` if no plugin offers it."""
-        return self._choose("image_stores", name)
+        found: Backend[ImageStore] = self._choose("image_stores", name)
+        return found
 
     def auth_mode(self, name: str) -> Backend[AuthMode]:
         """Return the way to sign in of that name. Raises `SettingsError` if no plugin offers it."""
-        return self._choose("auth_modes", name)
+        found: Backend[AuthMode] = self._choose("auth_modes", name)
+        return found
+
+    def mailer(self, name: str) -> Backend[Mailer]:
+        """Return the mailer of that name. Raises `SettingsError` if no plugin offers it."""
+        found: Backend[Mailer] = self._choose("mailers", name)
+        return found
+
+    def oauth_provider(self, provider_id: str) -> OAuthProvider:
+        """Return the provider of that id. Raises `SettingsError` if no plugin offers it."""
+        found: OAuthProvider = self._choose("oauth_providers", provider_id)
+        return found
 
     def routes(self, app: Application) -> list[Blueprint]:
         """Return every plugin's blueprints, in the plugins' order."""
@@ -177,23 +193,24 @@ class Plugins:
     def _first(self, name: str) -> _Plugin:
         return next(plugin for plugin in self._plugins if plugin.name == name)
 
-    def _offers(self, plugin: _Plugin, hook: str) -> list[Backend[Any]]:
-        taken = {backend.name: other for other in self._plugins for backend in other.offers.get(hook, ())}
-        what = _CHOSEN_BY[hook][1]
-        found: list[Backend[Any]] = []
-        for backend in self._call(plugin, hook):
-            if not isinstance(backend, Backend):
-                raise plugin.failure(f"{hook} must return a list of Backend.")
-            if backend.name in {each.name for each in found}:
-                raise plugin.failure(f'it offers the {what} "{backend.name}" twice.')
-            if backend.name in taken:
-                other = taken[backend.name]
+    def _offers(self, plugin: _Plugin, hook: str) -> list[Offer]:
+        taken = {_name_of(offer): other for other in self._plugins for offer in other.offers.get(hook, ())}
+        _, what, kind = _CHOSEN_BY[hook]
+        found: dict[str, Offer] = {}
+        for offer in self._call(plugin, hook):
+            if not isinstance(offer, kind):
+                raise plugin.failure(f"{hook} must return a list of {kind.__name__}.")
+            name = _name_of(offer)
+            if name in found:
+                raise plugin.failure(f'it offers the {what} "{name}" twice.')
+            if name in taken:
+                other = taken[name]
                 raise plugin.failure(
-                    f'it offers the {what} "{backend.name}", which the plugin "{other.name}" '
+                    f'it offers the {what} "{name}", which the plugin "{other.name}" '
                     f"({other.distribution} {other.version}) offers already."
                 )
-            found.append(backend)
-        return found
+            found[name] = offer
+        return list(found.values())
 
     def _call(self, plugin: _Plugin, hook: str, **arguments: Any) -> list[Any]:
         """Call one hook of one plugin, so that whatever goes wrong has a name."""
@@ -209,10 +226,10 @@ class Plugins:
         except Exception as error:
             raise plugin.failure(f"{hook} raised {type(error).__name__}{_place(error)}.") from error
 
-    def _choose(self, hook: str, name: str) -> Backend[Any]:
-        offers = {backend.name: backend for p in self._plugins for backend in p.offers.get(hook, ())}
+    def _choose(self, hook: str, name: str) -> Any:
+        offers = {_name_of(offer): offer for p in self._plugins for offer in p.offers.get(hook, ())}
         if name not in offers:
-            key, what = _CHOSEN_BY[hook]
+            key, what, _ = _CHOSEN_BY[hook]
             there = ", ".join(sorted(offers)) or "none"
             raise SettingsError(f"{key} names no {what} that an active plugin offers. There are: {there}.")
         return offers[name]
@@ -234,6 +251,11 @@ class Plugins:
                 names[name] = plugin
                 found.append(offer)
         return found
+
+
+def _name_of(offer: Any) -> str:
+    """Return the name an offer is chosen by."""
+    return str(offer.id if isinstance(offer, OAuthProvider) else offer.name)
 
 
 def _hooks_of(module: object, manager: pluggy.PluginManager, plugin: _Plugin) -> list[str]:

@@ -262,7 +262,7 @@ def test_variables_that_a_container_platform_sets_are_left_alone() -> None:
         ("[zebra]", "zebra is not a key of the configuration."),
         ("[oauth.presets.google]\nclientID = 1", "oauth.presets.google.clientID is not a key"),
         ("[[oauth.custom]]\nclientID = 1", "oauth.custom[0].clientID is not a key"),
-        ("[email]\nhost = 'h'", "email.user is missing."),
+        ("[email]\nhost = ' '", "email.host must not be blank."),
         (f"server = '{SENTINEL}'", "server must be a table."),
         (f"[server]\nport = '{SENTINEL}'", "server.port must be a whole number from 0 to 65535."),
         ("[server]\nport = 65536", "server.port must be a whole number from 0 to 65535."),

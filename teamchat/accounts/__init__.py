@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from teamchat.accounts.accounts import Accounts
 from teamchat.accounts.attempts import Limits
+from teamchat.accounts.oauth import OAuth
 from teamchat.accounts.passwords import Passwords
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 
-__all__ = ["Accounts", "Limits", "Passwords", "Sessions", "Users"]
+__all__ = ["Accounts", "Limits", "OAuth", "Passwords", "Sessions", "Users"]

@@ -45,7 +45,13 @@ class Accounts:
 
     @classmethod
     def build(
-        cls, storage: Storage, auth: AuthSettings, jwt_secret: bytes, *, clock: Callable[[], int] = now_ms
+        cls,
+        storage: Storage,
+        auth: AuthSettings,
+        jwt_secret: bytes,
+        *,
+        has_mail: bool = False,
+        clock: Callable[[], int] = now_ms,
     ) -> Self:
         """Put the parts together. Raises `SettingsError` for a secret under 32 bytes (decision D-10).
 

@@ -23,6 +23,7 @@ from teamchat.settings.keys import (
     Settings,
     StorageSettings,
     Templates,
+    TlsSettings,
 )
 from teamchat.settings.sample import sample
 from teamchat.settings.signing import jwt_secret
@@ -45,6 +46,7 @@ __all__ = [
     "Settings",
     "StorageSettings",
     "Templates",
+    "TlsSettings",
     "backend_options",
     "jwt_secret",
     "load",

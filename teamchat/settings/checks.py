@@ -33,8 +33,10 @@ def check(settings: Settings) -> None:
     _initial_user(settings.chat.initial_user)
     _oauth(settings.oauth)
     if settings.email:
-        _not_blank("email.user", settings.email.user)
-        _not_blank("email.host", settings.email.host)
+        _not_blank("email.backend", settings.email.backend)
+        for name in ("user", "host", "sender"):
+            if (value := getattr(settings.email, name)) is not None:
+                _not_blank(f"email.{name}", value)
 
 
 def _not_blank(key: str, value: str) -> None:
@@ -69,6 +71,8 @@ def _templates(templates: Templates) -> None:
 
 
 def _server(server: ServerSettings) -> None:
+    if server.http1 not in {"native", "hypercorn"}:
+        raise SettingsError("server.http1 must be native or hypercorn.")
     for number, origin in enumerate(server.allowed_origins):
         key = f"server.allowedOrigins[{number}]"
         _http_url(key, origin)
@@ -97,8 +101,11 @@ def _initial_user(user: InitialUser) -> None:
 
 def _oauth(oauth: OAuthSettings) -> None:
     for preset_id, preset in oauth.presets.items():
-        if preset.redirect_uri is not None:
-            _http_url(f"oauth.presets.{preset_id}.redirectUri", preset.redirect_uri)
+        for name in ("redirect_uri", "authorization_url", "token_url", "user_info_url"):
+            if (url := getattr(preset, name)) is not None:
+                words = name.split("_")
+                key = words[0] + "".join(word.capitalize() for word in words[1:])
+                _http_url(f"oauth.presets.{preset_id}.{key}", url)
     taken = set(oauth.presets)
     for number, provider in enumerate(oauth.custom):
         key = f"oauth.custom[{number}]"

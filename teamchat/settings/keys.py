@@ -52,8 +52,14 @@ class AuthSettings(Section, frozen=True):
     app_url: Annotated[str, Meta(description="The public URL of the application.")] = "http://localhost:3000"
     is_invite_required: Annotated[bool, Meta(description="Whether only admins add users.")] = True
     magic_link_expiry_seconds: Annotated[
-        int, Meta(ge=1, le=_TEN_YEARS, description="How long a link in a mail works, in seconds.")
+        int, Meta(ge=1, le=_TEN_YEARS, description="How long a sign-in link works, in seconds.")
     ] = 900
+    invite_expiry_seconds: Annotated[
+        int, Meta(ge=1, le=_TEN_YEARS, description="How long an invitation works, in seconds.")
+    ] = 604_800
+    reset_expiry_seconds: Annotated[
+        int, Meta(ge=1, le=_TEN_YEARS, description="How long a link to a new password works, in seconds.")
+    ] = 3600
     jwt_expiry_seconds: Annotated[
         int, Meta(ge=1, le=_TEN_YEARS, description="How long an access token works, in seconds.")
     ] = 900
@@ -106,28 +112,76 @@ class ChatSettings(Section, frozen=True):
     )
 
 
-class EmailSettings(Section, frozen=True):
+class BackendSection(Section, frozen=True):
+    """A table that chooses a backend; keys other than its own are gathered for that backend."""
+
+    key: ClassVar[str]
+
+    backend: Annotated[str, Meta(description="Which one.")]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [
+            (name, sorted(value) if name == "options" else value) for name, value in super().__rich_repr__()
+        ]
+
+
+class EmailSettings(BackendSection, frozen=True):
     """How mail is sent. Without this table the server sends none."""
 
+    key: ClassVar[str] = "email"
+
+    backend: Annotated[
+        str, Meta(description="The mailer: smtp, files (for development), or one that a plugin offers.")
+    ] = "smtp"
     user: Annotated[
-        str, Meta(description="The account, and the sender's address.", examples=["chat@example.org"])
-    ]
-    host: Annotated[str, Meta(description="The SMTP server.", examples=["smtp.example.org"])]
+        str | None,
+        Meta(description="The account at the SMTP server (smtp).", examples=["chat@example.org"]),
+    ] = None
     password: Annotated[
         str | None,
         Meta(
-            description="The account's password.",
+            description="The account's password (smtp).",
             examples=[{"env": "SMTP_PASSWORD"}],
             extra={"secret": True},
         ),
     ] = None
-    port: Annotated[int, Meta(ge=1, le=65_535, description="The SMTP server's port.")] = 465
-    secure: Annotated[bool, Meta(description="Whether the connection begins with TLS.")] = True
+    host: Annotated[
+        str | None, Meta(description="The SMTP server (smtp).", examples=["smtp.example.org"])
+    ] = None
+    port: Annotated[int, Meta(ge=1, le=65_535, description="The SMTP server's port (smtp).")] = 465
+    secure: Annotated[
+        bool,
+        Meta(
+            description="Whether the connection begins with TLS; if not, STARTTLS is used where it is offered"
+            " (smtp)."
+        ),
+    ] = True
+    sender: Annotated[
+        str | None,
+        Meta(
+            description="The sender's address. Without it, email.user.",
+            examples=["Team chat <chat@example.org>"],
+        ),
+    ] = None
+    path: Annotated[
+        str | None,
+        Meta(
+            description="The directory (files). Without it, `mails` in storage.path.",
+            examples=["./teamchat-data/mails"],
+        ),
+    ] = None
     email_subject: Annotated[str, Meta(description="The subject of the magic-link mail.")] = (
         "Your sign-in link"
     )
     max_retries: Annotated[
-        int, Meta(ge=0, le=100, description="How often a mail that could not be sent is tried again.")
+        int,
+        Meta(
+            ge=0,
+            le=100,
+            description="How often a mail that was refused for good is tried again. Other failures are tried"
+            " again for as long as the mail's link works.",
+        ),
     ] = 2
 
 
@@ -148,6 +202,34 @@ class OAuthPreset(Section, frozen=True):
         Meta(
             description="{base_url}/auth/oauth/<id>/callback; without it, made from auth.appUrl.",
             examples=["https://chat.example.org/auth/oauth/google/callback"],
+        ),
+    ] = None
+    tenant: Annotated[
+        str | None,
+        Meta(
+            description="Microsoft alone: the only directory whose users may sign in, by its id.",
+            examples=["00000000-0000-0000-0000-000000000000"],
+        ),
+    ] = None
+    authorization_url: Annotated[
+        str | None,
+        Meta(
+            description="Where the browser goes, for a provider of your own, such as a GitLab you run.",
+            examples=["https://gitlab.example.org/oauth/authorize"],
+        ),
+    ] = None
+    token_url: Annotated[
+        str | None,
+        Meta(
+            description="Where codes are exchanged, likewise.",
+            examples=["https://gitlab.example.org/oauth/token"],
+        ),
+    ] = None
+    user_info_url: Annotated[
+        str | None,
+        Meta(
+            description="Where the profile is read, likewise.",
+            examples=["https://gitlab.example.org/api/v4/user"],
         ),
     ] = None
 
@@ -185,6 +267,13 @@ class CustomProvider(Section, frozen=True):
         ),
     ] = None
     scopes: Annotated[str, Meta(description="Separated by spaces.")] = "openid email profile"
+    is_email_trusted: Annotated[
+        bool,
+        Meta(
+            description="Accept the profile's email though the provider does not say that it is verified."
+            " Only for a provider at which nobody can enter another's address."
+        ),
+    ] = False
 
 
 class OAuthSettings(Section, frozen=True):
@@ -197,6 +286,23 @@ class OAuthSettings(Section, frozen=True):
     custom: Annotated[
         list[CustomProvider], Meta(description="A provider that is not built in; may be repeated.")
     ] = field(default_factory=list)
+    rate_limit: Annotated[
+        RateLimit, Meta(description="Sign-ins begun, and sign-ins ended, for each address.")
+    ] = field(default_factory=RateLimit)
+
+
+class TlsSettings(Section, frozen=True):
+    """The certificate the server shows. Without this table it speaks plain HTTP, for a proxy in front."""
+
+    certificate: Annotated[
+        str,
+        Meta(
+            description="The file with the certificate and its chain (PEM).", examples=["/etc/tls/chat.pem"]
+        ),
+    ]
+    key: Annotated[
+        str, Meta(description="The file with its private key (PEM).", examples=["/etc/tls/chat.key"])
+    ]
 
 
 class ServerSettings(Section, frozen=True):
@@ -222,20 +328,16 @@ class ServerSettings(Section, frozen=True):
         RateLimit | None,
         Meta(description="Requests to any endpoint, for each address. Without it, no limit."),
     ] = None
-
-
-class BackendSection(Section, frozen=True):
-    """A table that chooses a backend; keys other than its own are gathered for that backend."""
-
-    key: ClassVar[str]
-
-    backend: Annotated[str, Meta(description="Which one.")]
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [
-            (name, sorted(value) if name == "options" else value) for name, value in super().__rich_repr__()
-        ]
+    tls: Annotated[
+        TlsSettings | None,
+        Meta(description="The certificate. Without this table the server speaks plain HTTP."),
+    ] = None
+    http1: Annotated[
+        str, Meta(description="What serves plain HTTP/1.1: native, or hypercorn as it does TLS and HTTP/2.")
+    ] = "native"
+    access_log: Annotated[
+        bool, Meta(description="Write a line for every request: method, path, status, time, address.")
+    ] = False
 
 
 class StorageSettings(BackendSection, frozen=True):
@@ -319,7 +421,10 @@ class Settings(Section, frozen=True):
     )
 
     def __post_init__(self) -> None:
-        """Put the images beside the data unless they are told to be elsewhere."""
+        """Put images and mails beside the data unless they are told to be elsewhere."""
         if self.images.path is None:
             images = msgspec.structs.replace(self.images, path=str(Path(self.storage.path) / "images"))
             msgspec.structs.force_setattr(self, "images", images)
+        if self.email is not None and self.email.path is None:
+            email = msgspec.structs.replace(self.email, path=str(Path(self.storage.path) / "mails"))
+            msgspec.structs.force_setattr(self, "email", email)

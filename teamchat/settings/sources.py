@@ -60,11 +60,15 @@ def load_plugins_settings(
 def backend_options(section: BackendSection, backend: Backend[Any]) -> Struct:
     """Return the options of the chosen backend, read strictly from its section.
 
-    `path` of the section is given to a backend whose options have such a key.
+    What the section itself has is given to a backend whose options have a key of that name.
     """
     known = {field.encode_name for field in msgspec.structs.fields(backend.options)}
-    path = {"path": section.path} if "path" in known else {}  # type: ignore[attr-defined]
-    options: Struct = Reader({}).table(path | section.options, backend.options, section.key)
+    own = {
+        field.encode_name: value
+        for field in msgspec.structs.fields(section)
+        if field.encode_name in known and (value := getattr(section, field.name)) is not None
+    }
+    options: Struct = Reader({}).table(own | section.options, backend.options, section.key)
     return options
 
 

@@ -82,4 +82,29 @@ MIGRATIONS: tuple[Migration, ...] = (
             "create index events_by_age on events(created_at)",
         ),
     ),
+    Migration(
+        2,
+        (
+            # One-time links. The token itself is nowhere: it is worked out from the id and a secret of the
+            # server's when the mail is written. A purpose and an email have one link at most.
+            """create table links (id text primary key, purpose text not null, email_key text not null,
+               email text not null, token_hash text not null unique, created_at {int} not null,
+               expires_at {int} not null, unique (purpose, email_key)){table_end}""",
+            "create index links_by_age on links(expires_at)",
+            # Mails to be sent, one for each link; they go with it. A decoy is a mail to nobody: the same work
+            # for an email without an account.
+            """create table mails (link_id text primary key references links(id) on delete cascade,
+               is_decoy {int} not null, due_at {int} not null, tries {int} not null default 0,
+               refusals {int} not null default 0){table_end}""",
+            "create index mails_by_time on mails(due_at)",
+            # OAuth: sign-ins under way, and who is who at which provider.
+            """create table oauth_states (state_hash text primary key, provider text not null,
+               network text not null, browser_hash text not null, created_at {int} not null){table_end}""",
+            "create index oauth_states_by_age on oauth_states(created_at)",
+            """create table identities (provider text not null, subject text not null,
+               user_id text not null references users(id), created_at {int} not null,
+               primary key (provider, subject)){table_end}""",
+            "create index identities_by_user on identities(user_id)",
+        ),
+    ),
 )

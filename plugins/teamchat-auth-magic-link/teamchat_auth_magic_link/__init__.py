@@ -1,0 +1,1 @@
+"""sign in with a link that comes by mail."""

@@ -1,0 +1,1 @@
+"""write mails to files, for development."""

@@ -1,0 +1,1 @@
+"""send mail through an SMTP server."""

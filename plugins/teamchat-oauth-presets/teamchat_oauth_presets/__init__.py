@@ -1,0 +1,1 @@
+"""sign in with Google, Microsoft, GitHub or GitLab."""
