@@ -76,6 +76,12 @@ class Storage(Protocol):
         An empty log gives ``(last + 1, last)``, where `last` is the greatest number ever given, 0 at first.
         """
 
+    async def position(self) -> int:
+        """Return the number of the last event that a reading transaction begun now would see.
+
+        It is asked with nearly every request, so it has to be far cheaper than a transaction.
+        """
+
 
 class ImageStore(Protocol):
     """Where the bytes of images are kept. Keys are made by teamchat: ASCII letters, digits, ``-``, ``.``."""

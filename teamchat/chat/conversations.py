@@ -19,7 +19,7 @@ from teamchat.chat.access import (
 )
 from teamchat.chat.changes import amend, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.idempotency import keyed, recall, remember
+from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_place, insert_message
 from teamchat.errors import BadRequest, NotFound
 from teamchat.ids import could_be_id, new_conversation_id
@@ -88,7 +88,7 @@ class Conversations:
             await hold_place(tx, conversation_id)
             content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
             request = keyed(caller.user.id, key, f"conversation {conversation_id}", draft)
-            message = await recall(tx, request)
+            message = await recollect(tx, request)
             if message is None:
                 message = await insert_message(
                     tx, place_id=conversation_id, author_id=caller.user.id, bot_name=None, draft=draft

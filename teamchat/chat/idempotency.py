@@ -42,7 +42,7 @@ def keyed(user_id: str, key: str | None, path: str, draft: Draft) -> KeyedReques
     return KeyedRequest(user_id, storable("Idempotency-Key", key), hashlib.sha256(asked).hexdigest())
 
 
-async def recall(tx: Transaction, request: KeyedRequest | None) -> Message | None:
+async def recollect(tx: Transaction, request: KeyedRequest | None) -> Message | None:
     """Return the message this request made before, as it is now; None if it is to be made.
 
     Raises `BadRequest` if the key was used for something else or the message was deleted.

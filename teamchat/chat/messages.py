@@ -5,16 +5,21 @@ Replies and direct messages may be edited and deleted here too; they follow the 
 
 from __future__ import annotations
 
-from teamchat import events
+import msgspec
+from msgspec import Raw
+
+from teamchat import events, recall
 from teamchat.chat import records
 from teamchat.chat.access import check_may_delete, check_may_edit, find_message, hold_message
 from teamchat.chat.changes import amend, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.idempotency import keyed, recall, remember
+from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_channel, insert_message
 from teamchat.errors import NotFound
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message
+
+_encode = msgspec.json.Encoder().encode
 
 
 class Messages:
@@ -23,6 +28,7 @@ class Messages:
     def __init__(self, storage: Storage, max_length: int) -> None:
         self._storage = storage
         self._max_length = max_length
+        self._pages = recall.Recall(storage)
 
     async def page(
         self,
@@ -37,6 +43,22 @@ class Messages:
                 raise NotFound("No such channel.")
             return await records.page_of_place(tx, channel_id, limit, before)
 
+    async def encoded_page(self, caller: Caller, channel_id: str, limit: int, before: str | None) -> Raw:
+        """Return what `page` does, as JSON. A newest page stays in memory until the log touches it.
+
+        Everyone who opens a channel reads its newest page, and most channels change seldom.
+        """
+        if before is not None:
+            return Raw(_encode(await self.page(caller, channel_id, limit, before)))
+        position = await self._pages.catch_up()
+        key = (channel_id, limit)
+        encoded: Raw | None = self._pages.get(key)
+        if encoded is None:
+            encoded = Raw(_encode(await self.page(caller, channel_id, limit, None)))
+            tags = (recall.place(channel_id), recall.NAMES, recall.REACTIONS)
+            self._pages.keep(key, encoded, tags, position=position, size=len(encoded) + 500)
+        return encoded
+
     async def check_post(self, caller: Caller, channel_id: str) -> None:  # noqa: ARG002
         """Raise `NotFound` for no channel."""
         async with self._storage.read() as tx:
@@ -49,7 +71,7 @@ class Messages:
             await hold_channel(tx, channel_id)
             content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
             request = keyed(caller.user.id, key, f"channel {channel_id}", draft)
-            message = await recall(tx, request)
+            message = await recollect(tx, request)
             if message is None:
                 message = await insert_message(
                     tx, place_id=channel_id, author_id=caller.user.id, bot_name=None, draft=draft

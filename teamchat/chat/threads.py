@@ -20,7 +20,7 @@ from teamchat.chat.access import (
 )
 from teamchat.chat.changes import amend, count_reply, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.idempotency import keyed, recall, remember
+from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import insert_message
 from teamchat.errors import BadRequest, NotFound
 from teamchat.interfaces import Storage, Transaction
@@ -59,7 +59,7 @@ class Threads:
             _check_can_have_thread(parent)
             content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
             request = keyed(caller.user.id, key, f"thread {parent_id}", draft)
-            reply = await recall(tx, request)
+            reply = await recollect(tx, request)
             if reply is not None:
                 return Replied(reply, await _meta(tx, parent_id))
             reply = await insert_message(

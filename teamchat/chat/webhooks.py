@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from teamchat import text
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.idempotency import keyed, recall, remember
+from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_place, insert_message
 from teamchat.chat.records import channel_exists
 from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
@@ -100,7 +100,7 @@ class Webhooks:
             poster = await _authenticate(tx, webhook_id, token)
             content_of(draft, most=self._max_message_length, has_images=bool(images_of(draft)))
             request = keyed(poster.author_id, key, "webhook", draft)
-            message = await recall(tx, request)
+            message = await recollect(tx, request)
             if message is None:
                 message = await _insert_post(tx, poster, draft)
                 await remember(tx, request, message)

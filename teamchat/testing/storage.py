@@ -236,6 +236,19 @@ class StorageContract(ABC):
             await append(storage, "next")
             assert await storage.log_bounds() == (6, 6)
 
+    async def test_the_position_is_that_of_the_last_event_a_read_would_see(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            assert await storage.position() == 0
+            for number in range(1, 4):
+                await append(storage, str(number))
+                assert await storage.position() == number
+            async with storage.write() as tx:
+                await tx.append(Event("TEST", "{}"))
+                assert await storage.position() == 3, "what is not committed is not seen"
+            async with storage.write() as tx:
+                await tx.fetch("delete from events")
+            assert await storage.position() == 4
+
     async def test_follow_gives_what_was_logged_before_and_what_comes(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
             await append(storage, "1")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -18,12 +19,13 @@ from quart.utils import encode_headers
 from quart_trio import QuartTrio
 
 from teamchat.errors import NotFound, Unavailable
-from teamchat.web import problems
+from teamchat.web import direct, problems
 from teamchat.web.connection import Connection
-from teamchat.web.endpoints import Endpoint
+from teamchat.web.endpoints import Endpoint, respond
 from teamchat.web.guard import Guard
 from teamchat.web.headers import Headers
-from teamchat.web.sections import SECTIONS
+from teamchat.web.routing import Router
+from teamchat.web.sections import SECTIONS, oauth
 
 if TYPE_CHECKING:
     from teamchat.application import Application
@@ -44,6 +46,7 @@ class Site(QuartTrio):
         self.headers = Headers(core.settings)
         self.endpoints: list[Endpoint] = []
         self._calls: dict[str, Endpoint] = {}
+        self._router = Router()
         self._uploads = trio.CapacityLimiter(UPLOADS_AT_ONCE)
         self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect
 
@@ -52,7 +55,19 @@ class Site(QuartTrio):
         name = endpoint.handler.__name__
         state.add_url_rule(endpoint.rule, name, None, methods=[endpoint.method])
         self._calls[f"{state.name_prefix}.{state.name}.{name}".lstrip(".")] = endpoint
+        if not endpoint.takes_request:
+            self._router.add(endpoint, (state.url_prefix or "").rstrip("/") + endpoint.rule)
         self.endpoints.append(endpoint)
+
+    @cached_property
+    def _has_functions(self) -> bool:
+        """Whether a plugin has functions that Quart calls around requests; then all go through Quart."""
+        kinds: list[dict[Any, list[Any]]] = [
+            self.before_request_funcs,
+            self.after_request_funcs,
+            self.teardown_request_funcs,
+        ]
+        return any(functions for kind in kinds for functions in kind.values())
 
     @asynccontextmanager
     async def upload_turn(self) -> AsyncIterator[None]:
@@ -72,6 +87,11 @@ class Site(QuartTrio):
             await receive()
             await self._refuse_websocket(scope, send)
             return
+        if scope["type"] == "http" and not self._has_functions:
+            found = self._router.find(scope["method"], scope["path"])
+            if found is not None:
+                await direct.serve(self, *found, scope, receive, send)
+                return
         await super().asgi_app(scope, receive, send)
 
     async def _refuse_websocket(self, scope: Any, send: Any) -> None:
@@ -91,7 +111,7 @@ class Site(QuartTrio):
         if request.url_rule is not None and request.method != "OPTIONS":
             endpoint = self._calls.get(request.url_rule.endpoint)
             if endpoint is not None:
-                return await endpoint.serve(self, request)
+                return respond(await endpoint.serve(self, request))
         return await super().dispatch_request(request_context)
 
     async def make_default_options_response(self) -> Response:
@@ -117,7 +137,7 @@ def create_app(app: Application, blueprints: Sequence[Blueprint]) -> Site:
     """Return the application's HTTP side, with the specification's sections and `blueprints`."""
     site = Site(app)
     site.add_url_rule("/events", "events", _stands_in_front, methods=["GET"])
-    for section in (*SECTIONS, *blueprints):
+    for section in (*SECTIONS, *([oauth.section] if app.oauth is not None else []), *blueprints):
         site.register_blueprint(section)
     return site
 

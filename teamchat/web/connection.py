@@ -9,7 +9,7 @@ Quart-Trio's own class runs two tasks a request, reads every body into memory at
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import trio
 from quart.utils import encode_headers
@@ -36,10 +36,15 @@ class Body:
     It stands where Quart keeps its own, so a plugin's plain Quart view can ``await request.get_data()``.
     """
 
-    def __init__(self, receive: Receive, announced: str | None) -> None:
+    def __init__(self, receive: Receive, announced: int) -> None:
         self._receive = receive
-        self._announced = int(announced) if announced and announced.isascii() and announced.isdigit() else 0
+        self._announced = announced
         self._data: bytes | None = None
+
+    @classmethod
+    def of(cls, scope: Any, receive: Receive) -> Self:
+        """Return the body of a request."""
+        return cls(receive, _announced(scope))
 
     @property
     def is_left_unread(self) -> bool:
@@ -95,7 +100,7 @@ class Connection(TrioASGIHTTPConnection):
             await send({"type": "http.response.start", "status": 204, "headers": preflight})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
-        body = Body(receive, _announced(self.scope))
+        body = Body.of(self.scope, receive)
         try:
             request = self._create_request_from_scope(send)
             request.body = body  # type: ignore[assignment]
@@ -104,25 +109,28 @@ class Connection(TrioASGIHTTPConnection):
             response = problems.answer(error)
         if body.is_left_unread and self.scope["http_version"] == "1.1":
             response.headers["Connection"] = "close"  # RFC 9112, section 9.6: say so before it closes
-        await self._send_response(send, response)
-
-    async def _send_response(self, send: Send, response: Any) -> None:
-        headers = self.app.headers.finish(self.scope, encode_headers(response.headers))
-        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        body = response.response
-        if type(body) is DataBody:
-            data = b"" if self.scope["method"] == "HEAD" else body.data
-            await send({"type": "http.response.body", "body": data, "more_body": False})
-            return
-        async with body as pieces:
-            if self.scope["method"] != "HEAD":
-                async for piece in pieces:
-                    await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send_response(self.app, self.scope, send, response)
 
 
-def _announced(scope: Any) -> str | None:
-    """Return the Content-Length of a request, as it came."""
-    return next(
-        (value.decode("latin1") for name, value in scope["headers"] if name == b"content-length"), None
-    )
+async def send_response(app: Site, scope: Any, send: Send, response: Any) -> None:
+    """Send a Quart response with the headers that every response has."""
+    headers = app.headers.finish(scope, encode_headers(response.headers))
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    body = response.response
+    if type(body) is DataBody:
+        data = b"" if scope["method"] == "HEAD" else body.data
+        await send({"type": "http.response.body", "body": data, "more_body": False})
+        return
+    async with body as pieces:
+        if scope["method"] != "HEAD":
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _announced(scope: Any) -> int:
+    """Return how long a request says its body is, in bytes."""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            return int(value) if value.isdigit() else 0
+    return 0

@@ -6,8 +6,9 @@ parameters.  `first` runs before the body's or a parameter's error is told; befo
 read where an endpoint is open to anonymous clients or takes uploads.
 
 A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
-None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (Quart's), ``site``, and in snake_case any
-path parameter and any parameter named in `query` (None if absent).
+None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (Quart's; the request then takes the longer
+way through Quart, and nowhere else is there a ``quart.request``), ``site``, and in snake_case any path
+parameter and any parameter named in `query` (None if absent).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from quart import Request
 
     from teamchat.web.app import Site
+    from teamchat.web.connection import Body
+    from teamchat.web.direct import Call
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
@@ -81,6 +84,7 @@ class Endpoint:
         wanted = set(self._names) | set(self._first_names)
         self.takes_page, self.takes_key = "page" in wanted, "key" in wanted
         self.takes_bearer, self._takes_visitor = "bearer" in wanted, "visitor" in wanted
+        self.takes_request = "request" in wanted
         self.query = (*query, *(("limit", "before") if self.takes_page else ()))
         self._path = [(name, _snake(name)) for name in self.path_parameters]
         self._query = [(name, _snake(name)) for name in query]
@@ -88,8 +92,8 @@ class Endpoint:
         self._decode = msgspec.json.Decoder(body).decode if body is not None else None
         self._check_names(wanted)
 
-    async def serve(self, site: Site, request: Request) -> Response:
-        """Answer one request."""
+    async def serve(self, site: Site, request: Request | Call) -> Any:
+        """Return what the handler returns for one request."""
         if not self.upload:
             return await self._serve(site, request)
         values = await self._admit(site, request)
@@ -97,13 +101,13 @@ class Endpoint:
         async with site.upload_turn():
             return await self._finish(request, values)
 
-    async def _serve(self, site: Site, request: Request) -> Response:
+    async def _serve(self, site: Site, request: Request | Call) -> Any:
         values = await self._admit(site, request)
         if self._early:
             await self._check_first(values)
         return await self._finish(request, values)
 
-    async def _admit(self, site: Site, request: Request) -> dict[str, Any]:
+    async def _admit(self, site: Site, request: Request | Call) -> dict[str, Any]:
         """Find out who asks, and for what; nothing of the body is read yet."""
         site.guard.admit(request.scope)
         values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
@@ -119,20 +123,20 @@ class Endpoint:
                 values[argument] = _plain(given[name])
         return values
 
-    async def _finish(self, request: Request, values: dict[str, Any]) -> Response:
+    async def _finish(self, request: Request | Call, values: dict[str, Any]) -> Any:
         try:
             await self._read(request, values)
         except Problem:
             if not self._early:
                 await self._check_first(values)
             raise
-        return respond(await self.handler(**{name: values[name] for name in self._names}))
+        return await self.handler(**{name: values[name] for name in self._names})
 
     async def _check_first(self, values: dict[str, Any]) -> None:
         if self.first is not None:
             await self.first(**{name: values[name] for name in self._first_names if name in values})
 
-    async def _read(self, request: Request, values: dict[str, Any]) -> None:
+    async def _read(self, request: Request | Call, values: dict[str, Any]) -> None:
         if self.query:
             parameters = reader.read_parameters(request.query_string, self.query)
             for name, argument in self._query:
@@ -143,7 +147,7 @@ class Endpoint:
             values["key"] = reader.read_key(request.headers.get("Idempotency-Key"))
         if self._decode is not None:
             values["body"] = await reader.read_body(
-                request.body.read,  # type: ignore[attr-defined]  # the connection's own body
+                cast("Body", request.body).read,  # Quart's request is given one too
                 request.headers,
                 self._decode,
                 limit=reader.UPLOAD_LIMIT if self.upload else reader.BODY_LIMIT,

@@ -15,7 +15,6 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Struct
-from werkzeug.datastructures import Headers
 
 from teamchat.errors import BadRequest, UnsupportedMedia
 
@@ -54,10 +53,10 @@ class Page(Struct, frozen=True):
 
 
 async def read_body(
-    pull: Pull, headers: Headers, decode: Callable[[bytes], Any], *, limit: int, optional: bool
+    pull: Pull, headers: Any, decode: Callable[[bytes], Any], *, limit: int, optional: bool
 ) -> Any:
     """Read the body through `pull` and decode it; an `optional` one may be empty and of any type."""
-    if headers.get("Content-Encoding", "identity").strip().lower() not in {"identity", ""}:
+    if (headers.get("Content-Encoding") or "identity").strip().lower() not in {"identity", ""}:
         raise UnsupportedMedia("The body must not be encoded (Content-Encoding).")
     body = await pull(limit)
     if optional:

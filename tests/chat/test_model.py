@@ -322,6 +322,13 @@ class Pair:
         message = self.model.added(answer, caller.user.id, id_, content)
         return [self.model.told_of(message, "NEW_MESSAGE", "NEW_DM_MESSAGE")]
 
+    async def compare_kept_pages(self) -> None:
+        """The newest page of a channel that is kept in memory is the one that is stored."""
+        for id_ in self.model.channels:
+            stored = await self.chat.messages.page(self.callers[0], id_, 3, None)
+            kept = await self.chat.messages.encoded_page(self.callers[0], id_, 3, None)
+            assert msgspec.json.decode(kept) == wire(stored)
+
     async def compare(self) -> None:
         """Everything that anyone can read is what the model says."""
         ada, model = self.callers[0], self.model
@@ -372,6 +379,7 @@ async def test_the_chat_does_what_its_model_does(fresh_world, operations):
             await pair.step(*operation)
         for operation in operations:
             await pair.step(*operation)
+            await pair.compare_kept_pages()
         await pair.compare()
 
 

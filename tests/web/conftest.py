@@ -12,6 +12,7 @@ import pytest
 from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.chat import Chat
+from teamchat.interfaces import Storage
 from teamchat.settings import AuthSettings, EventsSettings, InitialUser, ServerSettings, Settings
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
@@ -88,6 +89,11 @@ class World:
         return Client(self.site)
 
 
+def _without_passwords(storage: Storage) -> Accounts:
+    """Accounts that make no first password: hashing one would take most of a test's time."""
+    return Accounts.build(storage, AuthSettings(auth_mode="dev"), SECRET)
+
+
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     auth = AuthSettings(
@@ -106,7 +112,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
             Chat.build(storage, images, 16_000),
             Hub(storage, EventsSettings()),
         )
-        await app.accounts.ensure_initial_user(InitialUser("Admin", "admin@example.org", "a long password"))
+        await _without_passwords(storage).ensure_initial_user(InitialUser("Admin", "admin@example.org"))
         await app.chat.channels.ensure_first()
         world = World(app, create_app(app, documents.routes(app)), images)
         for name in ("admin", "bob", "eve"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from teamchat.application import Application
 from teamchat.chat.drafts import Draft
@@ -19,6 +19,12 @@ class MessageList(Answer, frozen=True):
     """A page of messages, oldest first (decision D-08)."""
 
     messages: Sequence[Message]
+
+
+class _Page(Answer, frozen=True):
+    """A `MessageList` whose messages are JSON already."""
+
+    messages: Raw
 
 
 class OneMessage(Answer, frozen=True):
@@ -60,9 +66,9 @@ async def _check_edit(app: Application, caller: Caller, message_id: str) -> None
 
 
 @section.endpoint("GET", "/channels/:channelId/messages", answer=MessageList, first=_check_channel)
-async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> MessageList:
+async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> _Page:
     """Read a page of a channel's messages."""
-    return MessageList(await app.chat.messages.page(caller, channel_id, page.limit, page.before))
+    return _Page(await app.chat.messages.encoded_page(caller, channel_id, page.limit, page.before))
 
 
 @section.endpoint("POST", "/channels/:channelId/messages", body=Draft, answer=OneMessage, first=_check_post)

@@ -1,0 +1,161 @@
+"""What was read, kept in memory for as long as nothing in the log touched it.
+
+What must stay true: whoever asks gets what a transaction begun at that moment would give.  So before every
+answer the memory catches up with the log: `Storage.position` tells, in microseconds, whether anything was
+committed, here or by another process, and what was is gone through first.  An event that is not understood
+touches everything.  Nothing is written through this memory, and losing all of it costs only time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import Struct
+
+from teamchat.events import SessionsEnded, UserGone
+from teamchat.interfaces import Storage
+
+MOST_BYTES = 32 * 1024 * 1024
+NAMES = "names"
+"""The tag of what shows the names of users."""
+REACTIONS = "reactions"
+"""The tag of what shows reactions; their events do not tell in which channel they are."""
+
+_MOST_EVENTS = 1000  # behind by more, it is cheaper to begin anew
+_UNTOUCHED = {
+    "NEW_CHANNEL", "UPDATE_CHANNEL", "NEW_USER", "NEW_CONVERSATION", "NEW_DM_MESSAGE", "UPDATE_DM_MESSAGE",
+    "DELETE_DM_MESSAGE", "NEW_WEBHOOK", "DELETE_WEBHOOK", "UPDATE_SERVER_SETTINGS",
+}  # fmt: skip
+
+
+class _Fields(Struct, rename="camel"):
+    """What of a payload tells what it touches."""
+
+    id: str = ""
+    channel_id: str = ""
+    user_id: str = ""
+    session_ids: tuple[str, ...] = ()
+
+
+class _Kept(NamedTuple):
+    value: Any
+    tags: tuple[str, ...]
+    size: int
+
+
+_decode = msgspec.json.Decoder(_Fields).decode
+
+
+def place(place_id: str) -> str:
+    """Return the tag of what is made of the messages of a channel."""
+    return f"place:{place_id}"
+
+
+def user(user_id: str) -> str:
+    """Return the tag of what is made of a user's row."""
+    return f"user:{user_id}"
+
+
+def session(session_id: str) -> str:
+    """Return the tag of what is made of a session."""
+    return f"session:{session_id}"
+
+
+_TAGS: dict[str, Callable[[_Fields], tuple[str, ...]]] = {
+    "NEW_MESSAGE": lambda fields: (place(fields.channel_id),),
+    "UPDATE_MESSAGE": lambda fields: (place(fields.channel_id),),
+    "DELETE_MESSAGE": lambda fields: (place(fields.channel_id),),
+    "NEW_THREAD_REPLY": lambda fields: (place(fields.channel_id),),
+    "UPDATE_THREAD_REPLY": lambda fields: (place(fields.channel_id),),
+    "DELETE_THREAD_REPLY": lambda fields: (place(fields.channel_id),),
+    "DELETE_CHANNEL": lambda fields: (place(fields.id),),
+    "UPDATE_USER": lambda fields: (NAMES, user(fields.id)),
+    "REMOVE_USER": lambda fields: (NAMES, user(fields.id)),
+    "USER_EXIT": lambda fields: (NAMES, user(fields.id)),
+    SessionsEnded.type: lambda fields: tuple(session(one) for one in fields.session_ids),
+    UserGone.type: lambda fields: (user(fields.user_id),),
+}
+
+
+def touched_by(kind: str, payload: str) -> tuple[str, ...] | None:
+    """Return the tags of what an event touches; None means everything, for it is not known here."""
+    if kind in _UNTOUCHED:
+        return ()
+    if kind in {"NEW_REACTION", "DELETE_REACTION"}:
+        return (REACTIONS,)
+    tags_of = _TAGS.get(kind)
+    return None if tags_of is None else tags_of(_decode(payload))
+
+
+class Recall:
+    """Values under keys, each with the tags of what it was made of; the oldest go when there is no room.
+
+    To fill it: take the position that `catch_up` gives, read, and `keep` what was read with that position.
+    """
+
+    def __init__(self, storage: Storage, most_bytes: int = MOST_BYTES) -> None:
+        self._storage = storage
+        self._room = most_bytes
+        self._position = -1
+        self._kept: dict[Hashable, _Kept] = {}
+        self._tagged: dict[str, set[Hashable]] = {}
+
+    async def catch_up(self) -> int:
+        """Forget what the log has touched since last time, and return how far it was read."""
+        position = await self._storage.position()
+        if position != self._position:
+            for tag in await self._touched(self._position, position):
+                self._forget(tag)
+            self._position = position
+        return position
+
+    def get(self, key: Hashable) -> Any | None:
+        """Return what is kept under `key`, or None; it is as fresh as the last `catch_up`."""
+        kept = self._kept.get(key)
+        return None if kept is None else kept.value
+
+    def keep(self, key: Hashable, value: Any, tags: tuple[str, ...], *, position: int, size: int) -> None:
+        """Keep what was read at `position` or later, unless the log went on meanwhile.
+
+        `size` is what it takes, in bytes, roughly.
+        """
+        if position != self._position:
+            return
+        self._drop(key)
+        self._kept[key] = _Kept(value, tags, size)
+        self._room -= size
+        for tag in tags:
+            self._tagged.setdefault(tag, set()).add(key)
+        while self._room < 0:
+            self._drop(next(iter(self._kept)))
+
+    async def _touched(self, after: int, until: int) -> Iterable[str]:
+        if after < 0 or not after < until <= after + _MOST_EVENTS:
+            return tuple(self._tagged)
+        async with self._storage.read() as tx:
+            rows = await tx.fetch(
+                "select type, payload from events where seq > $1 and seq <= $2 order by seq", after, until
+            )
+        if len(rows) != until - after:  # some are gone from the log already
+            return tuple(self._tagged)
+        tags: set[str] = set()
+        for kind, payload in rows:
+            tags.update(self._tagged if (some := touched_by(kind, payload)) is None else some)
+        return tags
+
+    def _forget(self, tag: str) -> None:
+        for key in tuple(self._tagged.get(tag, ())):
+            self._drop(key)
+
+    def _drop(self, key: Hashable) -> None:
+        kept = self._kept.pop(key, None)
+        if kept is None:
+            return
+        self._room += kept.size
+        for tag in kept.tags:
+            keys = self._tagged[tag]
+            keys.discard(key)
+            if not keys:
+                del self._tagged[tag]

@@ -1,0 +1,119 @@
+"""What is kept in memory, and what makes it be forgotten."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from teamchat import events, recall
+from teamchat.events import Event, Payload
+from teamchat.interfaces import Storage
+from teamchat.recall import Recall, touched_by
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+
+KINDS = sorted(
+    {
+        one.type
+        for _, one in inspect.getmembers(events, inspect.isclass)
+        if issubclass(one, Payload) and hasattr(one, "type")
+    }
+    - {"CONNECTED", "RESYNC"}
+)
+
+
+@pytest.fixture
+async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
+    async with open_sqlite(SqliteOptions(str(tmp_path))) as storage:
+        yield storage
+
+
+async def append(storage: Storage, *those: Event) -> None:
+    async with storage.write() as tx:
+        for event in those:
+            await tx.append(event)
+
+
+async def filled(storage: Storage, *keys: str, size: int = 1, most: int = 1000) -> Recall:
+    """Return a memory in which each key is tagged by its own name."""
+    memory = Recall(storage, most)
+    for key in keys:
+        memory.keep(key, f"value of {key}", (key,), position=await memory.catch_up(), size=size)
+    return memory
+
+
+async def test_what_nothing_touched_is_kept(storage: Storage) -> None:
+    memory = await filled(storage, "place:a", "place:b")
+    await append(storage, events.DeleteMessage(id="m", channel_id="b").to())
+    await memory.catch_up()
+    assert memory.get("place:a") == "value of place:a"
+    assert memory.get("place:b") is None
+
+
+async def test_what_another_process_wrote_touches_too(storage: Storage, tmp_path: Path) -> None:
+    memory = await filled(storage, "session:s")
+    async with open_sqlite(SqliteOptions(str(tmp_path))) as other:
+        await append(other, events.SessionsEnded(["s"]).to())
+    await memory.catch_up()
+    assert memory.get("session:s") is None
+
+
+async def test_an_unknown_event_touches_everything(storage: Storage) -> None:
+    memory = await filled(storage, "place:a", "user:u")
+    await append(storage, Event("OF_A_LATER_VERSION", "[]"))
+    await memory.catch_up()
+    assert memory.get("place:a") is memory.get("user:u") is None
+
+
+async def test_what_was_read_before_an_event_is_not_kept_after_it(storage: Storage) -> None:
+    memory = await filled(storage)
+    position = await memory.catch_up()
+    await append(storage, events.DeleteMessage(id="m", channel_id="a").to())
+    await memory.catch_up()
+    memory.keep("page", "old", ("place:a",), position=position, size=1)
+    assert memory.get("page") is None
+
+
+async def test_a_log_that_was_trimmed_in_between_forgets_everything(storage: Storage) -> None:
+    memory = await filled(storage, "place:a")
+    await append(storage, *[events.DeleteMessage(id="m", channel_id="b").to()] * 3)
+    async with storage.write() as tx:
+        await tx.fetch("delete from events where seq <= 2")
+    await memory.catch_up()
+    assert memory.get("place:a") is None
+
+
+async def test_being_far_behind_forgets_everything(storage: Storage) -> None:
+    memory = await filled(storage, "place:a")
+    await append(storage, *[events.DeleteMessage(id="m", channel_id="b").to()] * 1001)
+    await memory.catch_up()
+    assert memory.get("place:a") is None
+
+
+async def test_the_oldest_go_when_there_is_no_room(storage: Storage) -> None:
+    memory = await filled(storage, "place:a", "place:b", "place:c", size=10, most=25)
+    assert memory.get("place:a") is None
+    assert memory.get("place:b") == "value of place:b"
+    assert memory.get("place:c") == "value of place:c"
+
+
+async def test_a_key_that_is_kept_again_takes_room_once(storage: Storage) -> None:
+    memory = await filled(storage, *["place:a"] * 5, "place:b", size=10, most=25)
+    assert memory.get("place:a") == "value of place:a"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_event_is_known(kind: str) -> None:
+    payload = '{"id": "i", "channelId": "c", "userId": "u", "sessionIds": ["s"]}'
+    assert touched_by(kind, payload) is not None
+
+
+def test_what_shows_in_a_channels_page_touches_it() -> None:
+    about = '{"id": "i", "channelId": "c"}'
+    for kind in KINDS:
+        tags = touched_by(kind, about)
+        assert tags is not None
+        shows = "DM" not in kind and ("MESSAGE" in kind or "THREAD" in kind)
+        assert (recall.place("c") in tags) == shows, kind
