@@ -2,14 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := . $(wildcard plugins/teamchat-*)
+PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
 .PHONY: install run test lint format bench docs lock clean
 
 install: $(READY)
 
-$(READY): requirements.lock pyproject.toml $(wildcard plugins/*/pyproject.toml)
+$(READY): requirements.lock pyproject.toml conformance/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(foreach package,$(PACKAGES),-e $(package))
@@ -42,7 +42,7 @@ docs: install
 lock: install
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 		--custom-compile-command "make lock" --no-emit-package teamchat \
-		--group dev pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml) --output-file requirements.lock
+		--group dev pyproject.toml conformance/pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml) --output-file requirements.lock
 
 clean:
 	rm -rf $(VENV)

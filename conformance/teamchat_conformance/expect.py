@@ -1,0 +1,158 @@
+"""What an answer must be: statuses, bodies, shapes. Whatever is not so raises a `Miss` that tells what came.
+
+A status may be graded: the strict one passes, those accepted beside it pass with a note, all else is a miss.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from teamchat_conformance.verdicts import Miss, note
+
+_MOST_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a server answered. `headers` are in lower case, `exchange` is the number of its record."""
+
+    method: str
+    target: str
+    actor: str
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+    exchange: int
+
+    def header(self, name: str) -> str | None:
+        """Return the value of a header, or None."""
+        return next((value for key, value in self.headers if key == name.lower()), None)
+
+    @property
+    def media_type(self) -> str:
+        """The media type, without its parameters."""
+        return (self.header("content-type") or "").partition(";")[0].strip().lower()
+
+    @cached_property
+    def json(self) -> Any:
+        """The body as JSON. Raises `Miss` if it is none."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError):
+            raise self.miss("the body is not JSON") from None
+
+    def miss(self, what: str) -> Miss:
+        """Return the miss that says `what` was wrong with this answer."""
+        shown = self.body[:_MOST_SHOWN].decode("utf-8", "replace")
+        return Miss(f"{self.method} {self.target} by {self.actor}: {what}; got {self.status} {shown}")
+
+    def expect(self, *statuses: int, accept: Sequence[int] = ()) -> Answered:
+        """Require one of `statuses`; one of `accept` passes with a note. Return the answer itself."""
+        if self.status in statuses:
+            return self
+        wanted = " or ".join(map(str, statuses))
+        if self.status in accept:
+            note(f"{self.method} {self.target}: {self.status} where {wanted} is the strict answer")
+            return self
+        raise self.miss(f"expected {wanted}")
+
+    def ok(self) -> Any:
+        """Require 200 and return the JSON."""
+        return self.expect(200).json
+
+    def error(self, *statuses: int, accept: Sequence[int] = ()) -> Answered:
+        """Require an error: a status, and a JSON object with the text ``error`` (interface, part 7)."""
+        self.expect(*statuses, accept=accept)
+        if not isinstance(self.json, dict) or not isinstance(self.json.get("error"), str):
+            raise self.miss('expected {"error": text}')
+        return self
+
+    def shape(self, wanted: Any) -> Any:
+        """Require the JSON to have a shape (see `check_shape`), and return it."""
+        if wrong := check_shape(self.json, wanted):
+            raise self.miss(wrong)
+        return self.json
+
+
+Predicate = Callable[[Any], bool]
+
+
+def text(value: Any) -> bool:
+    """Tell whether this is a string that is not empty."""
+    return isinstance(value, str) and value != ""
+
+
+def any_text(value: Any) -> bool:
+    """Tell whether this is a string."""
+    return isinstance(value, str)
+
+
+def integer(value: Any) -> bool:
+    """Tell whether this is a whole number."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def boolean(value: Any) -> bool:
+    """Tell whether this is true or false."""
+    return isinstance(value, bool)
+
+
+def milliseconds(value: Any) -> bool:
+    """Tell whether this can be a time of today in epoch milliseconds."""
+    return integer(value) and 1_500_000_000_000 < value < 4_000_000_000_000
+
+
+def array(of: Any = None) -> Predicate:
+    """Return what tells whether something is an array, each item of a shape."""
+
+    def check(value: Any) -> bool:
+        return isinstance(value, list) and (of is None or not any(check_shape(item, of) for item in value))
+
+    check.__name__ = "an array"
+    return check
+
+
+def optional(of: Any) -> Predicate:
+    """Return what tells whether something is null or of a shape; in a table the key may also be missing."""
+
+    def check(value: Any) -> bool:
+        return value is None or not check_shape(value, of)
+
+    check.__name__ = "null or as it should be"
+    return check
+
+
+def check_shape(value: Any, wanted: Any, where: str = "the body") -> str:
+    """Return what is wrong with `value`, or an empty text.
+
+    `wanted` is a table of fields (others may be there), a predicate such as `text`, or the very value.
+    """
+    if isinstance(wanted, Mapping):
+        if not isinstance(value, dict):
+            return f"{where} should be an object"
+        for key, inner in wanted.items():
+            if key not in value:
+                if getattr(inner, "__name__", "") == "null or as it should be":
+                    continue
+                return f"{where} has no {key}"
+            if wrong := check_shape(value[key], inner, f"{where}.{key}"):
+                return wrong
+        return ""
+    if callable(wanted):
+        name = getattr(wanted, "__name__", "other").replace("_", " ")
+        return "" if wanted(value) else f"{where} should be {name}, and is {json.dumps(value)[:120]}"
+    return (
+        ""
+        if value == wanted and type(value) is type(wanted)
+        else (f"{where} should be {json.dumps(wanted)[:120]}, and is {json.dumps(value)[:120]}")
+    )
+
+
+def require(condition: object, what: str) -> None:
+    """Raise a `Miss` that says `what` unless the condition holds."""
+    if not condition:
+        raise Miss(what)

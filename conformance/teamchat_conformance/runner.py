@@ -1,0 +1,216 @@
+"""One run: set up, play every scenario, let the monitors have their say, clean up.
+
+What must stay true: a failure of the server fails checks and nothing else; a failure of the suite is told
+apart from it; and whatever happens, what was made is undone and everything found so far is reported.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import secrets
+import time
+import traceback
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+import trio
+
+from teamchat_conformance.fixtures.mail import Sink
+from teamchat_conformance.fixtures.provider import Provider
+from teamchat_conformance.http import Recorder
+from teamchat_conformance.instance import Instance
+from teamchat_conformance.monitors import Monitors
+from teamchat_conformance.registry import Play, Registry
+from teamchat_conformance.run import Run, new_run_id
+from teamchat_conformance.sse import Observer
+from teamchat_conformance.verdicts import Finding, Miss, Verdicts
+
+_SCENARIO_SECONDS = 180.0
+
+
+class Unreachable(Exception):
+    """The server can't be reached, or the suite can't get in. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What of the suite is to run, and how."""
+
+    select: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    areas: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    slow: bool = False
+    load: bool = False
+    keep: bool = False
+    stop_at_first: bool = False
+    seed: int = field(default_factory=lambda: secrets.randbelow(2**31))
+    examples: int = 25
+    steps: int = 30
+
+    def selects(self, id: str, level: str) -> bool:
+        """Tell whether a check is asked for."""
+        if self.areas and id.partition("-")[0] not in self.areas:
+            return False
+        if self.levels and level not in self.levels:
+            return False
+        if self.select and not any(fnmatch.fnmatchcase(id, pattern) for pattern in self.select):
+            return False
+        return not any(fnmatch.fnmatchcase(id, pattern) for pattern in self.skip)
+
+
+@dataclass
+class Result:
+    """What a run found, and everything that is needed to tell it."""
+
+    instance: Instance
+    profile: str
+    options: Options
+    run_id: str
+    findings: dict[str, Finding]
+    recorder: Recorder
+    observers: list[Observer]
+    seconds: float
+    left_over: list[str]
+    server_output: str = ""
+
+
+Tell = Callable[[Play, list[Finding]], None]
+
+
+async def play_all(
+    registry: Registry,
+    instance: Instance,
+    options: Options,
+    *,
+    profile: str = "",
+    launched: bool = False,
+    tell: Tell = lambda *_: None,
+) -> Result:
+    """Run the suite against an instance that is there. Raises `Unreachable` if nothing can be begun."""
+    recorder = Recorder(new_run_id())
+    verdicts = Verdicts(recorder.last)
+    capabilities = instance.capabilities(slow=options.slow, load=options.load, launched=launched)
+    began = time.monotonic()
+    async with _fixtures(instance) as (sink, provider):
+        run = Run(
+            instance, recorder, verdicts, capabilities=capabilities, sink=sink, provider=provider,
+            seed=options.seed, examples=options.examples, steps=options.steps,
+        )  # fmt: skip
+        monitors = Monitors(run)
+        left_over: list[str] = []
+        try:
+            await _prepare(run)
+            for play in registry.plays():
+                found = await _play(run, registry, play, options)
+                tell(play, found)
+                if options.stop_at_first and any(one.outcome in ("fail", "error") for one in found):
+                    break
+        finally:
+            with trio.CancelScope(shield=True, deadline=trio.current_time() + 60):
+                left_over = [] if options.keep else await run.clean_up()
+    for finding in monitors.findings(registry):
+        verdicts.put(finding)
+    _fill(registry, verdicts, options, capabilities)
+    return Result(
+        instance, profile, options, run.id, verdicts.findings, recorder, run.observers,
+        time.monotonic() - began, left_over,
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def _fixtures(instance: Instance) -> AsyncIterator[tuple[Sink | None, Provider | None]]:
+    async with AsyncExitStack() as stack:
+        sink = provider = None
+        if instance.mail.kind == "builtin":
+            sink = await stack.enter_async_context(Sink.serving(instance.mail))
+        if instance.oauth.provider:
+            provider = await stack.enter_async_context(Provider.serving(instance.oauth))
+        yield sink, provider
+
+
+async def _prepare(run: Run) -> None:
+    """Find the server, sign the admin in, and make the users of the run."""
+    try:
+        (await run.n.get("/health")).expect(200)
+    except Miss as miss:
+        raise Unreachable(f"The server does not answer GET /health with 200. {miss}") from None
+    if not run.instance.admin.email:
+        raise Unreachable(
+            "The suite needs an admin: give admin.email (and admin.password) in the description."
+        )
+    try:
+        run.a = await run.sign_in.admin()
+        run.b = await run.new_user("admin", name="admin B")
+        run.u = await run.new_user(name="user U")
+        run.v = await run.new_user(name="user V")
+        run.w = await run.new_user(name="user W")
+    except Miss as miss:
+        raise Unreachable(f"The suite can't get in as an admin and make users. {miss}") from None
+    except (KeyError, TypeError) as error:
+        raise Unreachable(f"Sign-in or adding users answers in an unknown form ({error!r}).") from None
+
+
+async def _play(run: Run, registry: Registry, play: Play, options: Options) -> list[Finding]:
+    """Play one scenario and return the findings about its checks."""
+    ids = [
+        id
+        for id in play.ids
+        if options.selects(id, registry.checks[id].level) and run.has(*play.needs, *registry.checks[id].needs)
+    ]
+    if not ids:
+        return []
+    run.recorder.scenario = play.name
+    blocked, failure = "", ""
+    with run.verdicts.only(frozenset(play.ids)):
+        try:
+            with trio.fail_after(run.wait(_SCENARIO_SECONDS)):
+                await play.scenario(run)
+        except* Miss as misses:
+            blocked = str(_first(misses))
+        except* Exception as errors:
+            failure = _where(errors)
+    for id in set(play.ids) - set(ids):
+        run.verdicts.findings.pop(id, None)
+    for id in ids:
+        if id not in run.verdicts.findings or failure:
+            outcome = "error" if failure else "blocked" if blocked else "error"
+            message = failure or blocked or "the scenario ended without deciding it"
+            if id not in run.verdicts.findings:
+                run.verdicts.put(Finding(id, outcome, message, [run.recorder.last()]))  # type: ignore[arg-type]
+    return [run.verdicts.findings[id] for id in ids]
+
+
+def _fill(registry: Registry, verdicts: Verdicts, options: Options, capabilities: frozenset[str]) -> None:
+    """Say of every check that was not decided why."""
+    needs_of: dict[str, list[tuple[str, ...]]] = {}
+    for play in registry.plays():
+        for id in play.ids:
+            needs_of.setdefault(id, []).append(play.needs)
+    for id, check in registry.checks.items():
+        if id in verdicts.findings:
+            continue
+        if not options.selects(id, check.level):
+            verdicts.put(Finding(id, "skipped", "not selected"))
+            continue
+        wanted = set(check.needs).union(*needs_of.get(id, [()]))
+        missing = sorted(wanted - capabilities)
+        if missing:
+            verdicts.put(Finding(id, "not-applicable", f"needs {', '.join(missing)}"))
+        else:
+            verdicts.put(Finding(id, "not-exercised", "nothing happened that it looks at"))
+
+
+def _first(group: BaseException) -> BaseException:
+    while isinstance(group, BaseExceptionGroup):
+        group = group.exceptions[0]
+    return group
+
+
+def _where(group: BaseException) -> str:
+    """Tell an error of the suite by its type, message and place."""
+    error = _first(group)
+    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+    return f"fault of the suite: {type(error).__name__}: {error}{place}"
