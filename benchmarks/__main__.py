@@ -1,37 +1,112 @@
-"""``make bench``: run the scenarios, print a table, write ``benchmarks/results/latest.json``."""
+"""``make bench``: run the scenarios, print a table for each, write ``benchmarks/results/latest.json``."""
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
-import platform
-from functools import partial
+import sys
+import time
+from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
-import trio
+from benchmarks import machine
+from benchmarks.report import Report
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.sizes import QUICK, Sizes
 
-from benchmarks import requests
-
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent / "results" / "latest.json"
 
 
 def main() -> None:
-    """Parse the arguments, measure, tell."""
+    """Parse the arguments, measure, tell; exit with 1 if a scenario failed."""
+    given = _parser().parse_args()
+    sizes = _sizes(given)
+    machine.raise_descriptors()
+    gc.disable()  # A collection among ten thousand streams would be told as the server's latency.
+    facts = machine.facts()
+    print(", ".join(f"{name} {value}" for name, value in (facts | machine.versions()).items()))
+    if not machine.is_quiet():
+        print("Something else is at work on this machine: no figure below is worth keeping.")
+    output = given.output or (None if given.quick else RESULTS)
+    chosen = list(dict.fromkeys(given.only or SCENARIOS))
+    reports: dict[str, Report] = {}
+    for name in chosen:
+        report = _measured(name, sizes)
+        if report is not None:
+            reports[name] = report
+            _write(output, facts, sizes, reports)
+    sys.exit(0 if len(reports) == len(chosen) else 1)
+
+
+def _measured(name: str, sizes: Sizes) -> Report | None:
+    """Run a scenario and print what it gave; the others are worth running even if it failed."""
+    began = time.monotonic()
+    try:
+        report = SCENARIOS[name](sizes)
+    except (RuntimeError, OSError) as error:
+        print(f"\n{name} failed: {error}", flush=True)
+        return None
+    print(f"\n{report.text()}\n({name}: {time.monotonic() - began:.0f} s)", flush=True)
+    return report
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--messages", type=int, default=1_000_000, help="length of the long history")
-    parser.add_argument("--seconds", type=float, default=4.0, help="duration of each measurement")
-    parser.add_argument("--rounds", type=int, default=3, help="alternating rounds; medians are told")
-    given = parser.parse_args()
-    figures = trio.run(
-        partial(requests.run, messages=given.messages, seconds=given.seconds, rounds=given.rounds)
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=SCENARIOS,
+        metavar="SCENARIO",
+        help=f"run this one ({', '.join(SCENARIOS)}); may be repeated",
     )
-    width = max(map(len, figures))
-    print(f"{'':{width}}  {'rate':>8}  {'p50 ms':>8}  {'p99 ms':>8}")
-    for name, row in figures.items():
-        print(f"{name:{width}}  {row['rate']:>8,}  {row['p50 ms']:>8}  {row['p99 ms']:>8}")
-    RESULTS.mkdir(exist_ok=True)
-    machine = {"python": platform.python_version(), "system": platform.platform()}
-    (RESULTS / "latest.json").write_text(json.dumps({"machine": machine, "figures": figures}, indent=2))
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="tiny sizes: shows that all runs, measures nothing, keeps nothing",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help=f"where figures are kept as JSON (default {RESULTS.relative_to(Path(__file__).parent.parent)})",
+    )
+    for size in fields(Sizes):
+        flag, default = f"--{size.name.replace('_', '-')}", size.default
+        several = isinstance(default, tuple)
+        parser.add_argument(
+            flag,
+            type=int if several else type(default),
+            nargs="+" if several else None,
+            metavar="N",
+            help=f"{size.metadata['meaning']} (default {default})",
+        )
+    return parser
+
+
+def _sizes(given: argparse.Namespace) -> Sizes:
+    chosen = {size.name: getattr(given, size.name) for size in fields(Sizes)}
+    told: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in chosen.items()
+        if value is not None
+    }
+    return replace(QUICK if given.quick else Sizes(), **told)
+
+
+def _write(
+    output: Path | None, facts: dict[str, str | int | float], sizes: Sizes, reports: dict[str, Report]
+) -> None:
+    if output is None:
+        return
+    output.parent.mkdir(exist_ok=True, parents=True)
+    found = {
+        "machine": facts,
+        "versions": machine.versions(),
+        "sizes": asdict(sizes),
+        "scenarios": {name: asdict(report) for name, report in reports.items()},
+    }
+    output.write_text(json.dumps(found, indent=2) + "\n")
 
 
 if __name__ == "__main__":

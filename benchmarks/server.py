@@ -1,62 +1,118 @@
-"""A real server in its own process, for a benchmark to talk to over loopback."""
+"""A real server in its own process, for a benchmark to talk to over loopback.
+
+It runs in dev mode, so that thousands can sign in, and with limits raised that a benchmark would run into:
+streams and sessions for each user, and the life of an access token.  All else is as it is by default.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import select
+import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import trio
-
-START_DEADLINE = 15.0  # seconds
+START_DEADLINE = 30.0  # seconds
+END_DEADLINE = 60.0
 EMAIL = "admin@localhost"
+NATIVE, HYPERCORN = "native", "hypercorn"
 
 
 @dataclass(frozen=True)
-class Running:
-    """Where the server listens, and a token to speak to it with."""
+class Server:
+    """A server that is ready."""
 
     port: int
-    process: trio.Process
+    process: subprocess.Popen[bytes]
+
+    def memory(self) -> int:
+        """Return the resident memory in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        [line] = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+        return int(line.split()[1]) * 1024
+
+    def descriptors(self) -> int:
+        """Return how many files and sockets the process has open."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """End the process and return its exit status."""
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Wait for the process to end, for a while, and return its exit status."""
+        try:
+            return self.process.wait(END_DEADLINE)
+        except subprocess.TimeoutExpired:
+            raise RuntimeError("the server does not end") from None
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """Leave no process and no pipe behind."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
-@asynccontextmanager
-async def running(data: Path, *, extra: Sequence[str] = ()) -> AsyncIterator[Running]:
-    """Start ``teamchat serve`` in dev mode on a free port and end it by SIGTERM."""
-    config = data / "bench.json"
-    config.write_text(
-        json.dumps(
-            {
-                "auth": {"authMode": "dev"},
-                "chat": {"initialUser": {"email": EMAIL}},
-                "server": {"host": "127.0.0.1", "port": 0},
-                "storage": {"path": str(data / "data")},
-            }
-        )
-    )
-    command = [sys.executable, "-m", "teamchat", "serve", "--config", str(config), *extra]
-    process = await trio.lowlevel.open_process(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+@contextmanager
+def running(data: Path, *, http1: str = NATIVE) -> Iterator[Server]:
+    """Run a server with its data in this directory."""
+    server = start(data, http1=http1)
     try:
-        with trio.fail_after(START_DEADLINE):
-            port = await _port_of(process)
-        yield Running(port, process)
+        yield server
     finally:
-        process.terminate()
-        with trio.CancelScope(shield=True):
-            await process.wait()
+        server.process.terminate()
+        server.wait()
 
 
-async def _port_of(process: trio.Process) -> int:
+def start(data: Path, *, http1: str = NATIVE, port: int = 0) -> Server:
+    """Start ``teamchat serve`` and wait until it is ready; port 0 is a free one."""
+    settings = {
+        "auth": {
+            "authMode": "dev",
+            "isInviteRequired": False,
+            "maxActiveSessions": 1000,
+            "jwtExpirySeconds": 86_400,
+        },
+        "chat": {"initialUser": {"email": EMAIL}},
+        "events": {"maxStreamsPerUser": 1_000_000},
+        "server": {"host": "127.0.0.1", "port": port, "http1": http1},
+        "storage": {"path": str(data / "data")},
+    }
+    config = data / "bench.json"
+    config.write_text(json.dumps(settings))
+    with (data / "server.log").open("ab") as log:
+        command = [sys.executable, "-m", "teamchat", "serve", "--config", str(config)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
+    try:
+        return Server(_port_of(process), process)
+    except BaseException:
+        Server(0, process).release()
+        print((data / "server.log").read_text()[-2000:], file=sys.stderr)
+        raise
+
+
+def _port_of(process: subprocess.Popen[bytes]) -> int:
     """Read the line in which the server says that it is ready."""
     assert process.stdout is not None
-    text = b""
-    async for piece in process.stdout:
+    end = time.monotonic() + START_DEADLINE
+    text = ""
+    while select.select([process.stdout], [], [], max(0.0, end - time.monotonic()))[0]:
+        piece = os.read(process.stdout.fileno(), 65_536).decode()
+        if not piece:
+            raise RuntimeError("the server ended before it was ready")
         text += piece
-        for line in text.decode().splitlines():
-            if "ready on http" in line and text.endswith(b"\n"):
+        for line in text.splitlines(keepends=True):
+            if "ready on http" in line and line.endswith("\n"):
                 return int(line.rsplit(":", 1)[1].strip("/ \n"))
-    raise RuntimeError("the server ended before it was ready")
+    raise RuntimeError("the server is not ready in time")

@@ -1,7 +1,7 @@
 """The face of accounts: built once from the storage and the settings, held by the application.
 
-What must stay true: `authenticate` reads user and session afresh for every request, so a token stops
-working the moment its session has ended or its user is gone (decision D-09).
+What must stay true: `authenticate` tells user and session as they are at that moment, so a token stops
+working as soon as its session has ended or its user is gone (decision D-09).
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING, Self
 
 from teamchat import text
 from teamchat.accounts.access_tokens import AccessTokens
-from teamchat.accounts.attempts import Limits
+from teamchat.accounts.attempts import Limits, MailLimits
+from teamchat.accounts.callers import Callers
+from teamchat.accounts.links import Links
+from teamchat.accounts.magic_links import MagicLinks
+from teamchat.accounts.outbox import Outbox
 from teamchat.accounts.passwords import Passwords
-from teamchat.accounts.records import NAMES_LOCK, as_user
+from teamchat.accounts.records import NAMES_LOCK
 from teamchat.accounts.scrypt import Hasher
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 from teamchat.errors import BadRequest, SettingsError, Unauthorized
 from teamchat.interfaces import Storage, Transaction
+from teamchat.logs import get_logger
 from teamchat.model import Caller, SignedIn, User, now_ms
 
 if TYPE_CHECKING:
@@ -28,20 +33,25 @@ if TYPE_CHECKING:
 
 _GENERATED_PASSWORD_BYTES = 15
 
+_log = get_logger(__name__)
+
 
 @dataclass(frozen=True)
 class Accounts:
-    """Users, sessions, passwords and limits. `authenticate` tells who makes a request."""
+    """Users, their sessions, and the ways to one. `authenticate` tells who makes a request."""
 
     users: Users
     sessions: Sessions
     passwords: Passwords
+    magic_links: MagicLinks
     limits: Limits
+    links: Links
+    outbox: Outbox
     _storage: Storage
-    _tokens: AccessTokens
+    _callers: Callers
     _hasher: Hasher
     _clock: Callable[[], int]
-    _makes_passwords: bool
+    _mode: str
 
     @classmethod
     def build(
@@ -55,41 +65,66 @@ class Accounts:
     ) -> Self:
         """Put the parts together. Raises `SettingsError` for a secret under 32 bytes (decision D-10).
 
-        `clock` tells the time in epoch milliseconds.
+        With `has_mail`, password mode invites by mail and lets passwords be reset.  `clock` tells the time in
+        epoch milliseconds.
         """
         tokens, hasher = AccessTokens(jwt_secret, clock), Hasher()
-        limits = Limits(storage, auth.rate_limit, clock)
+        limits, mail_limits = Limits(storage, auth.rate_limit, clock), MailLimits(auth.rate_limit, clock)
+        outbox = Outbox(storage, clock)
+        links = Links(storage, auth, jwt_secret, outbox, clock)
         sessions = Sessions(storage, auth, tokens, clock)
-        users = Users(storage, sessions, hasher, clock, is_invite_required=auth.is_invite_required)
-        passwords = Passwords(storage, auth, users, sessions, limits, hasher)
-        makes_passwords = auth.auth_mode == "password"
-        return cls(users, sessions, passwords, limits, storage, tokens, hasher, clock, makes_passwords)
+        needs_invite = auth.is_invite_required
+        users = Users(
+            storage,
+            sessions,
+            hasher,
+            links,
+            clock,
+            is_invite_required=needs_invite,
+            sends_invites=has_mail and auth.auth_mode == "password",
+        )
+        passwords = Passwords(
+            storage, auth, users, sessions, limits, mail_limits, hasher, links, has_mail=has_mail
+        )
+        magic_links = MagicLinks(
+            storage, users, sessions, limits, mail_limits, links, is_invite_required=needs_invite
+        )
+        return cls(
+            users=users,
+            sessions=sessions,
+            passwords=passwords,
+            magic_links=magic_links,
+            limits=limits,
+            links=links,
+            outbox=outbox,
+            _storage=storage,
+            _callers=Callers(storage, tokens, clock),
+            _hasher=hasher,
+            _clock=clock,
+            _mode=auth.auth_mode,
+        )
 
     async def authenticate(self, token: str) -> Caller:
         """Return whose access token this is. Raises `Unauthorized` unless it is good now."""
-        bearer = self._tokens.read(token)
-        async with self._storage.read() as tx:
-            rows = await tx.fetch(
-                """select u.id, u.user_name, u.email, u.is_admin
-                   from sessions s join users u on u.id = s.user_id
-                   where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
-                bearer.session_id,
-                bearer.user_id,
-                self._clock(),
-            )
-        if not rows:
-            raise Unauthorized
-        return Caller(as_user(rows[0]), bearer.session_id)
+        return await self._callers.authenticate(token)
 
-    async def sign_in(self, email: str, ip: str, user_agent: str) -> tuple[User, SignedIn]:
+    async def sign_in(
+        self, email: str, ip: str, user_agent: str, *, way: str | None = None
+    ) -> tuple[User, SignedIn]:
         """Sign in whoever has proved that `email` is theirs, created on first sign-in if that is allowed.
 
-        Raises `BadRequest` for what can't be an email, `Unauthorized` for an unknown one when invites are
-        required (interface, part 5 rule 10).
+        `way` is how, for the log; without it, by ``auth.authMode``.  Raises `BadRequest` for what can't be an
+        email, `Unauthorized` for an unknown one when invites are required (interface, part 5 rule 10).
         """
-        async with self._storage.write() as tx:
-            user = await self.users.find_or_create_in(tx, email)
-            return user, await self.sessions.start_in(tx, user.id, ip, user_agent)
+        try:
+            async with self._storage.write() as tx:
+                user = await self.users.find_or_create_in(tx, email)
+                signed_in = await self.sessions.start_in(tx, user.id, ip, user_agent)
+        except Unauthorized:
+            _log.info("sign-in failed", way=way or self._mode, ip=ip)
+            raise
+        _log.info("signed in", user=user.id, way=way or self._mode, ip=ip)
+        return user, signed_in
 
     async def ensure_initial_user(self, initial: InitialUser) -> str | None:
         """Create the initial admin on first start (decision D-23; interface, part 5 rules 8 and 9).
@@ -110,7 +145,7 @@ class Accounts:
 
     async def _create_initial_user(self, initial: InitialUser) -> str | None:
         generated = None
-        if initial.password is None and self._makes_passwords:
+        if initial.password is None and self._mode == "password":
             generated = secrets.token_urlsafe(_GENERATED_PASSWORD_BYTES)
         password = initial.password if generated is None else generated
         password_hash = None if password is None else await self._hash_initial(password)
@@ -129,10 +164,11 @@ class Accounts:
             raise SettingsError(f"chat.initialUser.password can't be used: {error.sentence}") from None
 
     async def sweep(self) -> None:
-        """Remove what has expired: sessions (and end their streams), refresh tokens, counted failures."""
+        """Remove what has expired: sessions (and end their streams), refresh tokens, links, counters."""
         async with self._storage.write() as tx:
             await self.sessions.sweep_in(tx)
             await self.limits.sweep_in(tx)
+            await self.links.sweep_in(tx)
 
 
 def _initial_identity(initial: InitialUser) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""How often somebody may guess: limits on failed passwords and tokens (decision D-18).
+"""How often somebody may guess, and how often mail may be asked for (decision D-18).
 
 Failures are counted in windows (`auth.rateLimit`: 10 in 15 minutes), in the database, so that a restart
 forgives nothing.  Three counters hang together:
@@ -12,30 +12,39 @@ forgives nothing.  Three counters hang together:
   blocked, except at addresses it is signed in from.  So many addresses together can't guess on, while a
   blocked address by itself shuts nobody out: the right password from another address still works.
 
-A blocked attempt is neither checked nor counted.  Accounts are kept as hashes: people type passwords
+A blocked attempt is neither checked nor counted.  Mails are counted apart from failures, and whether or not
+the email has an account, so that the limit tells nobody.  Accounts are kept as hashes: people type passwords
 into the email field.
 """
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from teamchat import text
+from teamchat.accounts import keys
 from teamchat.errors import BadRequest, TooManyRequests
 from teamchat.interfaces import Storage, Transaction
+from teamchat.logs import get_logger
 
 if TYPE_CHECKING:
     from teamchat.settings import RateLimit
 
+# One address may be an office: it may ask for ten times the mails of one account.
+_ACCOUNTS_AT_AN_ADDRESS: Final = 10
+
+_log = get_logger(__name__)
+
 
 class Attempt(NamedTuple):
-    """Who tries to be whom from where. `email_key` is None for what can't be an email."""
+    """Who tries to be whom from where, and how. `email_key` is None for what can't be an email."""
 
     email_key: str | None
     ip: str
+    way: str
 
     @property
     def network(self) -> str:
@@ -47,19 +56,19 @@ class Attempt(NamedTuple):
 
     @property
     def account_subject(self) -> str:
-        return f"account:{_digest(self.email_key or '')}"
+        return f"account:{keys.digest(self.email_key or '')}"
 
     @property
     def pair_subject(self) -> str:
-        return f"pair:{_digest(self.email_key or '')}:{self.network}"
+        return f"pair:{keys.digest(self.email_key or '')}:{self.network}"
 
 
-def attempt(email: str, ip: str) -> Attempt:
-    """Make an `Attempt`; two spellings of one email are one account."""
+def attempt(email: str, ip: str, way: str = "password") -> Attempt:
+    """Make an `Attempt`; two spellings of one email are one account. `way` is for the log."""
     try:
-        return Attempt(text.fold(text.email(email)), ip)
+        return Attempt(text.fold(text.email(email)), ip, way)
     except BadRequest:
-        return Attempt(None, ip)
+        return Attempt(None, ip, way)
 
 
 class Limits:
@@ -68,8 +77,7 @@ class Limits:
     def __init__(self, storage: Storage, limit: RateLimit, clock: Callable[[], int]) -> None:
         self._storage = storage
         self._most = limit.attempts
-        self._window_ms = limit.window_seconds * 1000
-        self._clock = clock
+        self._counters = _Counters(limit, clock)
 
     async def check(self, attempt: Attempt) -> None:
         """Raise `TooManyRequests` if the attempt is blocked: to be asked before any costly work."""
@@ -80,9 +88,20 @@ class Limits:
         """Count a failure. Raises `TooManyRequests` if others reached the limit meanwhile."""
         async with self._storage.write() as tx:
             await self._settle(tx, attempt)
-            await self._add(tx, attempt.address_subject)
-            if attempt.email_key is not None and await self._add(tx, attempt.pair_subject) == 1:
-                await self._add(tx, attempt.account_subject)
+            await self._counters.add(tx, attempt.address_subject)
+            if attempt.email_key is not None and await self._counters.add(tx, attempt.pair_subject) == 1:
+                await self._counters.add(tx, attempt.account_subject)
+        _log.info("sign-in failed", way=attempt.way, ip=attempt.ip)
+
+    @asynccontextmanager
+    async def guarding(self, attempt: Attempt) -> AsyncIterator[None]:
+        """Let a token be tried: `check` first, and a `BadRequest` of the body's is counted as a failure."""
+        await self.check(attempt)
+        try:
+            yield
+        except BadRequest:
+            await self.fail(attempt)
+            raise
 
     async def succeed_in(self, tx: Transaction, attempt: Attempt) -> None:
         """Take back the failures of this account at this address, in the transaction that signs it in.
@@ -91,14 +110,14 @@ class Limits:
         at once no more than the limit are answered.
         """
         await self._settle(tx, attempt)
-        if failures := await self._failures(tx, attempt.pair_subject):
+        if failures := await self._counters.count(tx, attempt.pair_subject):
             await tx.fetch("delete from attempts where subject = $1", attempt.pair_subject)
-            await self._take_back(tx, attempt.address_subject, failures)
-            await self._take_back(tx, attempt.account_subject, 1)
+            await self._counters.take_back(tx, attempt.address_subject, failures)
+            await self._counters.take_back(tx, attempt.account_subject, 1)
 
     async def sweep_in(self, tx: Transaction) -> None:
         """Remove the counters whose window has passed."""
-        await tx.fetch("delete from attempts where window_start <= $1", self._clock() - self._window_ms)
+        await self._counters.sweep(tx)
 
     async def _settle(self, tx: Transaction, attempt: Attempt) -> None:
         await tx.lock(attempt.account_subject)
@@ -106,22 +125,51 @@ class Limits:
         await self._refuse_blocked(tx, attempt)
 
     async def _refuse_blocked(self, tx: Transaction, attempt: Attempt) -> None:
-        await self._refuse_full(tx, attempt.address_subject)
+        await self._counters.refuse_full(tx, attempt.address_subject, self._most)
         if attempt.email_key is not None and not await _is_signed_in_from(tx, attempt):
-            await self._refuse_full(tx, attempt.account_subject)
+            await self._counters.refuse_full(tx, attempt.account_subject, self._most)
 
-    async def _refuse_full(self, tx: Transaction, subject: str) -> None:
+
+class MailLimits:
+    """The limits on asking for mail, so that nobody's mailbox is filled: by email, and by client address."""
+
+    def __init__(self, limit: RateLimit, clock: Callable[[], int]) -> None:
+        self._most = limit.attempts
+        self._counters = _Counters(limit, clock)
+
+    async def admit_in(self, tx: Transaction, email: str, ip: str) -> bool:
+        """Count a request for mail and tell whether one is to be sent, in a transaction that is open.
+
+        An email beyond its limit is to be answered like any other.  Raises `TooManyRequests` for an
+        address beyond its own.
+        """
+        address, account = f"mails-from:{network_of(ip)}", f"mails-to:{keys.digest(text.fold(email))}"
+        await tx.lock(address)
+        await self._counters.refuse_full(tx, address, self._most * _ACCOUNTS_AT_AN_ADDRESS)
+        await self._counters.add(tx, address)
+        return await self._counters.add(tx, account) <= self._most
+
+
+class _Counters:
+    """The table ``attempts``: counts by subject, each in a window that its first count opens."""
+
+    def __init__(self, limit: RateLimit, clock: Callable[[], int]) -> None:
+        self._window_ms = limit.window_seconds * 1000
+        self._clock = clock
+
+    async def refuse_full(self, tx: Transaction, subject: str, most: int) -> None:
+        """Raise `TooManyRequests` if `subject` has been counted `most` times."""
         since = self._clock() - self._window_ms
         rows = await tx.fetch(
             "select window_start from attempts where subject = $1 and window_start > $2 and failures >= $3",
             subject,
             since,
-            self._most,
+            most,
         )
         if rows:
             raise TooManyRequests(retry_after=-((since - rows[0][0]) // 1000))
 
-    async def _failures(self, tx: Transaction, subject: str) -> int:
+    async def count(self, tx: Transaction, subject: str) -> int:
         rows = await tx.fetch(
             "select failures from attempts where subject = $1 and window_start > $2",
             subject,
@@ -129,9 +177,10 @@ class Limits:
         )
         return int(rows[0][0]) if rows else 0
 
-    async def _add(self, tx: Transaction, subject: str) -> int:
+    async def add(self, tx: Transaction, subject: str) -> int:
+        """Count once more and return the count."""
         now = self._clock()
-        [(failures,)] = await tx.fetch(
+        [(count,)] = await tx.fetch(
             """insert into attempts (subject, window_start, failures) values ($1, $2, 1)
                on conflict (subject) do update set
                  failures = case when attempts.window_start <= $3 then 1 else attempts.failures + 1 end,
@@ -141,14 +190,21 @@ class Limits:
             now,
             now - self._window_ms,
         )
-        return int(failures)
+        return int(count)
 
-    async def _take_back(self, tx: Transaction, subject: str, failures: int) -> None:
+    async def take_back(self, tx: Transaction, subject: str, count: int) -> None:
         await tx.fetch(
             """update attempts set failures = case when failures > $2 then failures - $2 else 0 end
                where subject = $1""",
             subject,
-            failures,
+            count,
+        )
+
+    async def sweep(self, tx: Transaction) -> None:
+        """Remove what has passed. OAuth's counters have a window of their own, and are removed there."""
+        await tx.fetch(
+            "delete from attempts where window_start <= $1 and subject not like 'oauth-%'",
+            self._clock() - self._window_ms,
         )
 
 
@@ -173,7 +229,3 @@ async def _is_signed_in_from(tx: Transaction, attempt: Attempt) -> bool:
         attempt.ip,
     )
     return bool(rows)
-
-
-def _digest(email_key: str) -> str:
-    return hashlib.sha256(email_key.encode()).hexdigest()

@@ -1,18 +1,244 @@
-"""The service that sends what waits in the outbox."""
+"""The service that sends what waits in the outbox.
+
+What must stay true: a mail is tried until it was taken, its link has expired, or it was refused for good as
+often as ``email.maxRetries`` allows.  A mail server that is down is asked by one mail at a time, ever less
+often, however many wait; the first that it takes lets all others go.  Neither a mailer nor the storage can
+end the service, and no line of the log holds a recipient, a link or what a server said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import random
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import trio
+
+from teamchat.accounts.mails import Composer
+from teamchat.accounts.outbox import LEASE_SECONDS, Outbox, QueuedMail
+from teamchat.errors import MailRefused, SettingsError
 from teamchat.hookspecs import hookimpl
-from teamchat.interfaces import Service
+from teamchat.interfaces import Mail, Mailer, Service
+from teamchat.logs import get_logger
 
 if TYPE_CHECKING:
     from teamchat.application import Application
 
+_REPLY_CODE = re.compile(r"(?<!\d)5\d\d(?!\d)")
+
+_log = get_logger(__name__)
+
+Compose = Callable[[QueuedMail], Awaitable[Mail]]
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How fast, and how patiently; in seconds."""
+
+    at_once: int = 4
+    deadline: float = 60.0
+    first_pause: float = 1.0
+    longest_pause: float = 30.0
+    poll: float = 5.0
+    """How often the outbox is read though nothing was announced: another server may have put a mail in."""
+    hold: float = LEASE_SECONDS / 3
+    """How often the lease of a mail under way is renewed."""
+
+    def pause(self, failures: int) -> float:
+        """Return how long to pause after so many failures: about 1, 2, 4, … seconds, at most 30."""
+        longest = min(self.longest_pause, self.first_pause * 2.0 ** min(failures - 1, 30))
+        return longest * random.uniform(0.75, 1.0)  # noqa: S311 - spreads tries, hides nothing
+
+
+class Line:
+    """The line to the mail server: free, or closed for a while after failures that will pass."""
+
+    def __init__(self, rhythm: Rhythm) -> None:
+        self._rhythm = rhythm
+        self._opens_at = 0.0
+        self.failures = 0
+
+    @property
+    def width(self) -> int:
+        """How many mails may be under way: one while it is not known whether the server is back."""
+        return 1 if self.failures else self._rhythm.at_once
+
+    def closed_for(self) -> float:
+        """Return for how many seconds nothing must be sent."""
+        return max(0.0, self._opens_at - trio.current_time())
+
+    def worked(self) -> None:
+        """Note that the server took a mail, or refused that very one."""
+        self.failures, self._opens_at = 0, 0.0
+
+    def failed(self, failures_before: int) -> None:
+        """Note a failure. Mails that were under way together fail together, and count as one."""
+        if failures_before == self.failures:
+            self.failures += 1
+            self._opens_at = trio.current_time() + self._rhythm.pause(self.failures)
+
+
+class MailSender:
+    """Sends the mails of the outbox, a few at once."""
+
+    name = "mail sender"
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        mailer: Mailer,
+        compose: Compose,
+        *,
+        max_retries: int,
+        rhythm: Rhythm | None = None,
+    ) -> None:
+        self._outbox = outbox
+        self._mailer = mailer
+        self._compose = compose
+        self._max_retries = max_retries
+        self._rhythm = Rhythm() if rhythm is None else rhythm
+        self._line = Line(self._rhythm)
+        self._at_work = 0
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        failures = 0
+        async with trio.open_nursery() as nursery:
+            task_status.started()
+            while True:
+                try:
+                    await self._go_on(nursery)
+                    failures = 0
+                except Exception as error:
+                    failures += 1
+                    _log.error("the outbox can't be read and will be tried again", exc_info=error)
+                    await trio.sleep(self._rhythm.pause(failures))
+
+    async def _go_on(self, nursery: trio.Nursery) -> None:
+        """Begin to send what is due, or wait until something may be."""
+        free = self._line.width - self._at_work
+        pause = self._line.closed_for() if free > 0 else self._rhythm.poll
+        if not pause:
+            pause = await self._outbox.due_in()
+        if pause:
+            await self._outbox.wait(min(pause, self._rhythm.poll))
+            return
+        for mail in await self._outbox.claim(free):
+            self._at_work += 1
+            nursery.start_soon(self._work_on, mail)
+
+    async def _work_on(self, mail: QueuedMail) -> None:
+        try:
+            await self._deal_with(mail)
+        except Exception as error:  # The storage: what is not recorded is tried again after the lease.
+            _log.error("a mail could not be dealt with", purpose=mail.purpose, exc_info=error)
+        finally:
+            self._at_work -= 1
+            self._outbox.announce()
+
+    async def _deal_with(self, mail: QueuedMail) -> None:
+        if mail.is_decoy:
+            await self._outbox.drop(mail)
+        elif self._outbox.has_expired(mail):
+            _log.error(
+                "a mail was given up, for its link has expired", purpose=mail.purpose, attempt=mail.tries
+            )
+            await self._outbox.drop(mail)
+        else:
+            failures_before = self._line.failures
+            error = await self._hand_over(mail, await self._compose(mail))
+            await self._record(mail, error, failures_before)
+
+    async def _hand_over(self, queued: QueuedMail, mail: Mail) -> Exception | None:
+        """Give a mail to the mailer, and hold it claimed meanwhile. Return what went wrong."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hold, queued)
+            error = await self._try(mail)
+            nursery.cancel_scope.cancel()
+        return error
+
+    async def _try(self, mail: Mail) -> Exception | None:
+        try:
+            with trio.fail_after(self._rhythm.deadline):
+                await self._mailer.send(mail)
+        except Exception as error:
+            return error
+        return None
+
+    async def _hold(self, mail: QueuedMail) -> None:
+        while True:
+            await trio.sleep(self._rhythm.hold)
+            try:
+                await self._outbox.hold(mail)
+            except Exception as error:
+                _log.error("a mail under way could not be held", exc_info=error)
+
+    async def _record(self, mail: QueuedMail, error: Exception | None, failures_before: int) -> None:
+        if error is None:
+            self._line.worked()
+            await self._forget_sent(mail)
+        elif isinstance(error, MailRefused):
+            self._line.worked()
+            await self._refused(mail, error)
+        else:
+            self._line.failed(failures_before)
+            _log.log(
+                logging.ERROR if isinstance(error, SettingsError) else logging.WARNING,
+                "a mail could not be sent and will be tried again",
+                purpose=mail.purpose,
+                attempt=mail.tries,
+                exc_info=error,
+            )
+            await self._outbox.delay(mail, self._rhythm.pause(mail.tries))
+
+    async def _refused(self, mail: QueuedMail, error: MailRefused) -> None:
+        is_last = mail.refusals >= self._max_retries
+        code = _REPLY_CODE.search(str(error))
+        _log.log(
+            logging.ERROR if is_last else logging.WARNING,
+            f"a mail was refused and {'is given up' if is_last else 'will be tried again'}",
+            purpose=mail.purpose,
+            attempt=mail.tries,
+            code=int(code[0]) if code else None,
+            exc_info=error,
+        )
+        if is_last:
+            await self._outbox.drop(mail)
+        else:
+            await self._outbox.refused(mail, self._rhythm.pause(mail.tries))
+
+    async def _forget_sent(self, mail: QueuedMail) -> None:
+        """Forget a sent mail even if the storage fails for a while: it would be sent twice."""
+        failures = 0
+        while True:
+            try:
+                return await self._outbox.sent(mail)
+            except Exception as error:
+                failures += 1
+                _log.error("a mail was sent, and could not be forgotten yet", exc_info=error)
+                await trio.sleep(self._rhythm.pause(failures))
+
+
+def _composes(app: Application, composer: Composer) -> Compose:
+    async def compose(queued: QueuedMail) -> Mail:
+        link = app.accounts.links.url(queued.link_id, queued.purpose, queued.email)
+        return composer.compose(queued, link, await app.chat.server_settings.name())
+
+    return compose
+
 
 @hookimpl
-def services(app: Application) -> Sequence[Service]:  # noqa: ARG001
-    """Offer the sender of mail."""
-    return []
+def services(app: Application) -> Sequence[Service]:
+    """Offer the sender of mail, where mail is configured."""
+    if app.mailer is None or app.composer is None or app.settings.email is None:
+        return []
+    return [
+        MailSender(
+            app.accounts.outbox,
+            app.mailer,
+            _composes(app, app.composer),
+            max_retries=app.settings.email.max_retries,
+        )
+    ]

@@ -1,10 +1,36 @@
-"""The mails that wait to be sent, each beside the link it carries, in the transaction that caused it."""
+"""The mails that wait to be sent, each beside the link it carries, in the transaction that caused it.
+
+What must stay true: a mail is in the table exactly as long as it should still be sent, for it goes with its
+link when that is spent, replaced, expired or its user removed.  Who sends a mail claims it first: its due
+time moves ahead by a lease, so that no other server takes it meanwhile, and a crash gives it back.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import trio
+from msgspec import Struct
+
 from teamchat.interfaces import Storage, Transaction
+
+LEASE_SECONDS = 15.0
+# No lease and no pause is as long: what is due later than this was written before the clock was set back.
+_FARTHEST_SECONDS = 60.0
+
+
+class QueuedMail(Struct, frozen=True):
+    """A mail to be sent, and how that has gone so far; `tries` counts the one that was claimed."""
+
+    link_id: str
+    purpose: str
+    email: str
+    created_at: int
+    expires_at: int
+    is_decoy: bool
+    tries: int
+    refusals: int
 
 
 class Outbox:
@@ -13,6 +39,7 @@ class Outbox:
     def __init__(self, storage: Storage, clock: Callable[[], int]) -> None:
         self._storage = storage
         self._clock = clock
+        self._news = trio.Event()
 
     async def put_in(self, tx: Transaction, link_id: str, *, is_decoy: bool = False) -> None:
         """Queue the mail of a link, in a transaction that is open. A decoy is dropped instead of sent."""
@@ -25,3 +52,87 @@ class Outbox:
 
     def announce(self) -> None:
         """Wake the sender: to be called once the transaction has committed."""
+        self._news.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Return when something was announced since the last call, at the latest after `seconds`."""
+        with trio.move_on_after(seconds):
+            await self._news.wait()
+        self._news = trio.Event()
+
+    async def due_in(self) -> float:
+        """Return in how many seconds the next mail is due: 0 if one is due now, infinity without any."""
+        async with self._storage.read() as tx:
+            [(first, last)] = await tx.fetch(
+                "select (select min(due_at) from mails), (select max(due_at) from mails)"
+            )
+        if first is None:
+            return math.inf
+        return 0.0 if last > self._in(_FARTHEST_SECONDS) else max(0.0, (first - self._clock()) / 1000)
+
+    async def claim(self, most: int) -> list[QueuedMail]:
+        """Take up to `most` mails that are due, those first that were tried least, and lease them."""
+        async with self._storage.write() as tx:
+            await tx.lock("mails")
+            rows = await tx.fetch(
+                """select l.id, l.purpose, l.email, l.created_at, l.expires_at, m.is_decoy, m.tries + 1,
+                   m.refusals from mails m join links l on l.id = m.link_id
+                   where m.due_at <= $1 or m.due_at > $2
+                   order by m.tries, m.due_at, m.link_id limit $3""",
+                self._clock(),
+                self._in(_FARTHEST_SECONDS),
+                most,
+            )
+            claimed = [_as_mail(row) for row in rows]
+            for mail in claimed:
+                await tx.fetch(
+                    "update mails set due_at = $2, tries = $3 where link_id = $1",
+                    mail.link_id,
+                    self._in(LEASE_SECONDS),
+                    mail.tries,
+                )
+        return claimed
+
+    async def hold(self, mail: QueuedMail) -> None:
+        """Lease a claimed mail for longer."""
+        await self.delay(mail, LEASE_SECONDS)
+
+    async def sent(self, mail: QueuedMail) -> None:
+        """Forget a mail that was sent. Its link stays."""
+        await self._write("delete from mails where link_id = $1", mail.link_id)
+
+    async def delay(self, mail: QueuedMail, seconds: float) -> None:
+        """Have a mail tried again in `seconds`."""
+        await self._write("update mails set due_at = $2 where link_id = $1", mail.link_id, self._in(seconds))
+
+    async def refused(self, mail: QueuedMail, seconds: float) -> None:
+        """Note that a mail was refused for good, and have it tried again in `seconds` nevertheless."""
+        await self._write(
+            "update mails set due_at = $2, refusals = $3 where link_id = $1",
+            mail.link_id,
+            self._in(seconds),
+            mail.refusals + 1,
+        )
+
+    async def drop(self, mail: QueuedMail) -> None:
+        """Forget a mail that will not be sent; the link of a decoy, which nobody has, goes too."""
+        if mail.is_decoy:
+            await self._write("delete from links where id = $1", mail.link_id)
+        else:
+            await self._write("delete from mails where link_id = $1", mail.link_id)
+
+    def has_expired(self, mail: QueuedMail) -> bool:
+        """Tell whether the link of a mail works no longer."""
+        return mail.expires_at <= self._clock()
+
+    def _in(self, seconds: float) -> int:
+        return self._clock() + math.ceil(seconds * 1000)
+
+    async def _write(self, sql: str, *params: str | int) -> None:
+        async with self._storage.write() as tx:
+            await tx.fetch(sql, *params)
+
+
+def _as_mail(row: tuple[str, str, str, int, int, int, int, int]) -> QueuedMail:
+    link_id, purpose, email, created_at, expires_at, is_decoy, tries, refusals = row
+    return QueuedMail(link_id, purpose, email, created_at, expires_at, bool(is_decoy), tries, refusals)

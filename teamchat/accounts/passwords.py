@@ -1,30 +1,38 @@
-"""Signing in with a password (interface, part 4 and part 5 rules 3 to 8; decisions D-16, D-17, D-18).
+"""Passwords: signing in with one, and setting one by a link (interface, part 4 and part 5 rules 3 to 8).
 
 What must stay true: an unknown email, a user without a password and a wrong password cost the same and
-are answered the same; and a session is started only if the password that was checked is still the
-user's in the transaction that starts it, so that a new password shuts out who knows the old one.
+are answered the same (D-16); a session is started only if the password that was checked is still the
+user's in the transaction that starts it, so that a new password shuts out who knows the old one; and a
+link is spent in the transaction that stores the new password, which ends all other sessions and links of
+the user (D-17).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from teamchat import text
-from teamchat.accounts.attempts import Attempt, Limits, attempt
+from teamchat.accounts.attempts import Attempt, Limits, MailLimits, attempt
+from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.records import user_by_email, user_lock
-from teamchat.accounts.scrypt import Hasher
+from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 from teamchat.errors import BadRequest, Forbidden, Unauthorized
 from teamchat.interfaces import Row, Storage, Transaction
+from teamchat.logs import get_logger
 from teamchat.model import SignedIn
 
 if TYPE_CHECKING:
     from teamchat.settings import AuthSettings
 
+_SETTING_UP: Final[tuple[Purpose, ...]] = ("invite", "reset")
+
+_log = get_logger(__name__)
+
 
 class Passwords:
-    """Password sign-in and self-registration."""
+    """Password sign-in, self-registration, and links to a new password."""
 
     def __init__(
         self,
@@ -33,14 +41,21 @@ class Passwords:
         users: Users,
         sessions: Sessions,
         limits: Limits,
+        mail_limits: MailLimits,
         hasher: Hasher,
+        links: Links,
+        *,
+        has_mail: bool,
     ) -> None:
         self._storage = storage
         self._auth = auth
         self._users = users
         self._sessions = sessions
         self._limits = limits
+        self._mail_limits = mail_limits
         self._hasher = hasher
+        self._links = links
+        self._has_mail = has_mail
 
     async def login(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
         """Sign in. Raises `Unauthorized` for wrong credentials, `TooManyRequests` beyond the limits."""
@@ -55,7 +70,9 @@ class Passwords:
             await tx.lock(user_lock(found[0]))
             if await _credentials(tx, tried) != found:
                 raise _wrong()
-            return await self._sessions.start_in(tx, found[0], ip, user_agent)
+            signed_in = await self._sessions.start_in(tx, found[0], ip, user_agent)
+        _log.info("signed in", user=found[0], way=tried.way, ip=ip)
+        return signed_in
 
     async def register(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
         """Create a user with a password and sign them in (interface, part 5 rule 6).
@@ -71,7 +88,54 @@ class Passwords:
         password_hash = await self._hasher.hash(password)
         async with self._storage.write() as tx:
             user = await self._users.create_in(tx, email, password_hash=password_hash)
-            return await self._sessions.start_in(tx, user.id, ip, user_agent)
+            signed_in = await self._sessions.start_in(tx, user.id, ip, user_agent)
+        _log.info("signed in", user=user.id, way="registration", ip=ip)
+        return signed_in
+
+    async def request_reset(self, email: str, ip: str) -> None:
+        """Queue a link to a new password for an account that has one; nobody is told whether that is so.
+
+        Without mail nothing happens (part 5, rule 7).  Raises `BadRequest` for what can't be an email,
+        `TooManyRequests` for an address that asks too often.
+        """
+        text.email(email)
+        if not self._has_mail:
+            return
+        async with self._storage.write() as tx:
+            if await self._mail_limits.admit_in(tx, email, ip):
+                owner = await _owner_of_password(tx, email)
+                await self._links.issue_in(tx, "reset", owner or email, is_decoy=owner is None)
+        self._links.announce()
+
+    async def set_up(self, email: str, token: str, password: str, ip: str, user_agent: str) -> SignedIn:
+        """Set the password of whoever holds an invitation or a reset link, and sign them in.
+
+        The user's other sessions and links end (D-17).  Raises `BadRequest` for a password that can't be
+        one, which leaves the link good, and for a token that does not work; `TooManyRequests` beyond the
+        limits.
+        """
+        check_password(password)
+        tried = attempt(email, ip, "link to a new password")
+        async with self._limits.guarding(tried):
+            await self._links.check(_SETTING_UP, email, token)
+            password_hash = await self._hasher.hash(password)
+            async with self._storage.write() as tx:
+                await self._limits.succeed_in(tx, tried)
+                user_id = await self._spend(tx, email, token)
+                await self._users.set_password_in(tx, user_id, password_hash)
+                signed_in = await self._sessions.start_in(tx, user_id, ip, user_agent)
+        _log.info("password changed", user=user_id, by=user_id)
+        _log.info("signed in", user=user_id, way=tried.way, ip=ip)
+        return signed_in
+
+    async def _spend(self, tx: Transaction, email: str, token: str) -> str:
+        """Spend the token and return whose it was. Their lock comes first, as wherever links end."""
+        user = await user_by_email(tx, email)
+        if user is None:
+            raise unusable()
+        await tx.lock(user_lock(user.id))
+        await self._links.spend_in(tx, _SETTING_UP, email, token)
+        return user.id
 
     async def _find(self, tried: Attempt) -> Row | None:
         async with self._storage.read() as tx:
@@ -82,6 +146,14 @@ async def _credentials(tx: Transaction, tried: Attempt) -> Row | None:
     """Return ``(id, password_hash)`` of the account, or None."""
     rows = await tx.fetch("select id, password_hash from users where email_key = $1", tried.email_key)
     return rows[0] if rows else None
+
+
+async def _owner_of_password(tx: Transaction, email: str) -> str | None:
+    """Return the email of an account that has a password, as the account spells it."""
+    rows = await tx.fetch(
+        "select email from users where email_key = $1 and password_hash is not null", text.fold(email)
+    )
+    return rows[0][0] if rows else None
 
 
 def _wrong() -> Unauthorized:

@@ -23,6 +23,7 @@ from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import SessionsEnded
 from teamchat.ids import new_id
 from teamchat.interfaces import Row, Storage, Transaction
+from teamchat.logs import get_logger
 from teamchat.model import Caller, SessionInfo, SignedIn, TokenPair, User
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 GRACE_MS = 10_000
 _MAX_USER_AGENT = 256
+
+_log = get_logger(__name__)
 
 
 class _Refreshable(Struct, frozen=True):
@@ -112,8 +115,10 @@ class Sessions:
             session_id: str | None = caller.session_id
             if refresh_token is not None:
                 session_id = await _session_of(tx, caller.user.id, refresh_token)
-            if session_id is not None and await _is_session_of(tx, caller.user.id, session_id):
-                await self._end(tx, [session_id])
+            if session_id is None or not await _is_session_of(tx, caller.user.id, session_id):
+                return
+            await self._end(tx, [session_id])
+        _log.info("signed out", user=caller.user.id)
 
     async def list(self, caller: Caller) -> Sequence[SessionInfo]:
         """Return the caller's sessions, newest first."""
@@ -139,6 +144,7 @@ class Sessions:
             live = await self._live(tx, caller.user.id)
             chosen = await _chosen(tx, caller, live, session_id, refresh_token)
             await self._end(tx, chosen)
+        _log.info("sessions ended", user=caller.user.id, count=len(chosen))
         return len(chosen)
 
     async def end_all_in(self, tx: Transaction, user_id: str, *, keep: str | None = None) -> int:

@@ -2,8 +2,9 @@
 
 What must stay true: an email and a user name (both without regard to case) belong to one user at most;
 as long as there are users there is an admin; and a user who is gone is a row that keeps the name their
-messages are shown with, but no email, no password and no session.  Passwords are hashed before the
-writing transaction opens, and who may do a thing is asked in the transaction that does it.
+messages are shown with, but no email, no password, no session, no link in a mail and no identity at a
+provider.  Passwords are hashed before the writing transaction opens, and who may do a thing is asked in the
+transaction that does it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from teamchat import text
+from teamchat.accounts.links import Links
 from teamchat.accounts.records import (
     ADMINS_LOCK,
     NAMES_LOCK,
@@ -27,10 +29,13 @@ from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
 from teamchat.ids import new_id
 from teamchat.interfaces import Storage, Transaction
+from teamchat.logs import get_logger
 from teamchat.model import Caller, ListedUser, User
 
 ROLES = ("user", "admin")
 _NUMBERS_TRIED = 50
+
+_log = get_logger(__name__)
 
 
 class Users:
@@ -41,15 +46,19 @@ class Users:
         storage: Storage,
         sessions: Sessions,
         hasher: Hasher,
+        links: Links,
         clock: Callable[[], int],
         *,
         is_invite_required: bool,
+        sends_invites: bool,
     ) -> None:
         self._storage = storage
         self._sessions = sessions
         self._hasher = hasher
+        self._links = links
         self._clock = clock
         self._is_invite_required = is_invite_required
+        self._sends_invites = sends_invites
 
     async def list(self) -> Sequence[ListedUser]:
         """Return everyone who is a user now, in the order in which they came."""
@@ -76,18 +85,25 @@ class Users:
     async def add(self, caller: Caller, email: str, role: str = "user", password: str | None = None) -> str:
         """Add a user and return their id; admins alone may (decision D-21).
 
-        A password is stored in whatever mode: it counts once password mode is on.  Without one the user
-        has none, and signs in once they have set one or the mode asks for none.
+        A password is stored in whatever mode: it counts once password mode is on.  Without one, password
+        mode mails them a link to set one, if there is mail (part 5, rules 4 and 5); else they have none until
+        an admin gives them one, or sign in without.
         """
         await self.check_admin(caller)
         text.email(email)
         if role not in ROLES:
             raise BadRequest("role is neither user nor admin.")
         password_hash = None if password is None else await self._hasher.hash(password)
+        is_invited = self._sends_invites and password is None
         async with self._storage.write() as tx:
             await tx.lock(NAMES_LOCK)
             await present_admin(tx, caller)
             user = await self.create_in(tx, email, is_admin=role == "admin", password_hash=password_hash)
+            if is_invited:
+                await self._links.issue_in(tx, "invite", user.email)
+        if is_invited:
+            self._links.announce()
+        _log.info("user added", user=user.id, by=caller.user.id, role=role, invited=is_invited)
         return user.id
 
     async def rename(self, caller: Caller, user_name: str) -> User:
@@ -119,6 +135,7 @@ class Users:
             if user.id == caller.user.id:
                 raise BadRequest("You can't remove yourself; leave instead.")
             await self._leave(tx, user, RemoveUser(user.id, user.email).to())
+        _log.info("user removed", user=user.id, by=caller.user.id)
 
     async def exit(self, caller: Caller) -> None:
         """Let the caller leave. Raises `BadRequest` for the last admin (decision D-22)."""
@@ -128,6 +145,7 @@ class Users:
             if user.is_admin and await _is_last_admin(tx, user.id):
                 raise BadRequest("The last admin can't leave; make another admin first.")
             await self._leave(tx, user, UserExit(user.id, user.user_name).to())
+        _log.info("user left", user=user.id)
 
     async def reset_password(self, caller: Caller, user_id: str, password: str) -> None:
         """Give a user a new password, which ends their sessions but the caller's own (decision D-17).
@@ -139,16 +157,22 @@ class Users:
         async with self._storage.write() as tx:
             await tx.lock(user_lock(user_id))
             await present_admin(tx, caller)
-            if await user_by_id(tx, user_id) is None:
-                raise BadRequest("There is no such user.")
             await self.set_password_in(tx, user_id, password_hash, keep=caller.session_id)
+        _log.info("password changed", user=user_id, by=caller.user.id)
 
     async def set_password_in(
         self, tx: Transaction, user_id: str, password_hash: str, *, keep: str | None = None
     ) -> None:
-        """Store a new password's hash and end all sessions but `keep`, in a transaction that is open."""
+        """Store a new password's hash, and end all sessions but `keep` and all links (decision D-17).
+
+        In a transaction that is open. Raises `BadRequest` for an unknown user.
+        """
         await tx.lock(user_lock(user_id))
+        user = await user_by_id(tx, user_id)
+        if user is None:
+            raise BadRequest("There is no such user.")
         await tx.fetch("update users set password_hash = $2 where id = $1", user_id, password_hash)
+        await self._links.forget_in(tx, user.email)
         await self._sessions.end_all_in(tx, user_id, keep=keep)
 
     async def find_or_create_in(self, tx: Transaction, email: str) -> User:
@@ -199,6 +223,8 @@ class Users:
     async def _leave(self, tx: Transaction, user: User, farewell: Event) -> None:
         await tx.append(farewell)
         await self._sessions.end_all_in(tx, user.id)
+        await self._links.forget_in(tx, user.email)
+        await tx.fetch("delete from identities where user_id = $1", user.id)
         await tx.fetch(
             """update users set user_name_key = null, email = '', email_key = null, password_hash = null,
                removed_at = $2 where id = $1""",

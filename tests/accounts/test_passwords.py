@@ -373,6 +373,16 @@ async def test_sweeping_removes_counters_whose_window_has_passed(world: World, q
     assert subjects == set(_subjects(EVE, AWAY))
 
 
+async def test_sweeping_leaves_the_counters_of_oauth_which_have_a_window_of_their_own(
+    world: World, quick: Accounts
+) -> None:
+    async with world.storage.write() as tx:
+        await tx.fetch("insert into attempts values ('oauth-start:192.0.2.1', $1, 3)", world.clock.now)
+    world.clock.pass_seconds(10_000)
+    await quick.sweep()
+    assert await world.fetch("select failures from attempts") == [(3,)]
+
+
 def _subjects(email: str, ip: str) -> tuple[str, str, str]:
     one = attempt(email, ip)
     return one.address_subject, one.account_subject, one.pair_subject

@@ -74,7 +74,7 @@ async def test_d09_the_access_token_ends_but_the_session_goes_on(world: World, a
 async def test_a_token_of_one_users_session_is_not_another_users(world: World, accounts: Accounts) -> None:
     bob, _ = await world.sign_in(accounts, BOB)
     eve, _ = await world.sign_in(accounts, EVE)
-    mixed = accounts._tokens.sign(eve.user, bob.session_id, 900)
+    mixed = accounts._callers._tokens.sign(eve.user, bob.session_id, 900)
     assert not await works(accounts, mixed)
 
 

@@ -36,7 +36,9 @@ async def storage(tmp_path: Path) -> AsyncIterator[Any]:
 
 def site(storage: Any, chosen: Settings) -> Site:
     accounts = Accounts.build(storage, chosen.auth, b"s" * 32)
-    app: Any = SimpleNamespace(settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None)
+    app: Any = SimpleNamespace(
+        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, oauth=None
+    )
     return create_app(app, [DevMode().routes(app)])
 
 

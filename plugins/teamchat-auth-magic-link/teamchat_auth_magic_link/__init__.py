@@ -1,1 +1,102 @@
-"""sign in with a link that comes by mail."""
+"""Magic links: sign in with a link that comes by mail.
+
+What must stay true: whether an email has an account is no business of who asks, so `/auth/login` answers
+everybody the same; everything else about links is decided in `teamchat.accounts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from teamchat.errors import SettingsError, Unauthorized
+from teamchat.hookspecs import hookimpl
+from teamchat.interfaces import AuthMode, Backend, NoOptions
+from teamchat.model import TokenPair
+from teamchat.web import Answer, Section, Visitor
+
+if TYPE_CHECKING:
+    from quart import Blueprint
+
+    from teamchat.application import Application
+    from teamchat.settings import Settings
+
+
+class Email(Struct, frozen=True, rename="camel"):
+    """The body of ``POST /auth/login`` and ``POST /auth/verify``."""
+
+    email: str
+
+
+class Requested(Answer, frozen=True):
+    """What everybody is told who asks for a link."""
+
+    success: bool = True
+    message: str = "If you may sign in with this email, a link is on its way to it."
+
+
+class MagicLinkMode:
+    """`teamchat.interfaces.AuthMode` for ``auth.authMode = "magic-link"``."""
+
+    def check(self, settings: Settings) -> None:
+        """Refuse settings without mail (interface, part 5 rule 2)."""
+        if settings.email is None:
+            raise SettingsError(
+                "auth.authMode is 'magic-link', which sends mail, and there is no table [email]. "
+                "Add one with host, user and password of your SMTP server; while you develop, "
+                'backend = "files" writes the mails into a directory.'
+            )
+
+    def routes(self, app: Application) -> Blueprint:  # noqa: ARG002  # the same for every application
+        """Return ``POST /auth/login`` and ``POST /auth/verify``."""
+        section = Section("magic-link sign-in")
+        endpoint = section.endpoint
+        endpoint("POST", "/auth/login", body=Email, answer=Requested, open=True)(request_link)
+        endpoint(
+            "POST",
+            "/auth/verify",
+            body=Email,
+            answer=TokenPair,
+            open=True,
+            first=_check_bearer,
+            security="linkToken",
+        )(verify)
+        return section
+
+
+async def request_link(app: Application, visitor: Visitor, body: Email) -> Requested:
+    """Ask for a sign-in link. The answer is the same whether or not an account matches."""
+    await app.accounts.magic_links.request(body.email, visitor.ip)
+    return Requested()
+
+
+async def verify(app: Application, visitor: Visitor, bearer: str | None, body: Email) -> TokenPair:
+    """Sign in with the token of a link. 400 for one that is wrong, spent or expired, 401 for none."""
+    token = _given(bearer)
+    signed_in = await app.accounts.magic_links.verify(body.email, token, visitor.ip, visitor.user_agent)
+    return TokenPair(signed_in.access_token, signed_in.refresh_token)
+
+
+async def _check_bearer(bearer: str | None) -> None:
+    _given(bearer)
+
+
+def _given(bearer: str | None) -> str:
+    if bearer is None:
+        raise Unauthorized("The token of the link is missing: send it as Authorization: Bearer <token>.")
+    return bearer
+
+
+@asynccontextmanager
+async def open_magic_link(options: NoOptions) -> AsyncIterator[AuthMode]:  # noqa: ARG001  # it has none
+    """Open the mode; there is nothing to close."""
+    yield MagicLinkMode()
+
+
+@hookimpl
+def auth_modes() -> Sequence[Backend[AuthMode]]:
+    """Offer ``magic-link``."""
+    return [Backend("magic-link", open_magic_link)]

@@ -1,4 +1,4 @@
-"""Password mode: sign in with an email and a password, and register where invites are not required.
+"""Password mode: sign in with an email and a password, set one by a link, register where that is open.
 
 What must stay true: everything about passwords is decided in `teamchat.accounts`; this module gives it
 routes, and ``/auth/register`` is no route at all when invites are required (interface, part 4).
@@ -10,12 +10,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+from teamchat.errors import BadRequest
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import AuthMode, Backend, NoOptions
 from teamchat.model import SignedIn
-from teamchat.web import Section, Visitor
+from teamchat.web import Answer, Section, Visitor
 
 if TYPE_CHECKING:
     from quart import Blueprint
@@ -31,6 +32,27 @@ class Credentials(Struct, frozen=True, rename="camel"):
     password: str
 
 
+class ResetRequest(Struct, frozen=True, rename="camel"):
+    """The body of ``POST /auth/request-password-reset``."""
+
+    email: str
+
+
+class Requested(Answer, frozen=True):
+    """What everybody is told who asks for a new password."""
+
+    success: bool = True
+    message: str = "If there is an account with this email, a link to a new password is on its way to it."
+
+
+class PasswordSetup(Struct, frozen=True, rename="camel"):
+    """The body of ``POST /auth/setup-password``; the token may stand in the Authorization header instead."""
+
+    email: str
+    password: str
+    token: str | UnsetType = UNSET
+
+
 class PasswordMode:
     """`teamchat.interfaces.AuthMode` for ``auth.authMode = "password"``."""
 
@@ -38,10 +60,16 @@ class PasswordMode:
         """Accept all settings: password mode works with and without email."""
 
     def routes(self, app: Application) -> Blueprint:
-        """Return ``POST /auth/password-login`` and, without required invites, ``POST /auth/register``."""
+        """Return sign-in, reset and set-up, and ``POST /auth/register`` where invites are not required."""
         section = Section("password sign-in")
         endpoint = section.endpoint
         endpoint("POST", "/auth/password-login", body=Credentials, answer=SignedIn, open=True)(password_login)
+        endpoint("POST", "/auth/request-password-reset", body=ResetRequest, answer=Requested, open=True)(
+            request_password_reset
+        )
+        endpoint("POST", "/auth/setup-password", body=PasswordSetup, answer=SignedIn, open=True)(
+            setup_password
+        )
         if not app.settings.auth.is_invite_required:
             endpoint("POST", "/auth/register", body=Credentials, answer=SignedIn, open=True)(register)
         return section
@@ -55,6 +83,24 @@ async def password_login(app: Application, visitor: Visitor, body: Credentials) 
 async def register(app: Application, visitor: Visitor, body: Credentials) -> SignedIn:
     """Create a user and sign in. 400 for an email that is taken or invalid, or a password too short."""
     return await app.accounts.passwords.register(body.email, body.password, visitor.ip, visitor.user_agent)
+
+
+async def request_password_reset(app: Application, visitor: Visitor, body: ResetRequest) -> Requested:
+    """Ask for a link to a new password. The answer is the same whether or not an account matches."""
+    await app.accounts.passwords.request_reset(body.email, visitor.ip)
+    return Requested()
+
+
+async def setup_password(
+    app: Application, visitor: Visitor, bearer: str | None, body: PasswordSetup
+) -> SignedIn:
+    """Set a password by an invitation or a reset link, and sign in. 400 for a token that does not work."""
+    token = bearer if body.token is UNSET else body.token
+    if not token:
+        raise BadRequest("token is missing.")
+    return await app.accounts.passwords.set_up(
+        body.email, token, body.password, visitor.ip, visitor.user_agent
+    )
 
 
 @asynccontextmanager

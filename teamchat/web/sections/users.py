@@ -71,7 +71,7 @@ async def list_users(app: Application, caller: Caller) -> UserList:  # noqa: ARG
 
 @section.endpoint("POST", "/users/add", body=NewUser, answer=Added, first=_check_admin)
 async def add_user(app: Application, caller: Caller, body: NewUser) -> Added:
-    """Add a user (admin)."""
+    """Add a user (admin). In password mode with mail, one without a password is mailed an invitation."""
     return Added(await app.accounts.users.add(caller, body.email, body.role, body.password))
 
 

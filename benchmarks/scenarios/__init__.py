@@ -1,0 +1,29 @@
+"""The scenarios, each a module with a function `run(sizes)`; its docstring says how to read its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks.report import Report
+from benchmarks.scenarios import (
+    fan_out,
+    memory,
+    posts,
+    reconnect,
+    requests,
+    saturation,
+    shutdown,
+    stalled,
+)
+from benchmarks.sizes import Sizes
+
+SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
+    "fan-out": fan_out.run,
+    "saturation": saturation.run,
+    "memory": memory.run,
+    "requests": requests.run,
+    "posts": posts.run,
+    "stalled": stalled.run,
+    "reconnect": reconnect.run,
+    "shutdown": shutdown.run,
+}

@@ -1,0 +1,46 @@
+"""How big a run is: what ``make bench`` takes by default, and the small form that a test can afford."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _size(default: Any, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Every size; a scenario takes those it needs."""
+
+    streams: tuple[int, ...] = _size((1000, 10_000), "numbers of streams for fan-out and memory")
+    listeners: int = _size(1000, "streams in the scenarios that have one number of them")
+    stalled: int = _size(100, "how many of the listeners never read")
+    stalled_at_end: int = _size(20, "how many never read while the server is told to end")
+    rate: float = _size(20.0, "posts a second where the pace is even")
+    posts: int = _size(200, "posts at that pace, in each round")
+    missed: int = _size(100, "events that a client has to be given when it resumes")
+    large: int = _size(8000, "characters in a post that is to fill buffers")
+    messages: int = _size(1_000_000, "messages in the long history")
+    connections: int = _size(16, "connections of the request load")
+    seconds: float = _size(4.0, "seconds of each measurement that runs as fast as it can")
+    rounds: int = _size(3, "interleaved rounds")
+    settle: float = _size(2.0, "seconds of rest before memory is read")
+
+
+QUICK = Sizes(
+    streams=(20,),
+    listeners=20,
+    stalled=4,
+    stalled_at_end=2,
+    rate=100.0,
+    posts=5,
+    missed=5,
+    large=16_000,
+    messages=100,
+    connections=4,
+    seconds=0.1,
+    rounds=1,
+    settle=0.1,
+)

@@ -1,0 +1,58 @@
+"""Who a request's access token stands for, asked with every request.
+
+What must stay true: the answer is that of a transaction begun now.  A session that was read is kept in memory
+until the log touches it or its user, so whoever ends a session, or changes a user's row, appends an event in
+the same transaction that says so (`SessionsEnded`, `UserGone`, `UpdateUser`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from teamchat import recall
+from teamchat.accounts.access_tokens import AccessTokens, Bearer
+from teamchat.accounts.records import as_user
+from teamchat.errors import Unauthorized
+from teamchat.interfaces import Storage
+from teamchat.model import Caller
+
+_SIZE = 1_000
+_MOST_BYTES = 8 * 1024 * 1024
+
+
+class Callers:
+    """The signed-in, by their access tokens."""
+
+    def __init__(self, storage: Storage, tokens: AccessTokens, clock: Callable[[], int]) -> None:
+        self._storage = storage
+        self._tokens = tokens
+        self._clock = clock
+        self._known = recall.Recall(storage, _MOST_BYTES)
+
+    async def authenticate(self, token: str) -> Caller:
+        """Return whose access token this is. Raises `Unauthorized` unless it is good now (D-09)."""
+        bearer = self._tokens.read(token)
+        position = await self._known.catch_up()
+        known: tuple[Caller, int] | None = self._known.get(bearer)
+        # A session that was refreshed since lives longer than is known here.
+        if known is None or known[1] <= self._clock():
+            known = await self._read(bearer)
+            tags = (recall.session(bearer.session_id), recall.user(bearer.user_id))
+            self._known.keep(bearer, known, tags, position=position, size=_SIZE)
+        return known[0]
+
+    async def _read(self, bearer: Bearer) -> tuple[Caller, int]:
+        """Return the caller and when their session expires."""
+        async with self._storage.read() as tx:
+            rows = await tx.fetch(
+                """select u.id, u.user_name, u.email, u.is_admin, s.expires_at
+                   from sessions s join users u on u.id = s.user_id
+                   where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
+                bearer.session_id,
+                bearer.user_id,
+                self._clock(),
+            )
+        if not rows:
+            raise Unauthorized
+        *user, expires_at = rows[0]
+        return Caller(as_user(tuple(user)), bearer.session_id), expires_at

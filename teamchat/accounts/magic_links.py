@@ -1,0 +1,83 @@
+"""Signing in with a link that comes by mail (interface, part 5 rules 2 and 10; decisions D-15, D-16, D-18).
+
+What must stay true: a request answers, costs and writes the same whether or not the email has an account,
+and the mail goes to the account's own spelling of the email, never to one that is merely equal without
+regard to case.  Where invites are not required the account is made when the link comes back, not before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from teamchat import text
+from teamchat.accounts.attempts import Limits, MailLimits, attempt
+from teamchat.accounts.links import Links
+from teamchat.accounts.records import NAMES_LOCK, user_by_email, user_lock
+from teamchat.accounts.sessions import Sessions
+from teamchat.accounts.users import Users
+from teamchat.interfaces import Storage, Transaction
+from teamchat.logs import get_logger
+from teamchat.model import SignedIn
+
+_WAY: Final = "magic-link"
+
+_log = get_logger(__name__)
+
+
+class MagicLinks:
+    """Asking for a link, and coming back with it."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        users: Users,
+        sessions: Sessions,
+        limits: Limits,
+        mail_limits: MailLimits,
+        links: Links,
+        *,
+        is_invite_required: bool,
+    ) -> None:
+        self._storage = storage
+        self._users = users
+        self._sessions = sessions
+        self._limits = limits
+        self._mail_limits = mail_limits
+        self._links = links
+        self._is_invite_required = is_invite_required
+
+    async def request(self, email: str, ip: str) -> None:
+        """Queue a sign-in link for whoever may sign in with `email`; nobody is told whether that is so.
+
+        Raises `BadRequest` for what can't be an email, `TooManyRequests` for an address that asks too often.
+        """
+        text.email(email)
+        async with self._storage.write() as tx:
+            if await self._mail_limits.admit_in(tx, email, ip):
+                user = await user_by_email(tx, email)
+                is_decoy = user is None and self._is_invite_required
+                await self._links.issue_in(tx, "magic", user.email if user else email, is_decoy=is_decoy)
+        self._links.announce()
+
+    async def verify(self, email: str, token: str, ip: str, user_agent: str) -> SignedIn:
+        """Spend a link's token and sign in, as a new user if need be and allowed.
+
+        Raises `BadRequest` for a token that does not work, `TooManyRequests` beyond the limits.
+        """
+        tried = attempt(email, ip, _WAY)
+        async with self._limits.guarding(tried):
+            await self._links.check(["magic"], email, token)
+            async with self._storage.write() as tx:
+                await self._limits.succeed_in(tx, tried)
+                await _lock_account(tx, email)
+                link = await self._links.spend_in(tx, ["magic"], email, token)
+                user = await self._users.find_or_create_in(tx, link.email)
+                signed_in = await self._sessions.start_in(tx, user.id, ip, user_agent)
+        _log.info("signed in", user=user.id, way=_WAY, ip=ip)
+        return signed_in
+
+
+async def _lock_account(tx: Transaction, email: str) -> None:
+    """Take the lock that guards who has this email, before the link's row is touched."""
+    user = await user_by_email(tx, email)
+    await tx.lock(NAMES_LOCK if user is None else user_lock(user.id))

@@ -1,0 +1,64 @@
+"""Who is who: an identity is a provider and a subject there, and belongs to one user.
+
+A known identity is its user, whatever email the provider tells by now (OpenID Connect Core, section 5.7).
+An unknown one is the user of its email, who is created if that is allowed (interface, part 5 rules 10, 13
+and 14), and is known from then on.  The identities of a user who is gone are nobody's.
+"""
+
+from __future__ import annotations
+
+from teamchat.accounts.records import as_user, user_lock
+from teamchat.accounts.users import Users
+from teamchat.errors import OAuthFailed, Unauthorized
+from teamchat.interfaces import Profile, Transaction
+from teamchat.model import User
+
+
+async def user_in(tx: Transaction, users: Users, provider: str, profile: Profile, now: int) -> User:
+    """Return whose identity this is, in a transaction that is open; it knows them from now on.
+
+    Raises `OAuthFailed` with ``user_not_found`` if it is nobody's and invites are required.
+    """
+    await tx.lock(f"identity:{provider}:{profile.subject}")
+    known = await _known(tx, provider, profile.subject)
+    if known is not None:
+        return known
+    user = await _user_by_email(tx, users, profile.email)
+    await _link(tx, provider, profile.subject, user, now)
+    return user
+
+
+async def _known(tx: Transaction, provider: str, subject: str) -> User | None:
+    rows = await tx.fetch(
+        """select u.id, u.user_name, u.email, u.is_admin from identities i join users u on u.id = i.user_id
+           where i.provider = $1 and i.subject = $2 and u.removed_at is null""",
+        provider,
+        subject,
+    )
+    return as_user(rows[0]) if rows else None
+
+
+async def _user_by_email(tx: Transaction, users: Users, email: str) -> User:
+    try:
+        user = await users.find_or_create_in(tx, email)
+    except Unauthorized as error:
+        raise OAuthFailed("user_not_found") from error
+    # Emails are compared without regard to case (D-05), by which "straße" and "strasse" are one.  They are
+    # two mailboxes, and the provider vouches for one of them.
+    if user.email.encode().lower() != email.encode().lower():
+        raise OAuthFailed("user_not_found")
+    return user
+
+
+async def _link(tx: Transaction, provider: str, subject: str, user: User, now: int) -> None:
+    # The user's lock before the row that points to them: whoever removes them takes it first as well.
+    await tx.lock(user_lock(user.id))
+    await tx.fetch(
+        """insert into identities (provider, subject, user_id, created_at) values ($1, $2, $3, $4)
+           on conflict (provider, subject) do update
+           set user_id = excluded.user_id, created_at = excluded.created_at""",
+        provider,
+        subject,
+        user.id,
+        now,
+    )

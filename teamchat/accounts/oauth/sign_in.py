@@ -1,0 +1,216 @@
+"""A sign-in at a provider, from the button to the session (decision D-20; interface, part 5 rules 13 and 14).
+
+What must stay true: a state is spent, durably, before anything is asked of the provider, so that a second
+callback can never exchange a code; and nothing is written of who signed in before everything is known, then
+all of it at once: identity, user, session.  How often an address may begin and end sign-ins is limited.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from teamchat import text
+from teamchat.accounts import keys
+from teamchat.accounts.attempts import network_of
+from teamchat.accounts.oauth import states
+from teamchat.accounts.oauth.failures import ProviderFailed, detail_of, reason_of
+from teamchat.accounts.oauth.identities import user_in
+from teamchat.accounts.oauth.providers import Configured, configured
+from teamchat.accounts.oauth.states import Party
+from teamchat.errors import BadRequest, NotFound, OAuthFailed, TooManyRequests
+from teamchat.interfaces import OAuthProvider, Profile, Storage
+from teamchat.logs import get_logger
+from teamchat.model import SignedIn, now_ms
+
+if TYPE_CHECKING:
+    from teamchat.accounts.accounts import Accounts
+    from teamchat.accounts.oauth.client import Client
+    from teamchat.settings import RateLimit, Settings
+
+PATIENCE_SECONDS = 10.0
+_CODE = re.compile(r"[\x20-\x7e]{1,8192}\Z")  # RFC 6749, appendix A.11
+_MOST_SUBJECT = 255  # OpenID Connect Core, section 2
+
+_log = get_logger(__name__)
+
+
+class Start(NamedTuple):
+    """Where the browser goes, and the cookie it must bring back."""
+
+    location: str
+    browser: str
+
+
+class Callback(NamedTuple):
+    """What the browser came back with, and from where."""
+
+    state: str | None
+    code: str | None
+    error: str | None
+    issuer: str | None
+    browser: str | None
+    ip: str
+    user_agent: str
+
+
+class OAuth:
+    """The configured providers, and the way through them to a session."""
+
+    def __init__(
+        self,
+        found: Sequence[Configured],
+        limit: RateLimit,
+        storage: Storage,
+        accounts: Accounts,
+        client: Client,
+        key: bytes,
+        clock: Callable[[], int],
+    ) -> None:
+        self._configured = {one.provider.id: one for one in found}
+        self._limit = limit
+        self._storage = storage
+        self._accounts = accounts
+        self._client = client
+        self._key = key
+        self._clock = clock
+
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        preset: Callable[[str], OAuthProvider],
+        storage: Storage,
+        accounts: Accounts,
+        secret: bytes,
+        *,
+        patience: float = PATIENCE_SECONDS,
+        clock: Callable[[], int] = now_ms,
+    ) -> Self | None:
+        """Return None if no provider is configured. `preset` finds the built-in provider of an id.
+
+        `patience` is how many seconds a provider has for all it is asked in one sign-in; `clock` tells
+        epoch milliseconds.
+        """
+        found = configured(settings, preset)
+        if not found:
+            return None
+        # Authlib takes 0.15 s to import, which a server without providers need not spend.
+        from teamchat.accounts.oauth.client import Client
+
+        client, key = Client(patience, clock), keys.derive(secret, "oauth")
+        return cls(found, settings.oauth.rate_limit, storage, accounts, client, key, clock)
+
+    @property
+    def providers(self) -> Sequence[OAuthProvider]:
+        """The providers, in the order in which they are shown."""
+        return [one.provider for one in self._configured.values()]
+
+    def at(self, provider_id: str) -> Configured:
+        """Return a provider. Raises `NotFound` for an unknown id."""
+        if provider_id not in self._configured:
+            raise NotFound("There is no such provider.")
+        return self._configured[provider_id]
+
+    async def start(self, provider_id: str, ip: str, browser: str | None) -> Start:
+        """Begin a sign-in. `browser` is the cookie it brought: kept if it is one, so that two tabs work.
+
+        Raises `NotFound` for an unknown provider, `TooManyRequests` beyond ``oauth.rateLimit``.
+        """
+        at, now = self.at(provider_id), self._clock()
+        kept = browser if browser is not None and states.is_token(browser) else states.new_token()
+        async with self._storage.write() as tx:
+            await states.count_in(tx, f"oauth-start:{network_of(ip)}", self._limit, now)
+            state = await states.begin_in(tx, Party(provider_id, ip, kept), now)
+        location = self._client.authorization_url(at, state, states.proofs(self._key, state))
+        return Start(location, kept)
+
+    async def finish(self, provider_id: str, callback: Callback) -> SignedIn:
+        """End a sign-in with a session. Raises `OAuthFailed`, whatever goes wrong; writes a line of log."""
+        try:
+            user_id, signed_in = await self._finish(provider_id, callback)
+        except Exception as error:
+            failure = _as_failure(error)
+            self._tell(provider_id, callback.ip, failure, error)
+            raise failure from error
+        _log.info("signed in", user=user_id, way="oauth", provider=provider_id, ip=callback.ip)
+        return signed_in
+
+    async def sweep(self) -> None:
+        """Remove states and counters whose time is over."""
+        now = self._clock()
+        async with self._storage.write() as tx:
+            await states.sweep_in(tx, now)
+            await states.sweep_counts_in(tx, self._limit, now)
+
+    async def _finish(self, provider_id: str, callback: Callback) -> tuple[str, SignedIn]:
+        state = await self._spend(provider_id, callback)
+        at = self.at(provider_id)
+        proofs = states.proofs(self._key, state)
+        profile = _checked(await self._client.profile(at, _code(at, callback), proofs))
+        now = self._clock()
+        async with self._storage.write() as tx:
+            user = await user_in(tx, self._accounts.users, provider_id, profile, now)
+            signed_in = await self._accounts.sessions.start_in(tx, user.id, callback.ip, callback.user_agent)
+        return user.id, signed_in
+
+    async def _spend(self, provider_id: str, callback: Callback) -> str:
+        """Count the callback, and return its state, which is spent by now."""
+        state, now = callback.state, self._clock()
+        is_good = False
+        async with self._storage.write() as tx:
+            await states.count_in(tx, f"oauth-end:{network_of(callback.ip)}", self._limit, now)
+            if state is not None and states.is_token(state):
+                party = Party(provider_id, callback.ip, callback.browser or "")
+                is_good = await states.spend_in(tx, state, party, now)
+        # Outside the transaction: what a wrong party has spent must stay spent.
+        if state is None or not is_good or provider_id not in self._configured:
+            raise OAuthFailed("invalid_state")
+        return state
+
+    def _tell(self, provider_id: str, ip: str, failure: OAuthFailed, error: Exception) -> None:
+        """Write the line of a failure; only one of our own, which nobody expected, says where it arose."""
+        is_ours = failure.reason == "server_error"
+        _log.log(
+            logging.ERROR if is_ours else logging.WARNING,
+            "oauth sign-in failed",
+            provider=provider_id if provider_id in self._configured else None,
+            reason=failure.reason,
+            detail=detail_of(failure),
+            ip=ip,
+            exc_info=error if is_ours else None,
+        )
+
+
+def _code(at: Configured, callback: Callback) -> str:
+    """Return the code, if this is an answer of the provider's, and one that grants."""
+    issuer = at.provider.issuer
+    if issuer is not None and callback.issuer is not None and callback.issuer != issuer:
+        raise ProviderFailed("another issuer", "invalid_state")  # RFC 9207, section 2.4
+    if callback.error is not None:
+        raise OAuthFailed("access_denied" if callback.error == "access_denied" else "provider_error")
+    if callback.code is None or not _CODE.match(callback.code):
+        raise OAuthFailed("invalid_code")
+    return callback.code
+
+
+def _checked(profile: Profile) -> Profile:
+    """Refuse what can't be kept, whatever function read it."""
+    try:
+        text.storable("subject", profile.subject)
+        text.email(profile.email)
+    except BadRequest as error:
+        raise ProviderFailed("a profile that can't be kept") from error
+    if not 0 < len(profile.subject) <= _MOST_SUBJECT:
+        raise ProviderFailed("a profile that can't be kept")
+    return profile
+
+
+def _as_failure(error: Exception) -> OAuthFailed:
+    if isinstance(error, TooManyRequests):
+        return OAuthFailed("rate_limited")
+    if isinstance(error, OAuthFailed):
+        return ProviderFailed(detail_of(error), reason_of(error))
+    return ProviderFailed(type(error).__name__, "server_error")

@@ -1,0 +1,151 @@
+"""The benchmarks run, and count rightly. No test here asks how fast anything is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import capacity, yardsticks
+from benchmarks.asking import Asker
+from benchmarks.client import request
+from benchmarks.counting import MARK, Tail, Tally, Witness, marked
+from benchmarks.loop import Loop
+from benchmarks.report import Report, medians, percentile
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.sizes import QUICK
+from benchmarks.streams import Streams
+
+ROOT = Path(__file__).parent.parent
+
+ROWS = {
+    "fan-out": {"20 streams"},
+    "saturation": {"teamchat", yardsticks.SENDER, "the reading process alone"},
+    "memory": {"20 streams"},
+    "requests": {"pages, no history, native", "posts, 100 messages, hypercorn", "the load generator alone"},
+    "posts": {"nobody listens", "20 streams"},
+    "stalled": {"readers alone", "beside 4 stalled"},
+    "reconnect": {"server lived on", "after SIGKILL"},
+    "shutdown": {"0 stalled", "2 stalled"},
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_each_scenario_runs_and_has_its_rows(name: str) -> None:
+    report = SCENARIOS[name](QUICK)
+    assert ROWS[name] <= set(report.rows)
+    assert all(row for row in report.rows.values())
+    # What is lost or comes twice is told beside the times; at this size it must be nothing.
+    assert not any(row.get("missing") or row.get("missing or twice") for row in report.rows.values())
+
+
+def test_the_command_writes_its_figures_as_json(tmp_path: Path) -> None:
+    output = tmp_path / "new" / "figures.json"
+    command = [sys.executable, "-m", "benchmarks", "--quick", "--streams", "3", "--only", "memory"]
+    done = subprocess.run(
+        [*command, "--output", output], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    figures = json.loads(output.read_text())
+    assert figures["sizes"]["streams"] == [3]
+    assert figures["machine"]["cores"] > 0
+    assert figures["versions"]["teamchat"]
+    assert figures["scenarios"]["memory"]["rows"]["3 streams"]["MiB after"] > 0
+    assert "3 streams" in done.stdout
+
+
+@pytest.mark.parametrize("sequence", [0, 7, 123_456])
+@pytest.mark.parametrize("size", [60, 16_000])
+def test_a_post_has_one_mark_and_the_size_asked_for(sequence: int, size: int) -> None:
+    content = marked(sequence, size).encode()
+    assert content.count(MARK) == 1
+    assert len(content) == size
+
+
+def test_the_witness_tells_the_order_however_the_stream_is_torn() -> None:
+    stream = b"".join(b'data: {"content":"%s"}\n\n' % marked(n, 60).encode() for n in (2, 0, 1))
+    for length in range(1, 40):
+        witness = Witness()
+        for begun in range(0, len(stream), length):
+            witness(stream[begun : begun + length])
+        assert witness.sequences == [2, 0, 1]
+
+
+def test_the_tally_keeps_the_first_and_the_last_delivery_of_each_post() -> None:
+    tally = Tally()
+    tally.add(0, 2, 1.0)  # One stream gets two posts at once,
+    tally.add(0, 1, 2.0)  # another one after the other.
+    tally.add(1, 1, 5.0)
+    assert tally.first == [1.0, 1.0]
+    assert tally.last == [2.0, 5.0]
+    assert tally.count == [2, 2]
+
+
+def test_the_tail_of_a_stream_has_its_last_id_and_its_end() -> None:
+    tail = Tail()
+    tail(b"HTTP/1.1 200 OK\r\n\r\n20\r\nid: 7\ndata: {}\n\n\r\n20\r\nid: 1")
+    tail(b"2\ndata: {}\n\n\r\n")
+    assert tail.last_id == "12"
+    assert not tail.is_final
+    tail(b"0\r\n\r\n")
+    assert tail.is_final
+
+
+def heard_from(command: list[str]) -> list[list[bytes]]:
+    heard: list[list[bytes]] = [[] for _ in range(5)]
+    with (
+        Loop() as loop,
+        yardsticks.sending(command, 5, 400) as port,
+        Streams(loop, port, hear=lambda number: heard[number].append) as streams,
+    ):
+        streams.open([request("GET", "/")] * 5)
+        streams.wait(200)
+        assert not streams.ended
+    return heard
+
+
+def test_every_yardstick_sends_whole_chunks_to_all_streams(tmp_path: Path) -> None:
+    for command in yardsticks.senders(tmp_path).values():
+        for pieces in heard_from(command):
+            chunks = b"".join(pieces).partition(b'"CONNECTED"}\n\n')[2].split(MARK)[:-1]
+            assert len(chunks) >= 200
+            assert set(chunks) == {b"x" * 399}
+
+
+def test_without_a_compiler_the_yardstick_in_c_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert set(yardsticks.senders(tmp_path)) == {yardsticks.SENDER}
+
+
+def test_the_generator_knows_its_own_limits() -> None:
+    assert capacity.deliveries(5, 400) > 0
+    assert capacity.deliveries(5, 400, joined=3) > 0
+    assert capacity.requests(2, 0.05) > 0
+
+
+def test_a_request_whose_time_has_come_waits_on_the_clock_that_is_told() -> None:
+    """A server that takes long must not look fast because it was asked less."""
+    with (
+        Loop() as loop,
+        yardsticks.answering() as port,
+        Asker(loop, port, lambda _: request("GET", "/"), connections=1) as asker,
+    ):
+        asker.paced(1_000_000, 50)  # Due all at once, on one connection: each waits for all before it.
+        times = [asker.answered[number] - asker.begun[number] for number in range(50)]
+    assert times == sorted(times)
+
+
+def test_a_table_is_told_in_columns() -> None:
+    report = Report("Title", {"a": {"rate": 12_345, "ms": 1.5}, "bb": {"rate": 7}}, ["A note."])
+    assert report.text() == "Title\n\n      rate   ms\na   12,345  1.5\nbb       7\n\nA note."
+
+
+def test_medians_keep_counts_whole_and_leave_out_what_is_empty() -> None:
+    rows = [{"n": 1, "s": 0.5, "x": ""}, {"n": 3, "s": 0.7, "x": ""}, {"n": 2, "s": 0.1, "x": ""}]
+    assert medians(rows) == {"n": 2, "s": 0.5, "x": ""}
+    assert percentile([], 0.99) == 0
+    assert percentile([3.0, 1.0, 2.0], 0.99) == 3.0
