@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from teamchat.accounts import Accounts, OAuth
+from teamchat.accounts.mails import Composer
 from teamchat.chat import Chat
 from teamchat.interfaces import Mailer, Storage
 from teamchat.settings import Settings, backend_options, jwt_secret
@@ -31,6 +32,8 @@ class Application:
     hub: Hub
     mailer: Mailer | None = None
     """None when no mail is configured."""
+    composer: Composer | None = None
+    """Writes the mails; None when no mail is configured."""
     oauth: OAuth | None = None
     """None when no provider is configured."""
 
@@ -46,6 +49,7 @@ async def open_application(
     secret = jwt_secret(settings)
     storages = plugins.storage(settings.storage.backend)
     image_stores = plugins.image_store(settings.images.backend)
+    composer = Composer.build(settings)
     async with (
         storages.open(backend_options(settings.storage, storages)) as storage,
         image_stores.open(backend_options(settings.images, image_stores)) as image_store,
@@ -59,6 +63,7 @@ async def open_application(
             chat=Chat.build(storage, image_store, settings.chat.max_message_length),
             hub=Hub(storage, settings.events),
             mailer=mailer,
+            composer=composer,
             oauth=OAuth.build(settings, plugins.oauth_provider, storage, accounts, secret),
         )
         initial = settings.chat.initial_user

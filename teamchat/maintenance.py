@@ -44,7 +44,9 @@ class Sweeper:
             task_status.started()
 
     def _housekeeping(self) -> Sequence[Job]:
-        return [self.forget_events, self.forget_keys, self._app.accounts.sweep, self._app.chat.images.sweep]
+        app = self._app
+        jobs: list[Job] = [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
+        return jobs if app.oauth is None else [*jobs, app.oauth.sweep]
 
     async def forget_events(self) -> None:
         """Remove events older than ``events.retentionSeconds``.

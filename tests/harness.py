@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from email import message_from_bytes, policy
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -74,6 +77,12 @@ async def running(directory: Path, **sections: dict[str, Any]) -> AsyncIterator[
             await process.stdout.aclose()
 
 
+def free_port() -> int:
+    """Return a port that is free now, for a server that must come back on the same one."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        return int(unused.getsockname()[1])
+
+
 async def _address(process: trio.Process) -> str:
     assert process.stdout is not None
     text = ""
@@ -83,6 +92,26 @@ async def _address(process: trio.Process) -> str:
             if "ready on " in line and text.endswith("\n"):
                 return line.rpartition("ready on ")[2].strip().rstrip("/")
     raise AssertionError(f"the server ended before it was ready: {text}")
+
+
+async def mailed(directory: Path, recipient: str, number: int = 1) -> str:
+    """Wait until so many mails to `recipient` stand in `directory`; return the link in the newest."""
+    with trio.fail_after(DEADLINE):
+        # Another process writes the files: there is no event to wait for.
+        while len(links := _mailed_links(directory, recipient)) < number:  # noqa: ASYNC110
+            await trio.sleep(0.02)
+    return links[-1]
+
+
+def _mailed_links(directory: Path, recipient: str) -> list[str]:
+    links = []
+    for file in sorted(directory.glob("*.eml")):
+        mail = message_from_bytes(file.read_bytes(), policy=policy.default)
+        if mail["To"] == recipient:
+            body = mail.get_body(("plain",))
+            assert body is not None
+            links += re.findall(r"https?://\S+", body.get_content())
+    return links
 
 
 class Events:

@@ -43,7 +43,7 @@ class Jobs:
 def sweeper(storage: SqliteStorage, jobs: Any = None) -> Sweeper:
     jobs = jobs or Jobs()
     app: Any = SimpleNamespace(
-        storage=storage, settings=Settings(), accounts=jobs, chat=SimpleNamespace(images=jobs)
+        storage=storage, settings=Settings(), accounts=jobs, chat=SimpleNamespace(images=jobs), oauth=None
     )
     return Sweeper(app)
 

@@ -19,7 +19,7 @@ import trio
 
 from teamchat.accounts.mails import Composer
 from teamchat.accounts.outbox import LEASE_SECONDS, Outbox, QueuedMail
-from teamchat.errors import MailRefused, SettingsError
+from teamchat.errors import MailRefused, OperatorError, SettingsError
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Mail, Mailer, Service
 from teamchat.logs import get_logger
@@ -71,7 +71,7 @@ class Line:
         return max(0.0, self._opens_at - trio.current_time())
 
     def worked(self) -> None:
-        """Note that the server took a mail, or refused that very one."""
+        """Note that the server took a mail."""
         self.failures, self._opens_at = 0, 0.0
 
     def failed(self, failures_before: int) -> None:
@@ -180,17 +180,10 @@ class MailSender:
             self._line.worked()
             await self._forget_sent(mail)
         elif isinstance(error, MailRefused):
-            self._line.worked()
             await self._refused(mail, error)
         else:
             self._line.failed(failures_before)
-            _log.log(
-                logging.ERROR if isinstance(error, SettingsError) else logging.WARNING,
-                "a mail could not be sent and will be tried again",
-                purpose=mail.purpose,
-                attempt=mail.tries,
-                exc_info=error,
-            )
+            _log_failure(mail, error)
             await self._outbox.delay(mail, self._rhythm.pause(mail.tries))
 
     async def _refused(self, mail: QueuedMail, error: MailRefused) -> None:
@@ -201,8 +194,8 @@ class MailSender:
             f"a mail was refused and {'is given up' if is_last else 'will be tried again'}",
             purpose=mail.purpose,
             attempt=mail.tries,
+            failure=type(error).__name__,
             code=int(code[0]) if code else None,
-            exc_info=error,
         )
         if is_last:
             await self._outbox.drop(mail)
@@ -219,6 +212,20 @@ class MailSender:
                 failures += 1
                 _log.error("a mail was sent, and could not be forgotten yet", exc_info=error)
                 await trio.sleep(self._rhythm.pause(failures))
+
+
+def _log_failure(mail: QueuedMail, error: Exception) -> None:
+    """Log a failure that will pass: an operator's error by its sentence, another by where it was raised."""
+    is_known = isinstance(error, OperatorError)
+    _log.log(
+        logging.ERROR if isinstance(error, SettingsError) else logging.WARNING,
+        "a mail could not be sent and will be tried again",
+        purpose=mail.purpose,
+        attempt=mail.tries,
+        failure=type(error).__name__,
+        reason=str(error) if is_known else None,
+        exc_info=None if is_known else error,
+    )
 
 
 def _composes(app: Application, composer: Composer) -> Compose:

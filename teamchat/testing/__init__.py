@@ -10,18 +10,32 @@ then pass.  They need ``pytest`` and ``pytest-trio`` with ``trio_mode = true``::
                 yield store
 
 `StorageContract` is for `teamchat.Storage`, `ImageStoreContract` for `teamchat.ImageStore`,
-`AuthModeContract` for `teamchat.AuthMode`.  The implementations that come with teamchat pass the same.
-`MALFORMED_BODIES` are for endpoints of your own.
+`AuthModeContract` for `teamchat.AuthMode`, `MailerContract` for `teamchat.Mailer`.  The implementations that
+come with teamchat pass the same.
+`MALFORMED_BODIES` are for endpoints of your own, `provider` runs a provider of identities to sign in at.
 """
 
 import pytest
 
 # Before the modules are imported, so that a failing assertion in them tells both sides.
-pytest.register_assert_rewrite("teamchat.testing.storage", "teamchat.testing.images", "teamchat.testing.auth")
+pytest.register_assert_rewrite(
+    *(f"teamchat.testing.{name}" for name in ("storage", "images", "auth", "mailer", "provider"))
+)
 
 from teamchat.testing.auth import AuthModeContract  # noqa: E402
 from teamchat.testing.bodies import MALFORMED_BODIES  # noqa: E402
 from teamchat.testing.images import ImageStoreContract  # noqa: E402
+from teamchat.testing.mailer import MailerContract  # noqa: E402
+from teamchat.testing.provider import Provider, Reply, provider  # noqa: E402
 from teamchat.testing.storage import StorageContract  # noqa: E402
 
-__all__ = ["MALFORMED_BODIES", "AuthModeContract", "ImageStoreContract", "StorageContract"]
+__all__ = [
+    "MALFORMED_BODIES",
+    "AuthModeContract",
+    "ImageStoreContract",
+    "MailerContract",
+    "Provider",
+    "Reply",
+    "StorageContract",
+    "provider",
+]

@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ from tests.accounts.conftest import Clock, World
 
 PATIENCE = 20
 # The storage works in threads, so time can't be faked here: it is scaled down instead.
-QUICK = Rhythm(deadline=0.3, first_pause=0.005, longest_pause=0.04, poll=0.02)
+QUICK = Rhythm(first_pause=0.005, longest_pause=0.04, poll=0.02)
 SECRET = "what the server said"
 
 
@@ -158,7 +159,8 @@ async def test_a_failure_that_passes_delays_a_mail_and_never_loses_it(
 async def test_a_mail_that_takes_too_long_is_tried_again(live: World, nursery: trio.Nursery) -> None:
     postman = Postman()
     postman.does = lambda _, attempt: "hang" if attempt == 1 else None
-    await nursery.start(sender(await queue(live, "bob@example.org"), postman).run)
+    rhythm = replace(QUICK, deadline=0.1)
+    await nursery.start(sender(await queue(live, "bob@example.org"), postman, rhythm=rhythm).run)
     await until_empty(live)
     assert postman.taken == ["bob@example.org"]
 
@@ -331,6 +333,28 @@ async def test_the_sender_outlives_a_storage_that_fails_and_sends_nothing_twice(
     assert postman.taken == ["bob@example.org", "eve@example.org"]
 
 
+async def test_a_mail_under_way_outlives_a_storage_that_fails(live: World, nursery: trio.Nursery) -> None:
+    failing: Any = Failing(live.storage)
+    outbox, postman, is_over = Outbox(failing, live.clock), Postman(), trio.Event()
+
+    class Waiting:
+        async def send(self, mail: Mail) -> None:
+            await is_over.wait()
+            await postman.send(mail)
+
+    await queue(live, "bob@example.org")
+    await nursery.start(sender(outbox, Waiting(), rhythm=replace(QUICK, hold=0.005)).run)
+    with trio.fail_after(PATIENCE):
+        while await live.fetch("select 1 from mails where tries = 0"):
+            await trio.lowlevel.checkpoint()
+    failing.is_broken = True
+    await until(lambda: failing.failures >= 5)
+    failing.is_broken = False
+    is_over.set()
+    await until_empty(live)
+    assert postman.taken == ["bob@example.org"]
+
+
 async def test_a_mail_that_can_not_be_composed_ends_nothing(live: World, nursery: trio.Nursery) -> None:
     postman = Postman()
 
@@ -359,14 +383,15 @@ async def test_the_log_names_the_failure_and_the_try_and_nothing_of_the_mail(
     await nursery.start(sender(await queue(live, "bob@example.org"), postman, max_retries=1).run)
     await until_empty(live)
     lines = [line for line in log() if line["logger"] == "teamchat.accounts.mail_sender"]
-    assert [(line["level"], line["attempt"], line["error"]["type"].rpartition(".")[2]) for line in lines] == [
+    assert [(line["level"], line["attempt"], line["failure"]) for line in lines] == [
         ("warning", 1, "OSError"),
         ("warning", 2, "OperatorError"),
         ("error", 3, "SettingsError"),
         ("warning", 4, "MailRefused"),
         ("error", 5, "MailRefused"),
     ]
-    assert lines[1]["error"]["sentence"] == "The mail server answered 451 to RCPT."
+    assert lines[0]["error"]["type"] == "builtins.OSError"
+    assert lines[1]["reason"] == "The mail server answered 451 to RCPT."
     assert (lines[3]["code"], lines[4]["code"]) == (550, 550)
     written = json.dumps(lines)
     assert "bob" not in written

@@ -1,0 +1,170 @@
+"""Sign-in at other providers; these endpoints exist only when one is configured.
+
+What must stay true: the callback answers with a redirect to ``auth.appUrl``, whatever it was asked and
+whatever happens, and nothing of what the query or the provider said is in it (decision D-20).  A HEAD
+request begins and ends nothing: it is answered by the bare address that GET leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from quart import Request, Response
+from quart_trio import QuartTrio
+from werkzeug.urls import iri_to_uri
+
+from teamchat.accounts.oauth import Callback, OAuth
+from teamchat.application import Application
+from teamchat.errors import NotFound, OAuthFailed, TooManyRequests
+from teamchat.logs import get_logger
+from teamchat.web.endpoints import Answer, Endpoint, Section
+from teamchat.web.guard import Visitor
+
+if TYPE_CHECKING:
+    from teamchat.web.app import Site
+    from teamchat.web.direct import Call
+
+COOKIE = "teamchat_oauth"
+COOKIE_SECONDS = 600
+_PARAMETERS = frozenset({"state", "code", "error", "iss"})
+_MOST_PARAMETERS = 100
+
+section = Section("oauth")
+_log = get_logger(__name__)
+
+
+class Provider(Answer, frozen=True):
+    """A button at sign-in; `login_url` is where it leads."""
+
+    id: str
+    name: str
+    login_url: str
+
+
+class Providers(Answer, frozen=True):
+    """The providers that are configured."""
+
+    providers: Sequence[Provider]
+    count: int
+
+
+@section.endpoint("GET", "/auth/oauth/providers", answer=Providers, open=True)
+async def list_providers(app: Application) -> Providers:
+    """List the providers."""
+    oauth = _oauth(app)
+    found = [Provider(one.id, one.name, oauth.at(one.id).login_path) for one in oauth.providers]
+    return Providers(found, len(found))
+
+
+@section.endpoint("GET", "/auth/oauth/:providerId", open=True)
+async def start(app: Application, request: Request, visitor: Visitor, provider_id: str) -> Response:
+    """Send the browser to a provider."""
+    oauth = _oauth(app)
+    at = oauth.at(provider_id)
+    if request.method == "HEAD":
+        return _redirect(at.provider.authorization_url)
+    name = _cookie_name(at.is_secure)
+    begun = await oauth.start(provider_id, visitor.ip, request.cookies.get(name))
+    response = _redirect(begun.location)
+    response.set_cookie(
+        name,
+        begun.browser,
+        max_age=COOKIE_SECONDS,
+        path="/",
+        secure=at.is_secure,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+async def callback(app: Application, request: Request, visitor: Visitor, provider_id: str) -> Response:
+    """Take the browser back from a provider, and send it to the application with its tokens."""
+    if request.method == "HEAD":
+        return _redirect(app.settings.auth.app_url)
+    told = _parameters(request.query_string)
+    came_back = Callback(
+        state=told.get("state"),
+        code=told.get("code"),
+        error=told.get("error"),
+        issuer=told.get("iss"),
+        browser=_browser(app, request, provider_id),
+        ip=visitor.ip,
+        user_agent=visitor.user_agent,
+    )
+    signed_in = await _oauth(app).finish(provider_id, came_back)
+    return _to_application(
+        app,
+        access_token=signed_in.access_token,
+        refresh_token=signed_in.refresh_token,
+        expires_in=str(signed_in.exp),
+    )
+
+
+class _CallbackEndpoint(Endpoint):
+    """An endpoint whose failures are redirects too (interface, part 7)."""
+
+    async def serve(self, site: Site, request: Request | Call) -> Any:
+        """Return what the handler returns, or the redirect that tells why it failed."""
+        try:
+            return await super().serve(site, request)
+        except OAuthFailed as failure:
+            reason = failure.reason
+        except TooManyRequests:  # of server.rateLimit
+            reason = "rate_limited"
+        except NotFound:
+            reason = "invalid_state"
+        except Exception as error:
+            _log.error("the callback failed", exc_info=error)
+            reason = "server_error"
+        return _to_application(site.core, oauth_error=reason)
+
+
+_declared = _CallbackEndpoint(
+    section.name, "GET", "/auth/oauth/:providerId/callback", callback, answer=None, open=True
+)
+section.endpoints.append(_declared)
+section.record(lambda state: state.app.declare(state, _declared))  # type: ignore[attr-defined]
+
+
+def _oauth(app: Application) -> OAuth:
+    if app.oauth is None:
+        raise NotFound
+    return app.oauth
+
+
+def _cookie_name(is_secure: bool) -> str:
+    """Return the cookie's name; over https its prefix keeps other hosts from setting it (RFC 6265bis)."""
+    return f"__Host-{COOKIE}" if is_secure else COOKIE
+
+
+def _browser(app: Application, request: Request, provider_id: str) -> str | None:
+    return request.cookies.get(_cookie_name(_oauth(app).at(provider_id).is_secure))
+
+
+def _parameters(query: bytes) -> Mapping[str, str]:
+    """Return the parameters of the callback, or none at all if one is there twice (RFC 6749, section 3.1)."""
+    try:
+        pairs = parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except ValueError:
+        return {}
+    found = [(name, value) for name, value in pairs if name in _PARAMETERS]
+    told = dict(found)
+    return told if len(told) == len(found) else {}
+
+
+def _to_application(app: Application, **parameters: str) -> Response:
+    """Return the redirect to ``auth.appUrl``, whose own query stays."""
+    parts = urlsplit(app.settings.auth.app_url)
+    query = "&".join(filter(None, [parts.query, urlencode(parameters)]))
+    return _redirect(parts._replace(path=parts.path or "/", query=query).geturl())
+
+
+def _redirect(location: str) -> Response:
+    response = QuartTrio.response_class(b"", 302, {"Location": iri_to_uri(location)})
+    del response.headers["Content-Type"]
+    return response

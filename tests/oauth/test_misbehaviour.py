@@ -1,0 +1,177 @@
+"""Whatever a provider does, a sign-in ends in time, in a redirect, and in nothing else."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tracemalloc
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from teamchat.accounts.oauth.client import Client
+from teamchat.accounts.oauth.providers import configured
+from teamchat.accounts.oauth.sign_in import PATIENCE_SECONDS
+from teamchat.accounts.oauth.states import Proofs
+from teamchat.accounts.oauth.transport import MOST_BYTES
+from teamchat.errors import OAuthFailed
+from teamchat.model import now_ms
+from teamchat.settings import OAuthSettings, Settings
+from teamchat.testing import Provider, Reply
+from tests.oauth.conftest import World, custom, no_preset, told
+
+PATIENCE = 0.5
+HTML = {"Content-Type": "text/html"}
+FAILED = {"oauth_error": "provider_error"}
+TOKEN = {"access_token": "SENT-token", "token_type": "Bearer"}
+_DEEP = b"[" * 100_000
+
+
+def answer(**fields: Any) -> Reply:
+    return Reply(body=json.dumps(fields).encode())
+
+
+ANYWHERE = {
+    "500": Reply(500, b"SENT"),
+    "503 in HTML": Reply(503, b"<html>SENT</html>", HTML),
+    "200 in HTML": Reply(200, b"<html>SENT</html>", HTML),
+    "404": Reply(404, b'{"message": "SENT"}'),
+    "no body": Reply(204),
+    "an empty body": Reply(200),
+    "a list": Reply(body=b'["SENT"]'),
+    "null": Reply(body=b"null"),
+    "deep JSON": Reply(body=_DEEP),
+    "invalid UTF-8": Reply(body=b'{"sub": "\xff"}'),
+    "a redirect": Reply(302, b"", {"Location": "http://127.0.0.1:1/inside"}),
+    "a redirect with an answer": Reply(302, json.dumps(TOKEN).encode(), {"Location": "/userinfo"}),
+    "too large": Reply(body=b'"' + b"." * MOST_BYTES + b'"'),
+    "no end": Reply(body=b"{", is_endless=True),
+    "compressed": Reply(body=b"\x1f\x8b", headers={"Content-Encoding": "gzip"}),
+    "silence": Reply(hangs=True),
+    "a drip": Reply(body=b" " * 1000, drips=0.01),
+}
+AT_THE_TOKENS = {
+    "no access token": answer(token_type="Bearer"),
+    "an access token that is none": answer(access_token=1),
+    "an access token that is empty": answer(access_token=""),
+    "an access token for no header": answer(access_token="a\r\nb: c"),
+    "an access token in Unicode": answer(access_token="é" * 20),
+    "another type of token": answer(access_token="SENT", token_type="mac"),
+    "a type that is none": answer(access_token="SENT", token_type=1),
+    "a lifetime that is none": answer(access_token="SENT", expires_in="SENT"),
+    "an error with an answer": answer(error="SENT", **TOKEN),
+    "an error that is none": answer(error={"SENT": 1}),
+    "an answer with 400": Reply(400, json.dumps(TOKEN).encode()),
+    "an ID token that is none": answer(**TOKEN, id_token="SENT"),
+}
+
+
+@pytest.fixture
+async def impatient(make: Any) -> World:
+    return await make(auth={"is_invite_required": False}, patience=PATIENCE)
+
+
+async def ends(world: World, path: str, reply: Reply) -> dict[str, str]:
+    """Sign in at a provider that answers thus, and hold the time to the deadline."""
+    world.idp.instead[path] = reply
+    browser = world.browser()
+    callback = world.idp.approve(await browser.begin())
+    with trio.fail_after(PATIENCE + 5):
+        end = await browser.get(callback)
+    assert "SENT" not in str(end)
+    assert world.idp.hits(path) == 1
+    return told(end)
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+async def test_at_the_token_endpoint(impatient: World, name: str) -> None:
+    assert await ends(impatient, "/token", ANYWHERE[name]) == FAILED
+    assert impatient.idp.hits("/userinfo") == 0
+    assert await impatient.count("users") == 1
+
+
+@pytest.mark.parametrize("name", AT_THE_TOKENS)
+async def test_with_tokens_that_are_none(impatient: World, name: str) -> None:
+    assert await ends(impatient, "/token", AT_THE_TOKENS[name]) == FAILED
+    assert impatient.idp.hits("/userinfo") == 0
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+async def test_at_the_profile(impatient: World, name: str) -> None:
+    assert await ends(impatient, "/userinfo", ANYWHERE[name]) == FAILED
+    assert await impatient.count("users") == 1
+    assert await impatient.count("sessions") == 0
+
+
+@pytest.mark.parametrize("error", ["invalid_grant", "bad_verification_code"])
+@pytest.mark.parametrize("status", [200, 400, 401])
+async def test_a_code_that_the_provider_refuses_is_invalid(impatient: World, error: str, status: int) -> None:
+    body = json.dumps({"error": error, "error_description": "SENT"}).encode()
+    assert await ends(impatient, "/token", Reply(status, body)) == {"oauth_error": "invalid_code"}
+
+
+async def test_a_provider_that_nobody_runs(make: Any, idp: Provider) -> None:
+    world = await make(oauth={"custom": [custom(idp, token_url="http://127.0.0.1:1/token")]})
+    assert await world.sign_in() == FAILED
+
+
+async def test_both_answers_share_ten_seconds(idp: Provider, mock_clock: MockClock) -> None:
+    mock_clock.autojump_threshold = 0.05  # there are sockets: what is on its way must have time to arrive
+    token = b'{"access_token":"a"}'
+    idp.instead["/token"] = Reply(body=token, drips=8 / len(token))
+    idp.instead["/userinfo"] = Reply(hangs=True)
+    [at] = configured(Settings(oauth=OAuthSettings(custom=[custom(idp)])), no_preset)
+    client = Client(PATIENCE_SECONDS, now_ms)
+    started = trio.current_time()
+    with pytest.raises(OAuthFailed, match="provider_error"):
+        await client.profile(at, "the code", Proofs("verifier", "nonce"))
+    assert trio.current_time() - started == pytest.approx(10, abs=0.1)
+    assert idp.hits("/userinfo") == 1
+
+
+async def test_an_endless_answer_is_never_held(world: World, idp: Provider) -> None:
+    await world.sign_in()  # so that what is loaded once is loaded
+    idp.requests.clear()
+    tracemalloc.start()
+    try:
+        assert await ends(world, "/userinfo", Reply(is_endless=True)) == FAILED
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * MOST_BYTES
+
+
+async def test_an_answer_of_exactly_one_mebibyte_is_read(world: World, idp: Provider) -> None:
+    profile = json.dumps(idp.profile).encode()
+    idp.instead["/userinfo"] = Reply(body=profile.ljust(MOST_BYTES))
+    assert "access_token" in await world.sign_in()
+
+
+async def test_no_proxy_of_the_environment_is_used(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    assert "access_token" in await world.sign_in()
+
+
+@pytest.mark.parametrize(
+    ("reply", "detail"),
+    [
+        (Reply(503, b"SENT"), "HTTP 503"),
+        (Reply(400, b'{"error": "invalid_client"}'), "invalid_client"),
+        (Reply(400, b'{"error": "SENT"}'), "another error"),
+        (Reply(hangs=True), "TooSlowError"),
+        (Reply(is_endless=True), "a response of more than 1 MiB"),
+    ],
+)
+async def test_the_log_says_what_was_wrong_and_nothing_that_was_said(
+    impatient: World, caplog: pytest.LogCaptureFixture, reply: Reply, detail: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    await ends(impatient, "/token", reply)
+    [line] = [record for record in caplog.records if record.name.startswith("teamchat")]
+    fields = line.teamchat_fields  # type: ignore[attr-defined]
+    reason = "provider_error"
+    assert fields == {"provider": "acme", "reason": reason, "detail": detail, "ip": "192.0.2.7"}
+    assert "SENT" not in str(line.__dict__)
