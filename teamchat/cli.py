@@ -86,6 +86,7 @@ def _config(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    os.umask(0o077)  # what the server writes is for its owner alone, wherever the directory came from
     logs.configure()
     logs.guard_interpreter()
     settings = load(

@@ -149,6 +149,7 @@ def test_an_unexpected_exception_is_its_type_and_frames_and_never_its_message(
         lambda e: log.error("Authorization: Bearer %s", SENTINEL),
         lambda e: log.error("authorization: bearer%%20%s", SENTINEL),
         lambda e: log.error("Cookie: %s", SENTINEL),
+        lambda e: log.error("password=a,%s token=,,%s", SENTINEL, SENTINEL),
         lambda e: log.error("postgres://user:%s@host/database", SENTINEL),
         lambda e: log.error("%s", "password = '" + SENTINEL + " with blanks " + SENTINEL + "'"),
     ],

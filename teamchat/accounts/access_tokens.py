@@ -103,7 +103,8 @@ class AccessTokens:
         # Header and claims are whoever's who sent the token: an odd one must never be a 500.
         except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
             raise Unauthorized from None
-        if decoded["header"].get("typ") != _TYPE:
+        # RFC 7515, section 4.1.11: this server understands no extension that a token could insist on.
+        if decoded["header"].get("typ") != _TYPE or "crit" in decoded["header"]:
             raise Unauthorized
         return _believed(decoded["payload"])
 

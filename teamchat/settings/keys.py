@@ -157,6 +157,13 @@ class EmailSettings(BackendSection, frozen=True):
             " (smtp)."
         ),
     ] = True
+    ca_file: Annotated[
+        str | None,
+        Meta(
+            description="A file with the certificates of a private CA to trust (smtp).",
+            examples=["/etc/tls/ca.pem"],
+        ),
+    ] = None
     sender: Annotated[
         str | None,
         Meta(

@@ -119,6 +119,7 @@ FORGERIES: dict[str, Callable[[str], str]] = {
     "another secret": lambda t: forge(claims_of(t), key=b"another secret that is long enough to sign"),
     "another type": lambda t: forge(claims_of(t), typ="JWT"),
     "an unknown critical header": lambda t: forge(claims_of(t), crit=["exp"]),
+    "a critical header that the library knows": lambda t: forge(claims_of(t), crit=["b64"], b64=True),
     "no signature": lambda t: t[: t.rindex(".") + 1],
     "two segments": lambda t: t[: t.rindex(".")],
     "four segments": lambda t: t + ".x",

@@ -17,7 +17,8 @@ from teamchat.model import Caller, User
 from teamchat.settings import AuthSettings, ServerSettings, Settings
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
-from teamchat.stream.hub import MOST_WAITING
+from teamchat.stream.stream import MOST_WAITING
+from teamchat.stream.transport import EXTENSION
 from teamchat.web.events import ABORT, EventsEndpoint
 
 PATIENCE = 5
@@ -42,8 +43,41 @@ class FakeAccounts:
         return Caller(User(name, name, f"{name}@example.org", False), f"session-of-{name}")
 
 
+class Wire:
+    """A `DirectStream` that takes everything, or nothing once it is full."""
+
+    def __init__(self) -> None:
+        self.aborted = trio.Event()
+        self.is_full = False
+        self.is_gone = False
+        self._to_test, self._written = trio.open_memory_channel[bytes](1000)
+
+    def send_now(self, data: bytes) -> int:
+        if self.is_gone:
+            raise BrokenPipeError
+        if self.is_full:
+            return 0
+        self._to_test.send_nowait(data)
+        return len(data)
+
+    async def wait_writable(self) -> None:
+        await trio.sleep_forever()
+
+    def abort(self) -> None:
+        self.aborted.set()
+
+    async def chunk(self) -> bytes:
+        with trio.fail_after(PATIENCE):
+            size, _, rest = (await self._written.receive()).partition(b"\r\n")
+        assert len(rest) == int(size, 16) + 2
+        assert rest.endswith(b"\r\n")
+        return rest[:-2]
+
+
 class Exchange:
-    """One request and what came back for it."""
+    """One request and what came back for it; on a wire of its own once the stream has begun, or by ASGI."""
+
+    wire: Wire | None = None
 
     def __init__(self, endpoint: EventsEndpoint, query: str = "", method: str = "GET", **extra: Any) -> None:
         self._endpoint = endpoint
@@ -65,6 +99,11 @@ class Exchange:
         await self._endpoint(self.scope, self._receive.receive, self._send.send)
         self.ended.set()
 
+    async def run_in(self, scope: trio.CancelScope) -> None:
+        """Run as a server does that cancels the request of a client that has gone."""
+        with scope:
+            await self.run()
+
     async def message(self) -> dict[str, Any]:
         with trio.fail_after(PATIENCE):
             return await self._from_app.receive()
@@ -78,6 +117,10 @@ class Exchange:
         message = await self.message()
         assert message["type"] == "http.response.body"
         return bytes(message["body"])
+
+    async def told(self) -> bytes:
+        """Return what the stream wrote after CONNECTED."""
+        return await (self.body() if self.wire is None else self.wire.chunk())
 
     def leave(self) -> None:
         self._to_app.send_nowait({"type": "http.disconnect"})
@@ -108,6 +151,19 @@ async def behind(scope: Any, receive: Any, send: Any) -> None:
 @pytest.fixture
 def endpoint(app: Any) -> EventsEndpoint:
     return EventsEndpoint(app, behind)
+
+
+@pytest.fixture(params=["direct", "asgi"])
+def streaming(request: pytest.FixtureRequest, endpoint: EventsEndpoint) -> Any:
+    """Make exchanges that open a stream, with and without a way to the socket."""
+
+    def make(query: str = "token=token-of-ada", **extra: Any) -> Exchange:
+        wire = Wire() if request.param == "direct" else None
+        exchange = Exchange(endpoint, query, **extra, **({} if wire is None else {EXTENSION: wire}))
+        exchange.wire = wire
+        return exchange
+
+    return make
 
 
 async def refused(endpoint: EventsEndpoint, exchange: Exchange, nursery: trio.Nursery) -> int:
@@ -225,17 +281,62 @@ async def test_d06_allowed_origins_may_read_the_stream_and_its_errors(
         exchange.leave()
 
 
-async def test_a_client_that_leaves_frees_its_place(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
-) -> None:
-    exchange = Exchange(endpoint, "token=token-of-ada")
+async def connected(exchange: Exchange, nursery: trio.Nursery) -> Exchange:
+    """Run the exchange as far as CONNECTED, and until its stream has started."""
     nursery.start_soon(exchange.run)
     await exchange.start()
     await exchange.body()
+    await trio.testing.wait_all_tasks_blocked()
+    return exchange
+
+
+async def test_a_client_that_leaves_frees_its_place(app: Any, streaming: Any, nursery: trio.Nursery) -> None:
+    exchange = await connected(streaming(), nursery)
     assert len(app.hub) == 1
     exchange.leave()
     await exchange.end()
     assert len(app.hub) == 0
+
+
+async def test_a_client_that_leaves_before_connected_frees_its_place(
+    app: Any, streaming: Any, nursery: trio.Nursery
+) -> None:
+    exchange = streaming()
+    request = trio.CancelScope()
+    nursery.start_soon(exchange.run_in, request)
+    await exchange.start()
+    assert len(app.hub) == 1
+    request.cancel()
+    await trio.testing.wait_all_tasks_blocked()
+    assert len(app.hub) == 0
+
+
+async def test_a_vanished_client_is_noticed_by_the_next_event(
+    app: Any, streaming: Any, nursery: trio.Nursery
+) -> None:
+    exchange = await connected(streaming(), nursery)
+    if exchange.wire is None:
+        exchange._from_app.close()
+    else:
+        exchange.wire.is_gone = True
+    await write(app, events.DeleteMessage("m", "c").to())
+    await exchange.end()
+    assert len(app.hub) == 0
+
+
+async def test_an_idle_stream_is_one_task_and_holds_nothing_of_its_request(
+    app: Any, streaming: Any, nursery: trio.Nursery
+) -> None:
+    async with trio.open_nursery() as own:
+        exchange = await connected(streaming(), own)
+        [task] = own.child_tasks
+        assert task.child_nurseries == []
+        frame, held = task.coro.cr_await, []
+        while frame is not None and hasattr(frame, "cr_frame"):
+            held += [name for name in frame.cr_frame.f_locals if name in {"scope", "headers", "query"}]
+            frame = frame.cr_await
+        assert held == []
+        exchange.leave()
 
 
 async def test_d09_a_session_that_ends_while_the_stream_opens_leaves_no_stream(
@@ -253,12 +354,9 @@ async def test_d09_a_session_that_ends_while_the_stream_opens_leaves_no_stream(
 
 
 async def test_a_stream_that_the_hub_ends_gets_its_last_chunk(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+    app: Any, streaming: Any, nursery: trio.Nursery
 ) -> None:
-    exchange = Exchange(endpoint, "token=token-of-ada")
-    nursery.start_soon(exchange.run)
-    await exchange.start()
-    await exchange.body()
+    exchange = await connected(streaming(), nursery)
     app.hub.close_all()
     last = await exchange.message()
     assert last["body"] == b""
@@ -296,37 +394,36 @@ async def test_d18_a_limited_address_is_told_when_to_come_again(app: Any, nurser
 
 
 async def test_d37_a_client_too_slow_has_its_connection_dropped(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+    app: Any, streaming: Any, nursery: trio.Nursery
 ) -> None:
     aborted = trio.Event()
-    exchange = Exchange(endpoint, "token=token-of-ada", **{ABORT: aborted.set})
-    nursery.start_soon(exchange.run)
-    await exchange.start()
-    await exchange.body()
+    exchange = await connected(streaming(**{ABORT: aborted.set}), nursery)
+    if exchange.wire is not None:
+        exchange.wire.is_full, aborted = True, exchange.wire.aborted
     await overflow(app)
     with trio.fail_after(PATIENCE):
         await aborted.wait()
     assert len(app.hub) == 0
-    exchange.leave()
     await exchange.end()
 
 
-async def test_d37_without_the_extension_a_slow_clients_request_ends(
+async def test_d37_without_any_extension_a_slow_clients_request_ends(
     app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
 ) -> None:
-    exchange = Exchange(endpoint, "token=token-of-ada")
-    nursery.start_soon(exchange.run)
-    await exchange.start()
-    await exchange.body()
+    exchange = await connected(Exchange(endpoint, "token=token-of-ada"), nursery)
     await overflow(app)
     await exchange.end()
+
+
+async def write(app: Any, event: events.Event) -> None:
+    async with app.storage.write() as tx:
+        await tx.append(event)
 
 
 async def overflow(app: Any) -> None:
     """Write more events than may wait for a client."""
     for _ in range(4):
-        async with app.storage.write() as tx:
-            await tx.append(events.UpdateServerSettings("x" * (MOST_WAITING // 2)).to())
+        await write(app, events.UpdateServerSettings("x" * (MOST_WAITING // 2)).to())
 
 
 @pytest.mark.parametrize(
@@ -341,20 +438,19 @@ async def overflow(app: Any) -> None:
 )
 async def test_d34_a_client_opts_in_by_header_or_query_and_the_header_wins(
     app: Any,
-    endpoint: EventsEndpoint,
+    streaming: Any,
     nursery: trio.Nursery,
     query: str,
     headers: list[tuple[str, str]],
     with_ids: bool,
 ) -> None:
-    exchange = Exchange(endpoint, "token=token-of-ada" + query, headers=headers)
+    exchange = streaming("token=token-of-ada" + query, headers=headers)
     nursery.start_soon(exchange.run)
     await exchange.start()
     assert (await exchange.body()).startswith(b"id: 0\ndata: " if with_ids else b"data: ")
-    async with app.storage.write() as tx:
-        await tx.append(events.DeleteMessage("m", "c").to())
+    await write(app, events.DeleteMessage("m", "c").to())
     prefix = b"id: 1\n" if with_ids else b""
-    assert await exchange.body() == (
+    assert await exchange.told() == (
         prefix + b'data: {"type":"DELETE_MESSAGE","payload":{"id":"m","channelId":"c"}}\n\n'
     )
     exchange.leave()

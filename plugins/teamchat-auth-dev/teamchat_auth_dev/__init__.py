@@ -16,6 +16,7 @@ from msgspec import Struct
 from teamchat.errors import SettingsError
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import AuthMode, Backend, NoOptions
+from teamchat.logs import get_logger
 from teamchat.model import User
 from teamchat.web import Section, Visitor
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from teamchat.application import Application
     from teamchat.settings import Settings
+
+
+_log = get_logger(__name__)
 
 
 class DevLogin(Struct, frozen=True, rename="camel"):
@@ -45,6 +49,8 @@ class DevMode:
     def check(self, settings: Settings) -> None:
         """Refuse any host but loopback, unless ``auth.allowDevModeOnNetwork`` is true (decision D-14)."""
         if settings.auth.allow_dev_mode_on_network or _is_loopback(settings.server.host):
+            # A proxy on this machine would make it public all the same: let nobody overlook it.
+            _log.warning("dev mode: anybody who reaches this server signs in as anybody")
             return
         raise SettingsError(
             "auth.authMode is 'dev', in which anybody signs in as anybody, and server.host is not loopback. "
