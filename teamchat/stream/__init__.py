@@ -1,5 +1,11 @@
-"""The live event stream: framing (`sse`) and the hub that hands events out (`hub`)."""
+"""The live event stream: the hub follows the log and hands its events to the clients' streams.
 
-from teamchat.stream.hub import Hub, Stream
+`hub` decides who gets what, `delivery` hands it out, `stream` is one client's side, `transport` the way to
+its socket; `recent` and `missed` have what a client that was away has missed; `sse` is the form on the wire.
+"""
 
-__all__ = ["Hub", "Stream"]
+from teamchat.stream.hub import Hub
+from teamchat.stream.stream import Stream
+from teamchat.stream.transport import DirectStream, Transport, transport_for
+
+__all__ = ["DirectStream", "Hub", "Stream", "Transport", "transport_for"]

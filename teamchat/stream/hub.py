@@ -1,12 +1,11 @@
 """Who gets which event, and when a stream ends (decisions D-33 to D-37).
 
-The hub alone follows the log; it works out an event's audience once, builds its frame once, and hands the
-same bytes to every stream concerned.  What must stay true:
+The hub alone follows the log.  What must stay true:
 
-* Handing out never waits.  A stream that is more than 1 MiB behind is cut; it delays nobody.
-* A stream gets each event of its audience once, in the order of the log.  A resuming stream first reads
-  what it missed from the log, a page at a time as its client takes it, while live events pass it by; it
-  joins the live ones at a moment when it has read as far as the hub has handed out.
+* `position` is the number of the last event handed out, and `recent` reaches exactly so far.  Both move in
+  one step, in which it is also settled which streams get the events: those that are live at that moment.
+  A stream that joins later finds them in what it missed.
+* Handing out never waits for a client.
 * A stream is subscribed before it says CONNECTED, and nothing precedes CONNECTED.
 * A stream ends with its session or its user, and what was waiting for it is then dropped.
 """
@@ -14,201 +13,60 @@ same bytes to every stream concerned.  What must stay true:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, cast
 
 import trio
 
-from teamchat.errors import Unavailable
-from teamchat.events import Connected, Event, LoggedEvent, Resync, SessionsEnded, UserGone, is_internal
-from teamchat.ids import new_id
+from teamchat.errors import StorageError, Unavailable
+from teamchat.events import LoggedEvent, SessionsEnded, UserGone
 from teamchat.interfaces import Storage
+from teamchat.logs import get_logger
 from teamchat.model import Caller
 from teamchat.stream import sse
+from teamchat.stream.backlog import Backlog
+from teamchat.stream.delivery import addressed, deliver, hand_out, together
+from teamchat.stream.missed import Missed, read_log, visible
+from teamchat.stream.recent import Recent
+from teamchat.stream.stream import Stream
+from teamchat.stream.subscriptions import Subscriptions
+from teamchat.stream.transport import Transport
 
 if TYPE_CHECKING:
     from teamchat.settings import EventsSettings
 
-MOST_WAITING = 1024 * 1024
-"""How many bytes may wait for a client, those being written included, before it is cut (D-37)."""
+RETRY_MILLISECONDS = (1000, 10_000)
+"""Between which times clients are asked to come back when the server stops: not all at the same moment."""
+_LOADED_AT_ONCE = 1000
 
-_REPLAY_PAGE = 16  # With the default limits an event is under 64 KiB, and so a page under 1 MiB.
-# A burst is handed out in portions, so that the streams can write between them.
-_PORTION_BYTES = 64 * 1024
-_PORTION_DELIVERIES = 2000
-
-
-class Stream:
-    """One client's stream: iterate it for what to write, one chunk after the other.
-
-    `end_reason` is None while the stream is open.  `on_cut`, if set, is called when the client was too
-    slow: its transport should be dropped, for a polite ending would only stand behind what is not read.
-    """
-
-    __slots__ = (
-        "_greeting",
-        "_hub",
-        "_in_flight",
-        "_live",
-        "_lost",
-        "_size",
-        "_waiting",
-        "_wake",
-        "_with_ids",
-        "connection_id",
-        "end_reason",
-        "on_cut",
-        "position",
-        "session_id",
-        "user_id",
-    )
-
-    def __init__(self, hub: Hub, caller: Caller, *, with_ids: bool, live: bool) -> None:
-        self.connection_id = new_id()
-        self.user_id = caller.user.id
-        self.session_id = caller.session_id
-        self.position = hub.position
-        self.end_reason: str | None = None
-        self.on_cut: Callable[[], object] | None = None
-        self._hub = hub
-        self._with_ids = with_ids
-        self._live = live
-        self._lost = False
-        self._greeting = b""
-        self._waiting: list[bytes] = []
-        self._size = 0
-        self._in_flight = 0
-        self._wake: trio.Event | None = None
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        """Return what to write next: first CONNECTED, then frames, those that wait together joined."""
-        self._size -= self._in_flight
-        self._in_flight = 0
-        if self._greeting:
-            greeting, self._greeting = self._greeting, b""
-            return greeting
-        while not self._live and self.end_reason is None:
-            if missed := await self._replay():
-                return missed
-        while not self._waiting:
-            if self.end_reason is not None:
-                raise StopAsyncIteration
-            self._wake = trio.Event()
-            await self._wake.wait()
-        chunk = b"".join(self._waiting)
-        self._waiting.clear()
-        self._in_flight = len(chunk)
-        return chunk
-
-    def offer(self, frame: sse.EventFrame) -> None:
-        """Take a live event, unless the log already gave it or is still being read."""
-        if self._live and frame.position > self.position:
-            self.position = frame.position
-            self._put(frame.identified if self._with_ids else frame.plain)
-
-    def keep_alive(self) -> None:
-        """Show an idle client that the server is there; one that has bytes to read sees it."""
-        if self._live and not self._size:
-            self._put(sse.KEEP_ALIVE)
-
-    def end(self, reason: str, *, drop: bool = False) -> None:
-        """End the stream once what is waiting has been written, or with `drop` without writing it."""
-        if self.end_reason is None:
-            self.end_reason = reason
-            if drop:
-                self._greeting = b""
-                self._waiting.clear()
-            self._hub._forget(self)
-            self._awake()
-
-    def _put(self, data: bytes) -> None:
-        if self._size and self._size + len(data) > MOST_WAITING:
-            self.end("too slow", drop=True)
-            if self.on_cut is not None:
-                self.on_cut()
-            return
-        self._waiting.append(data)
-        self._size += len(data)
-        self._awake()
-
-    def _awake(self) -> None:
-        if self._wake is not None:
-            self._wake.set()
-            self._wake = None
-
-    def _greet(self) -> None:
-        connected = Connected(
-            message="Connected to the event stream.",
-            timestamp=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            user_id=self.user_id,
-            connection_id=self.connection_id,
-        )
-        self._greeting = self._own_frame(connected.to())
-
-    def _own_frame(self, event: Event) -> bytes:
-        """Return the frame of an event that is this stream's alone and stands in no log."""
-        plain = sse.frame(event.type, event.payload)
-        return sse.with_id(self.position, plain) if self._with_ids else plain
-
-    def _resume_after(self, position: int | None) -> None:
-        """Go on after `position`; None means that the client named none that this log ever had.
-
-        Such a client is at 0 until it is told to reload: if it leaves before, it is told the next time.
-        """
-        self.position = position or 0
-        self._lost = position is None
-
-    async def _replay(self) -> bytes:
-        """Return some of what the client missed, or nothing; join the live events when none is left."""
-        reached = self._hub.position
-        if self._lost:
-            return self._reload()
-        if self.position >= reached:
-            self._live = True
-            return b""
-        first, events = await self._hub._log_after(self.position)
-        if first is None or first > self.position + 1:
-            return self._reload()
-        # The log was read after the hub was at `reached`: without events nothing up to there is left.
-        self.position = events[-1].seq if events else max(self.position, reached)
-        return b"".join(self._frame_of(event) for event in events if self._may_see(event))
-
-    def _reload(self) -> bytes:
-        """Join the live events here and now, and tell the client that some before were lost."""
-        self.position = self._hub.position
-        self._lost = False
-        self._live = True
-        return self._own_frame(Resync().to())
-
-    def _may_see(self, event: LoggedEvent) -> bool:
-        return not is_internal(event.type) and (event.audience is None or self.user_id in event.audience)
-
-    def _frame_of(self, event: LoggedEvent) -> bytes:
-        frame = sse.EventFrame(event)
-        return frame.identified if self._with_ids else frame.plain
+_log = get_logger(__name__)
 
 
 class Hub:
-    """The service that hands the log's events to the open streams.
-
-    `position` is the number of the last event it has handed out.
-    """
+    """The service that hands the log's events to the open streams."""
 
     name = "stream hub"
 
-    def __init__(self, storage: Storage, settings: EventsSettings) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        settings: EventsSettings,
+        *,
+        recent: Recent | None = None,
+        backlog: Backlog | None = None,
+    ) -> None:
         self.position = 0
+        self.recent = recent or Recent()
+        self.backlog = backlog or Backlog()
+        self.missed = Missed(storage, self.recent)
         self._storage = storage
-        self._settings = settings
+        self._keep_alive_seconds = settings.keep_alive_seconds
+        self._streams = Subscriptions(settings.max_streams_per_user)
         self._accepts = False
-        # Dictionaries are sets that remember their order: the first stream of a user is the oldest.
-        self._streams: dict[Stream, None] = {}
-        self._by_user: dict[str, dict[Stream, None]] = {}
-        self._by_session: dict[str, dict[Stream, None]] = {}
+        self._nursery: trio.Nursery | None = None
+        self._moved = trio.Event()
 
     def __len__(self) -> int:
         """Return how many streams are open."""
@@ -216,19 +74,24 @@ class Hub:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Follow the log from its current end until cancelled, then end every stream."""
-        _, self.position = await self._storage.log_bounds()
-        self._accepts = True
+        await self._remember()
         try:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._tick)
+            async with trio.open_nursery() as self._nursery:
+                self._nursery.start_soon(self._tick)
+                self._accepts = True
                 task_status.started()
-                async for events in self._storage.follow(self.position):
-                    await self._hand_out_all(events)
+                followed = cast(
+                    "AsyncGenerator[Sequence[LoggedEvent], None]", self._storage.follow(self.position)
+                )
+                async with aclosing(followed) as log:
+                    async for events in log:
+                        await self._hand_out_all(events)
         finally:
+            self._nursery = None
             self.close_all()
 
-    async def open(self, caller: Caller, last_event_id: str | None) -> Stream:
-        """Subscribe `caller` and return the stream, whose first chunk is CONNECTED.
+    async def open(self, caller: Caller, last_event_id: str | None, transport: Transport) -> Stream:
+        """Subscribe `caller` and return the stream, to be started when its greeting has been sent.
 
         `last_event_id` None means that the client did not opt into resuming, empty that it did and goes
         on from now (D-34).  Raises `Unavailable` while the server shuts down.  Whoever opens a stream
@@ -236,100 +99,108 @@ class Hub:
         """
         if not self._accepts:
             raise Unavailable("The server is shutting down.")
-        stream = Stream(self, caller, with_ids=last_event_id is not None, live=not last_event_id)
-        self._subscribe(stream)
-        if last_event_id:
-            try:
-                stream._resume_after(await self._known_position(last_event_id))
-            except BaseException:
-                stream.end("failed to open", drop=True)
-                raise
-        stream._greet()
+        stream = Stream(self, caller, transport, with_ids=last_event_id is not None)
+        self._streams.add(stream)
+        if not last_event_id:
+            self._streams.join(stream)
+            return stream
+        try:
+            stream.resume_after(await self._known_position(last_event_id))
+        except BaseException:
+            stream.leave()
+            raise
         return stream
 
     def close_all(self) -> None:
         """End every stream politely and open no more: the server shuts down."""
         self._accepts = False
-        for stream in tuple(self._streams):
+        for stream in self._streams.all():
+            if stream.with_ids:
+                hand_out([stream], sse.Remark(sse.retry(random.randint(*RETRY_MILLISECONDS))))  # noqa: S311
             stream.end("the server shuts down")
+
+    def start(self, task: Callable[[], Awaitable[object]]) -> bool:
+        """Run a stream's task, and return whether it will run: not after the hub's own end."""
+        if self._nursery is None:
+            return False
+        self._nursery.start_soon(task)
+        return True
+
+    def join(self, stream: Stream) -> None:
+        """A stream has caught up with `position`."""
+        self._streams.join(stream)
+
+    def forget(self, stream: Stream) -> None:
+        """A stream has ended."""
+        self._streams.remove(stream)
+
+    async def reach(self, position: int) -> None:
+        """Wait until the hub is at `position`: another server may have handed out more of the same log."""
+        while self.position < position:
+            await self._moved.wait()
 
     async def _known_position(self, last_event_id: str) -> int | None:
         position = sse.read_position(last_event_id)
+        if position is None or position <= self.position:
+            return position
         _, last = await self._storage.log_bounds()
-        return None if position is None or position > last else position
+        return position if position <= last else None
 
-    def _subscribe(self, stream: Stream) -> None:
-        own = tuple(self._by_user.get(stream.user_id, ()))
-        for oldest in own[: len(own) + 1 - self._settings.max_streams_per_user]:
-            oldest.end("displaced by a newer stream")
-        self._streams[stream] = None
-        self._by_user.setdefault(stream.user_id, {})[stream] = None
-        self._by_session.setdefault(stream.session_id, {})[stream] = None
+    async def _remember(self) -> None:
+        """Read the end of the log into memory, for the clients that come back after a restart."""
+        first, last = await self._storage.log_bounds()
+        self.position = max(first - 1, last - self.recent.most_events, 0)
+        self.recent.begin(self.position)
+        while self.position < last:
+            _, events = await read_log(self._storage, self.position, _LOADED_AT_ONCE)
+            self.position = events[-1].seq if events else last
+            self.recent.extend(visible(events), self.position)
 
-    def _forget(self, stream: Stream) -> None:
-        self._streams.pop(stream, None)
-        for index, key in ((self._by_user, stream.user_id), (self._by_session, stream.session_id)):
-            streams = index.get(key, {})
-            streams.pop(stream, None)
-            if not streams:
-                index.pop(key, None)
+    async def _hand_out_all(self, events: Sequence[LoggedEvent]) -> None:
+        for group in together(events):
+            if isinstance(group, LoggedEvent):
+                self._move((), group.seq)
+                self._end_what_is_over(group)
+            else:
+                self._move(group, group[-1].position)
+                await deliver(addressed(group, self._streams))
+                self._relieve()
+            await trio.lowlevel.checkpoint()  # The streams write between one group and the next.
 
-    async def _hand_out_all(self, events: Iterable[LoggedEvent]) -> None:
-        size = deliveries = 0
-        for event in events:
-            size += len(event.payload)
-            deliveries += self._hand_out(event)
-            if size >= _PORTION_BYTES or deliveries >= _PORTION_DELIVERIES:
-                size = deliveries = 0
-                await trio.lowlevel.checkpoint()
+    def _move(self, frames: Sequence[sse.Frame], position: int) -> None:
+        self.recent.extend(frames, position)
+        self.position = position
+        self._moved.set()
+        self._moved = trio.Event()
 
-    def _hand_out(self, event: LoggedEvent) -> int:
-        """Hand one event out, and return to how many streams."""
-        self.position = event.seq
-        if is_internal(event.type):
-            self._end_what_is_over(event)
-            return 0
-        frame = sse.EventFrame(event)
-        audience = self._audience_of(event)
-        for stream in audience:
-            stream.offer(frame)
-        return len(audience)
-
-    def _audience_of(self, event: LoggedEvent) -> tuple[Stream, ...]:
-        if event.audience is None:
-            return tuple(self._streams)
-        # A set: a user named twice still gets the event once.
-        return tuple(stream for user in set(event.audience) for stream in self._by_user.get(user, ()))
+    def _relieve(self) -> None:
+        """Cut those furthest behind while too much waits for all together."""
+        while self.backlog.is_too_much:
+            furthest = max(self._streams.all(), key=lambda stream: stream.size, default=None)
+            if furthest is None or not furthest.size:
+                break
+            furthest.cut("too slow")
 
     def _end_what_is_over(self, event: LoggedEvent) -> None:
         payload = json.loads(event.payload)
-        over: list[Stream] = []
+        over: Sequence[Stream] = ()
         if event.type == SessionsEnded.type:
-            for session_id in payload["sessionIds"]:
-                over += self._by_session.get(session_id, ())
+            over = self._streams.of_sessions(payload["sessionIds"])
         elif event.type == UserGone.type:
-            over += self._by_user.get(payload["userId"], ())
+            over = self._streams.of_user(payload["userId"])
         for stream in over:
             stream.end("the session has ended", drop=True)
 
-    async def _log_after(self, position: int) -> tuple[int | None, list[LoggedEvent]]:
-        """Return the number of the log's first event, and a page of events after `position`."""
-        async with self._storage.read() as tx:
-            [(first,)] = await tx.fetch("select min(seq) from events")
-            rows = await tx.fetch(
-                "select seq, type, payload, audience from events where seq > $1 order by seq limit $2",
-                position,
-                _REPLAY_PAGE,
-            )
-        await trio.lowlevel.checkpoint()  # An embedded storage answers without one.
-        return first, [
-            LoggedEvent(seq, kind, payload, None if audience is None else tuple(json.loads(audience)))
-            for seq, kind, payload, audience in rows
-        ]
-
     async def _tick(self) -> None:
-        """Send keep-alive comments to all idle streams, from this one task."""
+        """Send keep-alive comments to all idle streams, and forget what the log has forgotten."""
         while True:
-            await trio.sleep(self._settings.keep_alive_seconds)
-            for stream in tuple(self._streams):
-                stream.keep_alive()
+            await trio.sleep(self._keep_alive_seconds)
+            idle = [stream for stream in self._streams.live if not stream.size]
+            await deliver([(idle, sse.Remark(sse.KEEP_ALIVE))])
+            self._relieve()
+            try:
+                first, _ = await self._storage.log_bounds()
+            except StorageError as error:
+                _log.warning("the event log's beginning could not be read", exc_info=error)
+            else:
+                self.recent.forget_before(first)

@@ -1,17 +1,23 @@
-"""How an event looks on the wire (interface, part 6; decisions D-33 and D-34).
+"""How events look on the wire (interface, part 6; decisions D-33 and D-34).
 
 A frame is exactly ``data: <JSON>`` and an empty line; only a client that opted into resuming also gets an
-``id:`` line.  Payloads arrive here encoded, and a frame is built once for all streams it goes to.
+``id:`` line.  Payloads arrive here encoded.  A frame is built once, and so is each form in which a `Parcel`
+of frames leaves the server: with or without ids, as a chunk or bare.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from teamchat.events import LoggedEvent
 
 KEEP_ALIVE = b": keep-alive\n\n"
 _POSITION = re.compile(r"[0-9]{1,18}\Z")
+
+WITH_IDS = 1
+CHUNKED = 2
+"""The forms of a parcel are sums of these."""
 
 
 def frame(event_type: str, payload: str) -> bytes:
@@ -24,18 +30,29 @@ def with_id(position: int, plain: bytes) -> bytes:
     return b"id: %d\n" % position + plain
 
 
+def chunk(data: bytes) -> bytes:
+    """Return `data`, which is not empty, as a chunk of an HTTP/1.1 body (RFC 9112, section 7.1)."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+def retry(milliseconds: int) -> bytes:
+    """Return the line that tells a client how long to wait before it comes back."""
+    return b"retry: %d\n\n" % milliseconds
+
+
 def read_position(last_event_id: str) -> int | None:
     """Return the position that a client says it last saw, or None if that can't be one."""
     return int(last_event_id) if _POSITION.match(last_event_id) else None
 
 
-class EventFrame:
-    """One event's bytes: the plain form at once, the form with an id when first asked for."""
+class Frame:
+    """One event, framed: the plain form at once, the form with an id when first asked for."""
 
-    __slots__ = ("_identified", "plain", "position")
+    __slots__ = ("_identified", "audience", "plain", "position")
 
     def __init__(self, event: LoggedEvent) -> None:
         self.position = event.seq
+        self.audience = event.audience
         self.plain = frame(event.type, event.payload)
         self._identified: bytes | None = None
 
@@ -44,3 +61,41 @@ class EventFrame:
         if self._identified is None:
             self._identified = with_id(self.position, self.plain)
         return self._identified
+
+    def is_for(self, user_id: str) -> bool:
+        """Tell whether a user may see the event (D-35)."""
+        return self.audience is None or user_id in self.audience
+
+
+class Piece:
+    """Bytes that wait for some clients, and for how many: what several wait for is in memory once."""
+
+    __slots__ = ("data", "holders")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.holders = 0
+
+
+class Parcel(dict[int, Piece]):
+    """Frames that leave together, in each form made when a first stream needs it, and then shared."""
+
+    def __init__(self, frames: Sequence[Frame]) -> None:
+        self._frames = frames
+
+    def __missing__(self, form: int) -> Piece:
+        frames = self._frames
+        bare = b"".join([each.identified if form & WITH_IDS else each.plain for each in frames])
+        piece = self[form] = Piece(chunk(bare) if form & CHUNKED else bare)
+        return piece
+
+
+class Remark(Parcel):
+    """Bytes that are no event and look the same with and without ids."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __missing__(self, form: int) -> Piece:
+        piece = self[form] = Piece(chunk(self._data) if form & CHUNKED else self._data)
+        return piece

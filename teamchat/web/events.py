@@ -1,7 +1,11 @@
 """``GET /events``: a small ASGI callable that stands in front of Quart (interface, parts 4 and 6).
 
-An idle stream is what this server has most of, so it is spared a framework's request: 19 KiB instead of
-33.  Everything but GET and HEAD of ``/events`` goes to the application behind, and so does a wrong method.
+An idle stream is what this server has most of, so it is spared a framework's request.  While it is idle,
+there is one task, the connection's own, which waits for the client to leave; what the request held is let
+go of.  Everything but GET and HEAD of ``/events`` goes to the application behind, and so does a wrong method.
+
+The response begins and ends through ASGI like any other.  In between the stream writes for itself, straight
+to the socket where the server lets it (`teamchat.stream.transport`).
 
 The access token is taken from the Authorization header, or else from the query parameter ``token``; when
 both are there the header alone counts, even if it is bad.  The Accept header does not matter.
@@ -20,7 +24,8 @@ from werkzeug.datastructures import Headers
 
 from teamchat.errors import Problem, TooManyRequests, Unauthorized
 from teamchat.logs import get_logger
-from teamchat.stream import Stream
+from teamchat.stream import Stream, Transport, transport_for
+from teamchat.stream.transport import ABORT as ABORT
 from teamchat.web.guard import bearer
 from teamchat.web.headers import Headers as ResponseHeaders
 from teamchat.web.headers import RawHeaders
@@ -35,8 +40,6 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 
 PATH = "/events"
-ABORT = "teamchat.abort"
-"""The name of the ASGI extension with which a server lets a stream drop its connection at once."""
 
 _log = get_logger(__name__)
 _MOST_QUERY = 16 * 1024
@@ -61,24 +64,52 @@ class EventsEndpoint:
         self._admit = admit
         self._headers = ResponseHeaders(app.settings)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or scope["path"] != PATH or scope["method"] not in {"GET", "HEAD"}:
-            await self._inner(scope, receive, send)
-            return
+            return self._inner(scope, receive, send)
+        return self._serve(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with trio.CancelScope() as request:
+            transport = transport_for(scope, send, request.cancel)
+            stream = await self._begin(scope, send, transport)
+            del scope
+            if stream is not None:
+                await _until_the_client_leaves(stream, receive)
+        if transport.is_finished:
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _begin(self, scope: Scope, send: Send, transport: Transport) -> Stream | None:
+        """Answer the request, and return the stream if there is one, started."""
         try:
-            stream = await self._open(scope)
+            stream = await self._open(scope, transport)
         except Problem as problem:
             await self._refuse(scope, send, problem.status, problem.sentence, _extra_headers(problem))
+            return None
         except Exception as error:  # Nothing of the inside goes out (D-01).
             _log.error("an event stream failed to open", exc_info=error)
             await self._refuse(scope, send, 500, "The server failed to open the stream.", [])
-        else:
-            await self._answer(scope, receive, send, stream)
+            return None
+        await self._greet(scope, send, stream)
+        return stream
+
+    async def _greet(self, scope: Scope, send: Send, stream: Stream | None) -> None:
+        headers = self._headers.finish(scope, _STREAM_HEADERS)
+        first = b"" if stream is None else stream.greeting()
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": first, "more_body": stream is not None})
+        except BaseException:
+            if stream is not None:
+                stream.leave()
+            raise
+        if stream is not None:
+            stream.start()
 
     async def _refuse(self, scope: Scope, send: Send, status: int, sentence: str, extra: RawHeaders) -> None:
         await refuse(send, status, sentence, self._headers.finish(scope, extra))
 
-    async def _open(self, scope: Scope) -> Stream | None:
+    async def _open(self, scope: Scope, transport: Transport) -> Stream | None:
         """Return the caller's stream; None for HEAD, which takes no place among the user's streams."""
         self._admit(scope)
         query = _query(scope)
@@ -86,49 +117,23 @@ class EventsEndpoint:
         caller = await self._app.accounts.authenticate(token)
         if scope["method"] == "HEAD":
             return None
-        stream = await self._app.hub.open(caller, _last_event_id(scope, query))
+        stream = await self._app.hub.open(caller, _last_event_id(scope, query), transport)
         try:
             # The session may have ended between the look at it and the subscription.
             await self._app.accounts.authenticate(token)
         except BaseException:
-            stream.end("the session has ended", drop=True)
+            stream.leave()
             raise
         return stream
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, stream: Stream | None) -> None:
-        headers = self._headers.finish(scope, _STREAM_HEADERS)
-        start = {"type": "http.response.start", "status": 200, "headers": headers}
-        if stream is None:
-            await send(start)
-            await send({"type": "http.response.body", "body": b""})
-            return
-        try:
-            await send(start)
-            await _write(stream, scope, receive, send)
-        finally:
-            stream.end("the client has left", drop=True)
 
-
-async def _write(stream: Stream, scope: Scope, receive: Receive, send: Send) -> None:
-    """Write the stream until it ends or the client leaves; a stream that ended gets its last chunk."""
-    ended = False
-    async with trio.open_nursery() as nursery:
-        abort = (scope.get("extensions") or {}).get(ABORT)
-        stream.on_cut = abort or nursery.cancel_scope.cancel
-        nursery.start_soon(_watch, receive, nursery.cancel_scope)
-        async for chunk in stream:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        ended = True
-        nursery.cancel_scope.cancel()
-    if ended:
-        await send({"type": "http.response.body", "body": b""})
-
-
-async def _watch(receive: Receive, scope: trio.CancelScope) -> None:
-    """Cancel `scope` once the client has left. A request body, which GET should not have, is passed over."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    scope.cancel()
+async def _until_the_client_leaves(stream: Stream, receive: Receive) -> None:
+    """Wait for the end of the request. A body, which GET should not have, is passed over."""
+    try:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+    finally:
+        stream.leave()
 
 
 async def refuse(send: Send, status: int, sentence: str, extra: RawHeaders) -> None:

@@ -1,0 +1,103 @@
+"""Handing live events to the streams: the loop that everything here is for.
+
+What must stay true:
+
+* An event is framed once; each form of what leaves together is made once, and its bytes are shared.
+* On a direct transport a delivery is one send that doesn't wait (about 5 microseconds, nearly all of it the
+  kernel's).  What a client does not take at once waits at its stream, and delays nobody.
+* Events that are there at once leave together.  A user who may see a private one among them gets all theirs
+  in the log's order; all others share what is for everyone.
+* The event loop is given back after every `PORTION` deliveries, so that requests go on being answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import trio
+
+from teamchat.events import LoggedEvent, is_internal
+from teamchat.stream.sse import Frame, Parcel, Piece
+from teamchat.stream.stream import Stream
+from teamchat.stream.subscriptions import Subscriptions
+from teamchat.stream.transport import CLIENT_IS_GONE
+
+PORTION = 256
+_TOGETHER_BYTES = 64 * 1024
+
+Delivery = tuple[Sequence[Stream], Parcel]
+
+
+def hand_out(streams: Iterable[Stream], parcel: Parcel) -> None:
+    """Send or leave a parcel with each of these streams, without waiting."""
+    for stream in streams:
+        piece = parcel[stream.form]
+        send_now = stream.send_now
+        if send_now is None:
+            stream.put(piece)
+            continue
+        data = piece.data
+        try:
+            taken = send_now(data)
+        except CLIENT_IS_GONE:
+            stream.cut("the client has left")
+            continue
+        if taken < len(data):
+            stream.put(Piece(data[taken:]) if taken else piece)
+
+
+async def deliver(deliveries: Iterable[Delivery]) -> None:
+    """Hand out in portions, with a checkpoint after each."""
+    delivered = 0
+    for streams, parcel in deliveries:
+        for start in range(0, len(streams), PORTION):
+            portion = streams[start : start + PORTION]
+            hand_out(portion, parcel)
+            delivered += len(portion)
+            if delivered >= PORTION:
+                delivered = 0
+                await trio.lowlevel.checkpoint()
+
+
+def together(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent | list[Frame]]:
+    """Group events that may leave together, up to about 64 KiB; an internal one stands alone."""
+    frames: list[Frame] = []
+    size = 0
+    for event in events:
+        if is_internal(event.type):
+            if frames:
+                yield frames
+            frames, size = [], 0
+            yield event
+            continue
+        frames.append(Frame(event))
+        size += len(frames[-1].plain)
+        if size >= _TOGETHER_BYTES:
+            yield frames
+            frames, size = [], 0
+    if frames:
+        yield frames
+
+
+def addressed(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:
+    """Work out who gets what of `frames`, among the streams that are live at this moment."""
+    named = {user for frame in frames for user in frame.audience or ()}
+    deliveries = _private(frames, named, streams)
+    public = [frame for frame in frames if frame.audience is None]
+    if public:
+        reached = {user for user in named if streams.live_of(user)}
+        others = [each for each in streams.live if each.user_id not in reached] if reached else streams.live
+        deliveries.append((tuple(others), Parcel(public)))
+    return deliveries
+
+
+def _private(frames: Sequence[Frame], named: set[str], streams: Subscriptions) -> list[Delivery]:
+    """Return what goes to users that some of `frames` name; those who see the same share its bytes."""
+    parcels: dict[tuple[int, ...], Parcel] = {}
+    deliveries: list[Delivery] = []
+    for user in named:
+        if own := streams.live_of(user):
+            seen = [frame for frame in frames if frame.is_for(user)]
+            key = tuple(frame.position for frame in seen)
+            deliveries.append((own, parcels.setdefault(key, Parcel(seen))))
+    return deliveries

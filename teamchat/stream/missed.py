@@ -1,0 +1,118 @@
+"""What a client missed, from memory as far as that reaches back, else from the log (decision D-34).
+
+A thousand clients that come back together, after a restart say, read the same: so the log is read in pages
+that begin at fixed numbers, a page that several want is read once, the last ones are kept for a while, and
+only a few reads run at a time.  What `Recent` holds costs the database nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import trio
+
+from teamchat.events import LoggedEvent, is_internal
+from teamchat.interfaces import Storage
+from teamchat.stream.recent import Recent, portion
+from teamchat.stream.sse import Frame
+
+_PAGE = 64  # With the default limits an event is under 64 KiB, and so a page under 4 MiB.
+_KEPT_BYTES = 8 * 1024 * 1024
+_READERS = 4
+
+
+class Page(NamedTuple):
+    """The frames of a part of the log, up to `reaches`, and the number of the log's first event (or None)."""
+
+    frames: Sequence[Frame]
+    reaches: int
+    first: int | None
+
+    @property
+    def size(self) -> int:
+        return sum(len(frame.plain) for frame in self.frames)
+
+
+async def read_log(storage: Storage, after: int, limit: int) -> tuple[int | None, list[LoggedEvent]]:
+    """Return the number of the log's first event, and up to `limit` events after `after`."""
+    async with storage.read() as tx:
+        [(first,)] = await tx.fetch("select min(seq) from events")
+        rows = await tx.fetch(
+            "select seq, type, payload, audience from events where seq > $1 order by seq limit $2",
+            after,
+            limit,
+        )
+    await trio.lowlevel.checkpoint()  # An embedded storage answers without one.
+    return first, [
+        LoggedEvent(seq, kind, payload, None if audience is None else tuple(json.loads(audience)))
+        for seq, kind, payload, audience in rows
+    ]
+
+
+def visible(events: Sequence[LoggedEvent]) -> list[Frame]:
+    """Frame the events that clients may see."""
+    return [Frame(event) for event in events if not is_internal(event.type)]
+
+
+class Missed:
+    """Finds what follows a position. `recent` is filled by the hub."""
+
+    def __init__(self, storage: Storage, recent: Recent) -> None:
+        self._storage = storage
+        self._recent = recent
+        self._pages: dict[int, Page] = {}  # the one used last at the end
+        self._kept = 0
+        self._reading: dict[int, trio.Event] = {}
+        self._readers = trio.CapacityLimiter(_READERS)
+
+    async def after(self, position: int) -> tuple[Sequence[Frame], int] | None:
+        """Return some of what follows `position`, and how far that reaches; at most about 32 KiB.
+
+        None if the log no longer reaches back that far.  Raises `StorageError`.
+        """
+        held = self._recent.after(position)
+        if held is not None:
+            return held
+        page = await self._page(position // _PAGE)
+        if page.first is None or page.first > position + 1:
+            return None
+        return portion(page.frames, position, page.reaches)
+
+    async def _page(self, number: int) -> Page:
+        while (page := self._pages.pop(number, None)) is None:
+            if (reading := self._reading.get(number)) is None:
+                return await self._read_for_all(number)
+            await reading.wait()
+        self._pages[number] = page
+        return page
+
+    async def _read_for_all(self, number: int) -> Page:
+        done = self._reading[number] = trio.Event()
+        try:
+            async with self._readers:
+                page = await self._read(number)
+        finally:
+            del self._reading[number]
+            done.set()
+        return page
+
+    async def _read(self, number: int) -> Page:
+        start, handed_out = number * _PAGE, self._recent.last
+        first, events = await read_log(self._storage, start, _PAGE)
+        # The log was read after the hub was at `handed_out`: up to there, what was not found is not there.
+        full = start + _PAGE
+        within = [event for event in events if event.seq <= full]
+        reaches = full if full <= handed_out else max(handed_out, within[-1].seq if within else 0)
+        page = Page(visible(within), reaches, first)
+        if reaches == full:
+            self._keep(number, page)
+        return page
+
+    def _keep(self, number: int, page: Page) -> None:
+        self._pages[number] = page
+        self._kept += page.size
+        while self._kept > _KEPT_BYTES and len(self._pages) > 1:
+            oldest = next(iter(self._pages))
+            self._kept -= self._pages.pop(oldest).size

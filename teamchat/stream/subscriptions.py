@@ -1,0 +1,73 @@
+"""Which streams are open, and whose.
+
+What must stay true: a stream is in here from its opening to its end, live or still resuming; a user has at
+most so many of them, and the oldest makes room (D-37).  Opening, joining and ending cost the same however
+many streams there are, of one user or of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from teamchat.stream.stream import Stream
+
+# Dictionaries are sets that remember their order: the first stream of a user is the oldest.
+_Streams = dict["Stream", None]
+
+
+class Subscriptions:
+    """The open streams."""
+
+    def __init__(self, most_a_user: int) -> None:
+        self.live: _Streams = {}
+        self._resuming: _Streams = {}
+        self._by_user: dict[str, _Streams] = {}
+        self._by_session: dict[str, _Streams] = {}
+        self._most_a_user = most_a_user
+
+    def __len__(self) -> int:
+        return len(self.live) + len(self._resuming)
+
+    def all(self) -> tuple[Stream, ...]:
+        """Return every open stream."""
+        return (*self.live, *self._resuming)
+
+    def live_of(self, user_id: str) -> list[Stream]:
+        """Return a user's streams that have caught up."""
+        return [stream for stream in self._by_user.get(user_id, ()) if stream.is_live]
+
+    def of_sessions(self, session_ids: Iterable[str]) -> list[Stream]:
+        """Return the streams that were opened in these sessions."""
+        return [stream for each in session_ids for stream in self._by_session.get(each, ())]
+
+    def of_user(self, user_id: str) -> tuple[Stream, ...]:
+        """Return all streams of a user."""
+        return tuple(self._by_user.get(user_id, ()))
+
+    def add(self, stream: Stream) -> None:
+        """Take a stream in, as one that has not caught up; the user's oldest is ended beyond the limit."""
+        own = self._by_user.get(stream.user_id, {})
+        for oldest in tuple(islice(own, max(len(own) + 1 - self._most_a_user, 0))):
+            oldest.end("displaced by a newer stream")
+        self._resuming[stream] = None
+        self._by_user.setdefault(stream.user_id, {})[stream] = None
+        self._by_session.setdefault(stream.session_id, {})[stream] = None
+
+    def join(self, stream: Stream) -> None:
+        """The stream has caught up: it gets live events from now on."""
+        del self._resuming[stream]
+        self.live[stream] = None
+        stream.is_live = True
+
+    def remove(self, stream: Stream) -> None:
+        """Take out a stream that has ended."""
+        self.live.pop(stream, None)
+        self._resuming.pop(stream, None)
+        for index, key in ((self._by_user, stream.user_id), (self._by_session, stream.session_id)):
+            own = index.get(key, {})
+            own.pop(stream, None)
+            if not own:
+                index.pop(key, None)
