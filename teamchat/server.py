@@ -14,24 +14,41 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
+from teamchat import http1, hypercorn_server, tls
 from teamchat.application import Application, open_application
 from teamchat.errors import OperatorError, ServiceCrashed, SettingsError
-from teamchat.hypercorn_server import HttpServer
 from teamchat.interfaces import AuthMode, Service
 from teamchat.logs import get_logger
 from teamchat.settings import ServerSettings, Settings
+from teamchat.web.access_log import AccessLog
 from teamchat.web.app import create_app
 from teamchat.web.events import AsgiApp, EventsEndpoint, Message
 
 if TYPE_CHECKING:
     from teamchat.plugins import Plugins
+
+
+class HttpServer(Protocol):
+    """What serves HTTP until told to stop."""
+
+    async def run(
+        self,
+        stop: trio.Event,
+        *,
+        grace: float,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve until `stop`; then give what runs `grace` seconds."""
+
+
+MakeServer = Callable[[AsgiApp, Sequence[trio.SocketListener]], HttpServer]
 
 GRACE_SECONDS = 5.0
 _STOP_SECONDS = 5.0
@@ -76,6 +93,7 @@ async def serve(
     """
     stop = trio.Event() if stop is None else stop
     with _plain_operator_errors():
+        make_server = _http_server(settings.server)
         # The port is taken before the application opens: a password that was made and shown must not be
         # lost to a port in use.
         async with (
@@ -83,13 +101,14 @@ async def serve(
             _listening(settings.server) as listeners,
             open_application(settings, plugins, _show_password) as app,
         ):
-            await _serve_application(app, plugins, mode, listeners, stop, task_status)
+            await _serve_application(app, plugins, mode, make_server, listeners, stop, task_status)
 
 
 async def _serve_application(
     app: Application,
     plugins: Plugins,
     mode: AuthMode,
+    make_server: MakeServer,
     listeners: Sequence[trio.SocketListener],
     stop: trio.Event,
     task_status: trio.TaskStatus[int],
@@ -100,12 +119,13 @@ async def _serve_application(
     async with trio.open_nursery() as nursery:
         for service in (app.hub, *plugins.services(app), lifespan):
             await _start_service(nursery, service)
-        http = HttpServer(web, listeners)
+        logged = AccessLog(web, site.guard.client_address) if app.settings.server.access_log else web
+        http = make_server(logged, listeners)
         nursery.start_soon(_end_streams, stop, app)
         async with trio.open_nursery() as serving:
             await serving.start(partial(http.run, stop, grace=GRACE_SECONDS))
             port = listeners[0].socket.getsockname()[1]
-            _say(f"teamchat is ready on http://{_in_url(app.settings.server.host)}:{port}")
+            _say(f"teamchat is ready on {_base(app.settings.server)}:{port}")
             task_status.started(port)
         await lifespan.stop()
         nursery.cancel_scope.cancel()
@@ -164,6 +184,15 @@ class WebLifespan:
         await self._to_app.send({"type": "lifespan.shutdown"})
         with trio.move_on_after(_STOP_SECONDS):
             await self._ended.wait()
+
+
+def _http_server(server: ServerSettings) -> MakeServer:
+    """Return what makes the HTTP server: the native one, or Hypercorn, which alone speaks TLS."""
+    if server.http1 not in {"native", "hypercorn"}:
+        raise SettingsError("server.http1 must be native or hypercorn.")
+    if server.tls is not None:
+        return partial(hypercorn_server.HttpServer, tls=tls.context(server.tls))
+    return http1.HttpServer if server.http1 == "native" else hypercorn_server.HttpServer
 
 
 @asynccontextmanager
@@ -257,5 +286,6 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def _base(server: ServerSettings) -> str:
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"{'http' if server.tls is None else 'https'}://{host}"

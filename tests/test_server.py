@@ -15,13 +15,15 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat import hypercorn_server
+from teamchat import http1, hypercorn_server
 from teamchat.errors import ServiceCrashed, SettingsError
 from teamchat.hookspecs import hookimpl
-from teamchat.hypercorn_server import HttpServer
+from teamchat.http1 import connection as http1_connection
+from teamchat.http1 import transport as http1_transport
+from teamchat.hypercorn_server import connection as hypercorn_connection
 from teamchat.plugins import Plugins
 from teamchat.server import serve
-from teamchat.settings import AuthSettings, ServerSettings, Settings, StorageSettings
+from teamchat.settings import AuthSettings, ServerSettings, Settings, StorageSettings, TlsSettings
 from tests.harness import Server, running
 
 PATIENCE = 10
@@ -141,6 +143,19 @@ async def test_an_address_of_elsewhere_names_its_key(tmp_path: Path) -> None:
         await serve(chosen, plugins())
 
 
+async def test_a_server_that_does_not_exist_names_its_key(tmp_path: Path) -> None:
+    chosen = Settings(server=ServerSettings(http1="gopher"), storage=StorageSettings(path=str(tmp_path)))
+    with pytest.raises(SettingsError, match=r"server\.http1 must be"):
+        await serve(chosen, plugins())
+
+
+async def test_a_certificate_that_is_missing_names_its_key_before_anything_is_done(tmp_path: Path) -> None:
+    missing = TlsSettings(str(tmp_path / "none.pem"), str(tmp_path / "none.key"))
+    chosen = Settings(server=ServerSettings(tls=missing), storage=StorageSettings(path=str(tmp_path)))
+    with pytest.raises(SettingsError, match=r"server\.tls\.certificate"):
+        await serve(chosen, plugins())
+
+
 async def test_a_service_that_crashes_ends_the_server_and_is_named(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
@@ -193,14 +208,27 @@ async def ask(port: int, request: str) -> str:
             return (await stream.receive_some()).decode("latin-1")
 
 
+@pytest.fixture(params=["native", "hypercorn"])
+def server(request: pytest.FixtureRequest) -> Any:
+    """Each of the two servers (``server.http1``)."""
+    return {"native": http1.HttpServer, "hypercorn": hypercorn_server.HttpServer}[request.param]
+
+
+# Where each of them keeps what these tests change.
+CONNECTIONS = {http1.HttpServer: http1_connection, hypercorn_server.HttpServer: hypercorn_connection}
+WRITING = {http1.HttpServer: http1_transport, hypercorn_server.HttpServer: hypercorn_connection}
+
+
 @asynccontextmanager
-async def http(app: Any, *, grace: float = 5) -> AsyncIterator[tuple[int, trio.Event, trio.Event]]:
+async def http(
+    server: Any, app: Any, *, grace: float = 5
+) -> AsyncIterator[tuple[int, trio.Event, trio.Event]]:
     """Serve `app`; yield the port, the event that stops the server, and the one that tells it has ended."""
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    server, stop, ended = HttpServer(app, listeners), trio.Event(), trio.Event()
+    serving, stop, ended = server(app, listeners), trio.Event(), trio.Event()
 
     async def main(task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await server.run(stop, grace=grace, task_status=task_status)
+        await serving.run(stop, grace=grace, task_status=task_status)
         ended.set()
 
     async with trio.open_nursery() as nursery:
@@ -254,8 +282,11 @@ async def read_until(stream: trio.SocketStream, ending: bytes) -> None:
             data += piece
 
 
-async def test_an_idle_connection_closes_at_once_when_the_server_stops() -> None:
-    async with http(hello) as (port, stop, ended), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+async def test_an_idle_connection_closes_at_once_when_the_server_stops(server: Any) -> None:
+    async with (
+        http(server, hello) as (port, stop, ended),
+        await trio.open_tcp_stream("127.0.0.1", port) as stream,
+    ):
         await stream.send_all(GET.encode())
         await read_until(stream, b"hello")
         stop.set()
@@ -263,7 +294,7 @@ async def test_an_idle_connection_closes_at_once_when_the_server_stops() -> None
         await wait_for(ended)
 
 
-async def test_a_running_request_is_finished_when_the_server_stops() -> None:
+async def test_a_running_request_is_finished_when_the_server_stops(server: Any) -> None:
     asked, go = trio.Event(), trio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -271,7 +302,10 @@ async def test_a_running_request_is_finished_when_the_server_stops() -> None:
         await go.wait()
         await hello(scope, receive, send)
 
-    async with http(slow) as (port, stop, ended), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+    async with (
+        http(server, slow) as (port, stop, ended),
+        await trio.open_tcp_stream("127.0.0.1", port) as stream,
+    ):
         await stream.send_all(GET.encode())
         await wait_for(asked)
         stop.set()
@@ -281,9 +315,9 @@ async def test_a_running_request_is_finished_when_the_server_stops() -> None:
         await wait_for(ended)
 
 
-async def test_a_reader_that_stalls_does_not_hold_the_server_up() -> None:
+async def test_a_reader_that_stalls_does_not_hold_the_server_up(server: Any) -> None:
     async with (
-        http(flood, grace=0.1) as (port, stop, ended),
+        http(server, flood, grace=0.1) as (port, stop, ended),
         await trio.open_tcp_stream("127.0.0.1", port) as stream,
     ):
         await stream.send_all(GET.encode())
@@ -292,8 +326,8 @@ async def test_a_reader_that_stalls_does_not_hold_the_server_up() -> None:
         await wait_for(ended)
 
 
-async def test_a_reader_that_stalls_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hypercorn_server, "WRITE_SECONDS", 0.05)
+async def test_a_reader_that_stalls_is_cut(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WRITING[server], "WRITE_SECONDS", 0.05)
     ended = trio.Event()
 
     async def flooding(*arguments: Any) -> None:
@@ -302,27 +336,35 @@ async def test_a_reader_that_stalls_is_cut(monkeypatch: pytest.MonkeyPatch) -> N
         finally:
             ended.set()
 
-    async with http(flooding) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+    async with (
+        http(server, flooding) as (port, _, _),
+        await trio.open_tcp_stream("127.0.0.1", port) as stream,
+    ):
         await stream.send_all(GET.encode())
         await wait_for(ended)
 
 
-async def test_an_idle_connection_is_closed_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hypercorn_server, "KEEP_ALIVE_SECONDS", 0.05)
-    async with http(hello) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+async def test_an_idle_connection_is_closed_after_its_time(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CONNECTIONS[server], "KEEP_ALIVE_SECONDS", 0.05)
+    async with http(server, hello) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(GET.encode())
         assert (await read_all(stream)).endswith(b"hello")
 
 
-async def test_a_client_that_leaves_takes_its_connection_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    left, run = trio.Event(), hypercorn_server._Connection.run
+async def test_a_client_that_leaves_takes_its_connection_along(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = http1_connection.Connection if server is http1.HttpServer else hypercorn_connection.Connection
+    left, run = trio.Event(), kind.run
 
     async def watched(connection: Any) -> None:
         await run(connection)
         left.set()
 
-    monkeypatch.setattr(hypercorn_server._Connection, "run", watched)
-    async with http(hello) as (port, _, _):
+    monkeypatch.setattr(kind, "run", watched)
+    async with http(server, hello) as (port, _, _):
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             await stream.send_all(GET.encode())
             await read_until(stream, b"hello")
@@ -330,18 +372,19 @@ async def test_a_client_that_leaves_takes_its_connection_along(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("begun", ["", "GET / HTTP/1.1\r\nHost:"])
-async def test_headers_must_come_in_time(monkeypatch: pytest.MonkeyPatch, begun: str) -> None:
-    monkeypatch.setattr(hypercorn_server, "HEADER_SECONDS", 0.05)
-    async with http(hello) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+async def test_headers_must_come_in_time(server: Any, monkeypatch: pytest.MonkeyPatch, begun: str) -> None:
+    monkeypatch.setattr(CONNECTIONS[server], "HEADER_SECONDS", 0.05)
+    async with http(server, hello) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(begun.encode())
-        assert await read_all(stream) == b""
+        told = await read_all(stream)
+        assert told.startswith(b"HTTP/1.1 408") if begun and server is http1.HttpServer else told == b""
 
 
-async def test_one_connections_failure_leaves_the_others_alone() -> None:
+async def test_one_connections_failure_leaves_the_others_alone(server: Any) -> None:
     async def mixed(scope: Any, receive: Any, send: Any) -> None:
         await (failing if scope["path"] == "/failing" else hello)(scope, receive, send)
 
-    async with http(mixed) as (port, _, _):
+    async with http(server, mixed) as (port, _, _):
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             await stream.send_all(GET.replace("/ ", "/failing ").encode())
             await read_all(stream)
@@ -350,7 +393,9 @@ async def test_one_connections_failure_leaves_the_others_alone() -> None:
             await read_until(stream, b"hello")
 
 
-async def test_an_application_that_is_cancelled_as_it_answers_leaves_a_connection_that_goes_on() -> None:
+async def test_an_application_that_is_cancelled_as_it_answers_leaves_a_connection_that_goes_on(
+    server: Any,
+) -> None:
     async def hasty(scope: Any, receive: Any, send: Any) -> None:
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
@@ -361,7 +406,10 @@ async def test_an_application_that_is_cancelled_as_it_answers_leaves_a_connectio
             nursery.start_soon(watch)
             await hello(scope, receive, send)
 
-    async with http(hasty) as (port, stop, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+    async with (
+        http(server, hasty) as (port, stop, _),
+        await trio.open_tcp_stream("127.0.0.1", port) as stream,
+    ):
         for _ in range(3):
             await stream.send_all(GET.encode())
             await read_until(stream, b"hello")
@@ -378,29 +426,35 @@ UPGRADE = (
 
 
 @pytest.mark.parametrize("start", [HTTP_2, UPGRADE])
-async def test_http_2_without_tls_is_cut_off(start: bytes) -> None:
+async def test_http_2_without_tls_is_cut_off_or_the_wish_for_it_ignored(server: Any, start: bytes) -> None:
+    """RFC 9110, section 7.8, lets a server ignore an upgrade; Hypercorn can't, and must be cut off."""
     asked = []
 
     async def asks(scope: Any, receive: Any, send: Any) -> None:
         asked.append(scope)
         await hello(scope, receive, send)
 
-    async with http(asks) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
+    data = b""
+    async with http(server, asks) as (port, _, _), await trio.open_tcp_stream("127.0.0.1", port) as stream:
         await stream.send_all(start)
+        await stream.send_eof()
         with suppress(trio.BrokenResourceError), trio.fail_after(PATIENCE):
-            while await stream.receive_some():
-                pass
-    assert not asked
+            while piece := await stream.receive_some():
+                data += piece
+    if server is http1.HttpServer and start == UPGRADE:
+        assert data.startswith(b"HTTP/1.1 200")
+    else:
+        assert not asked
 
 
-async def test_a_length_given_twice_over_is_refused() -> None:
+async def test_a_length_given_twice_over_is_refused(server: Any) -> None:
     request = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-    async with http(hello) as (port, _, _):
+    async with http(server, hello) as (port, _, _):
         assert (await ask(port, request)).startswith("HTTP/1.1 400")
 
 
-async def test_the_server_does_not_say_what_it_runs_on() -> None:
-    async with http(hello) as (port, _, _):
+async def test_the_server_does_not_say_what_it_runs_on(server: Any) -> None:
+    async with http(server, hello) as (port, _, _):
         assert "hypercorn" not in (await ask(port, GET)).lower()
 
 
@@ -421,17 +475,21 @@ async def open_stream(server: Server, token: str, query: str = "") -> trio.Socke
     return stream
 
 
+BOTH = pytest.mark.parametrize("kind", ["native", "hypercorn"])
+
+
 async def signed_in(server: Server) -> Any:
     client = await server.sign_in()
     client.token = client.headers["authorization"].removeprefix("Bearer ")
     return client
 
 
+@BOTH
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_the_streams_with_their_last_chunk_and_the_server_with_success(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, kind: str, number: signal.Signals
 ) -> None:
-    async with running(tmp_path) as server, await signed_in(server) as client:
+    async with running(tmp_path, server={"http1": kind}) as server, await signed_in(server) as client:
         streams = [await open_stream(server, client.token) for _ in range(5)]
         server.process.send_signal(number)
         for stream in streams:
@@ -457,8 +515,11 @@ async def test_a_reader_that_stopped_reading_large_events_does_not_outlive_a_sig
         await stalled.aclose()
 
 
-async def test_d37_a_reader_that_stopped_reading_is_cut_and_others_get_everything(tmp_path: Path) -> None:
-    async with running(tmp_path) as server, await signed_in(server) as client:
+@BOTH
+async def test_d37_a_reader_that_stopped_reading_is_cut_and_others_get_everything(
+    tmp_path: Path, kind: str
+) -> None:
+    async with running(tmp_path, server={"http1": kind}) as server, await signed_in(server) as client:
         channel = (await client.get("/channels")).json()["channels"][0]["id"]
         stalled = await open_stream(server, client.token)
         quick = await open_stream(server, client.token)
@@ -495,8 +556,9 @@ async def read_until_broken(stream: trio.SocketStream) -> int:
     return size
 
 
-async def test_a_second_signal_exits_at_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as server:
+@BOTH
+async def test_a_second_signal_exits_at_once(tmp_path: Path, kind: str) -> None:
+    async with running(tmp_path, server={"http1": kind}) as server:
         port = int(server.base.rpartition(":")[2])
         async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
             # A request whose body does not come keeps the server waiting for its five seconds.

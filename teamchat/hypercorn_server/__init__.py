@@ -1,0 +1,25 @@
+"""Hypercorn in this server's nursery, for TLS, and for all if ``server.http1`` says so.
+
+It speaks HTTP/1.1, and HTTP/2 where that was agreed within TLS.  This is the one package that knows of it.
+
+Hypercorn's Trio connection is right but for a few things, which the subclass in `connection` mends:
+
+* A write to a client that stopped reading waits for ever, shielded from every deadline, and SIGTERM with
+  it.  Here a write that makes no progress for 30 seconds drops the connection.
+* An application that is cancelled while its response ends (quart-trio is) takes the renewal of the
+  keep-alive timer with it, and idle connections live for ever.  Here the connection's own business is
+  shielded.
+* A request's headers get 10 seconds from their first byte, an idle connection 75.  One task a connection
+  watches over both, where Hypercorn starts a new one with every request.
+* The head of a response waits for the first bytes of its body, so that most responses are one write.
+* A live stream can write to the socket itself, as it can on `teamchat.http1`: over plain HTTP/1.1 alone.
+* When the server stops, connections get a bounded time to finish, and are then dropped.
+
+HTTP/2 without TLS, which Hypercorn takes up and proxies wave through, is cut off.  A request with both
+Content-Length and Transfer-Encoding, of which a proxy in front might believe the other one, is refused.  No
+request and no message of an error is logged.
+"""
+
+from teamchat.hypercorn_server.server import HttpServer
+
+__all__ = ["HttpServer"]

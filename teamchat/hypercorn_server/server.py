@@ -1,0 +1,119 @@
+"""Hypercorn's connections: accepted, and let go when the server stops, as `teamchat.http1.server` does."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import trio
+from hypercorn.config import Config
+from hypercorn.logging import Logger
+from hypercorn.trio.worker_context import WorkerContext
+
+from teamchat.hypercorn_server.connection import HEADER_SECONDS, Connection
+from teamchat.logs import get_logger
+from teamchat.web.events import AsgiApp
+
+_log = get_logger(__name__)
+
+
+class _SilentLogger(Logger):
+    """Says that a request failed, and where; nothing of the request, nothing of the error's message."""
+
+    async def access(self, request: Any, response: Any, request_time: float) -> None:
+        pass
+
+    async def exception(self, message: str, *args: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        error = sys.exception()
+        _log.error("a request failed", exc_info=error)
+
+
+def configuration() -> Config:
+    """Return Hypercorn's configuration for teamchat."""
+    chosen = Config()
+    chosen.accesslog = None
+    chosen.errorlog = logging.getLogger("teamchat.http")
+    chosen.logger_class = _SilentLogger
+    chosen.include_server_header = False
+    chosen.ssl_handshake_timeout = HEADER_SECONDS
+    chosen.h11_max_incomplete_size = 32 * 1024
+    chosen.keep_alive_max_requests = 100_000
+    return chosen
+
+
+class HttpServer:
+    """Serves an ASGI application on listening sockets until told to stop."""
+
+    def __init__(
+        self, app: AsgiApp, listeners: Sequence[trio.SocketListener], tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._app = app
+        self._tls = tls
+        self._listeners = listeners
+        self._config = configuration()
+        self._context = WorkerContext(None)
+        self._connections: set[Connection] = set()
+        self._left = trio.Event()
+        self._is_over = False
+
+    async def run(
+        self,
+        stop: trio.Event,
+        *,
+        grace: float,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve until `stop`; then take no more, close what is idle, and give the rest `grace` seconds."""
+        async with trio.open_nursery() as connections:
+            try:
+                await self._accept(stop, connections, task_status)
+                await self._context.terminated.set()
+                with trio.move_on_after(grace):
+                    await self._all_left()
+            finally:
+                self._is_over = True
+                for connection in tuple(self._connections):
+                    connection.abort()
+
+    async def _accept(
+        self, stop: trio.Event, connections: trio.Nursery, task_status: trio.TaskStatus[None]
+    ) -> None:
+        async with trio.open_nursery() as accepting:
+            accepting.start_soon(
+                partial(trio.serve_listeners, self._serve, list(self._listeners), handler_nursery=connections)
+            )
+            task_status.started()
+            await stop.wait()
+            accepting.cancel_scope.cancel()
+
+    async def _serve(self, stream: trio.SocketStream) -> None:
+        if self._is_over:
+            await trio.aclose_forcefully(stream)
+            return
+        _drop_vanished_clients(stream)
+        connection = Connection(self._app, self._config, self._context, stream, self._tls)
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        finally:
+            self._connections.discard(connection)
+            stream.socket.close()  # It is open after a handshake that failed.
+            self._left.set()
+
+    async def _all_left(self) -> None:
+        while self._connections:
+            self._left = trio.Event()
+            await self._left.wait()
+
+
+def _drop_vanished_clients(stream: trio.SocketStream) -> None:
+    """Have the kernel give up on a client that acknowledges nothing for a minute, not for a quarter hour."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        with suppress(OSError):
+            stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 60_000)

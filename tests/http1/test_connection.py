@@ -1,0 +1,506 @@
+"""One connection: one request after the other, deadlines, and what a client finds at its end."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+import trio
+
+from teamchat.http1 import connection as module
+from teamchat.http1.exchange import BODY_PATIENCE, DRAIN_BYTES, READ_BYTES
+from teamchat.http1.transport import WRITE_SECONDS
+from tests.http1.apps import CLOSE, GET, body_of, echo, finish, hello, ignore, post, start
+from tests.http1.conftest import PATIENCE, House, connected
+
+
+async def test_the_application_sees_the_request_as_asgi_describes_it() -> None:
+    request = b"POST /a%20b?c=%20 HTTP/1.1\r\nHost: x\r\nX-Y: z\r\nContent-Length: 2\r\n\r\nhi"
+    async with connected(echo) as client:
+        seen = json.loads((await client.ask(request, "POST")).body)
+    assert (seen["type"], seen["method"], seen["http_version"], seen["scheme"]) == (
+        "http",
+        "POST",
+        "1.1",
+        "http",
+    )
+    assert (seen["path"], seen["raw_path"], seen["query"], seen["root_path"]) == (
+        "/a b",
+        "/a%20b",
+        "c=%20",
+        "",
+    )
+    assert seen["headers"] == [["host", "x"], ["x-y", "z"], ["content-length", "2"]]
+    assert seen["body"] == "hi"
+
+
+async def test_a_connection_serves_one_request_after_the_other() -> None:
+    async with connected(hello) as client:
+        for _ in range(3):
+            assert (await client.ask(GET)).body == b"hello"
+        assert await client.is_open()
+
+
+async def test_requests_that_come_at_once_are_answered_in_order() -> None:
+    async with connected(echo) as client:
+        await client.send(post(b"one") + post(b"two") + GET)
+        assert [json.loads((await client.answer()).body)["body"] for _ in range(3)] == ["one", "two", ""]
+
+
+async def test_nothing_of_a_request_reaches_the_application_before_the_answer_to_the_one_before() -> None:
+    seen: list[str] = []
+    go = trio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope["path"])
+        if scope["path"] == "/":
+            await go.wait()
+        await hello(scope, receive, send)
+
+    async with connected(slow) as client:
+        await client.send(GET + GET.replace(b"/ ", b"/2 "))
+        await trio.testing.wait_all_tasks_blocked()
+        assert seen == ["/"]
+        go.set()
+        assert (await client.answer()).body == (await client.answer()).body == b"hello"
+    assert seen == ["/", "/2"]
+
+
+async def test_what_is_read_ahead_is_bounded(autojump_clock: Any) -> None:
+    async def listens(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async with connected(listens) as client:
+        await client.send(GET)
+        with trio.move_on_after(1):
+            while True:
+                await client.send(GET * 100)
+        assert len(client.connection.transport.unread) <= 2 * READ_BYTES
+
+
+@pytest.mark.parametrize(
+    "request_", [CLOSE, b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"]
+)
+async def test_a_client_that_wants_it_so_is_closed_after_its_answer(request_: bytes) -> None:
+    async with connected(hello) as client:
+        answer = await client.ask(request_)
+        assert (answer.body, answer.header("connection")) == (b"hello", "close")
+        assert await client.rest() == b""
+
+
+async def test_an_application_may_close_the_connection() -> None:
+    async def closing(scope: Any, receive: Any, send: Any) -> None:
+        await start(send, 200, (b"Connection", b"close"))
+        await finish(send, b"bye")
+
+    async with connected(closing) as client:
+        answer = await client.ask(GET)
+        assert [pair for pair in answer.headers if pair[0] == "connection"] == [("connection", "close")]
+        assert await client.rest() == b""
+
+
+async def test_a_connection_serves_a_bounded_number_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_REQUESTS", 2)
+    async with connected(hello) as client:
+        assert (await client.ask(GET)).header("connection") is None
+        assert (await client.ask(GET)).header("connection") == "close"
+        assert await client.rest() == b""
+
+
+# Deadlines
+
+
+async def test_an_idle_connection_is_closed_in_silence_after_75_seconds(autojump_clock: Any) -> None:
+    async with connected(hello) as client:
+        await client.ask(GET)
+        since = trio.current_time()
+        assert await client.rest() == b""
+        assert trio.current_time() - since == pytest.approx(module.KEEP_ALIVE_SECONDS)
+
+
+async def test_a_client_that_never_asks_is_closed_after_10_seconds(autojump_clock: Any) -> None:
+    async with connected(hello) as client:
+        since = trio.current_time()
+        assert await client.rest() == b""
+        assert trio.current_time() - since == pytest.approx(module.HEADER_SECONDS)
+
+
+async def test_headers_that_trickle_in_get_10_seconds_from_their_first_byte(autojump_clock: Any) -> None:
+    async with connected(hello) as client:
+        await client.ask(GET)
+        await trio.sleep(20)
+        since = trio.current_time()
+        for byte in GET[:9]:
+            await client.send(bytes([byte]))
+            await trio.sleep(1)
+        assert (await client.answer()).error(408)
+        assert trio.current_time() - since == pytest.approx(module.HEADER_SECONDS)
+        assert await client.rest() == b""
+
+
+async def test_a_body_that_does_not_come_is_given_up(autojump_clock: Any) -> None:
+    async with connected(echo) as client:
+        since = trio.current_time()
+        answer = await client.ask(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhello", "POST")
+        assert answer.error(408)
+        assert trio.current_time() - since == pytest.approx(BODY_PATIENCE)
+        assert await client.rest() == b""
+
+
+async def test_a_body_that_trickles_is_given_up_and_a_slow_one_is_not(autojump_clock: Any) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 81920\r\n\r\n"
+    for size, status in ((4096, 200), (512, 408)):
+        async with connected(echo) as client:
+            await client.send(head)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(_trickle, client, size)
+                assert (await client.answer("POST")).status == status
+                nursery.cancel_scope.cancel()
+
+
+async def _trickle(client: Any, size: int) -> None:
+    for _ in range(81920 // size):
+        await client.send(b"a" * size)
+        await trio.sleep(2)
+
+
+async def flood(scope: Any, receive: Any, send: Any) -> None:
+    await start(send)
+    while True:
+        await send({"type": "http.response.body", "body": b"x" * 200_000, "more_body": True})
+
+
+async def test_a_reader_that_stalls_is_dropped_after_30_seconds(autojump_clock: Any) -> None:
+    async with connected(flood) as client:
+        since = trio.current_time()
+        await client.send(GET)
+        await client.ended.wait()
+        assert trio.current_time() - since == pytest.approx(WRITE_SECONDS)
+
+
+async def test_a_reader_that_is_slow_is_not_taken_for_one_that_stalls(autojump_clock: Any) -> None:
+    async def large(scope: Any, receive: Any, send: Any) -> None:
+        await start(send, 200, (b"content-length", b"4000000"))
+        await finish(send, b"x" * 4_000_000)
+
+    size = 0
+    async with connected(large) as client:
+        await client.send(GET)
+        while size < 4_000_000:
+            await trio.sleep(20)
+            piece = await client.stream.receive_some(300_000)
+            assert piece
+            size += len(piece)
+        assert trio.current_time() > 200
+
+
+# The body of a request
+
+
+async def test_100_continue_is_sent_when_the_body_is_asked_for_and_not_before(autojump_clock: Any) -> None:
+    asked, go = trio.Event(), trio.Event()
+
+    async def guarded(scope: Any, receive: Any, send: Any) -> None:
+        asked.set()
+        await go.wait()
+        await echo(scope, receive, send)
+
+    async with connected(guarded) as client:
+        await client.send(post(b"", b"Expect: 100-continue").replace(b"Length: 0", b"Length: 5"))
+        await asked.wait()
+        with trio.move_on_after(5) as nothing:
+            await client.stream.receive_some()
+        assert nothing.cancelled_caught
+        go.set()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(client.send, b"hello")
+            answer = await client.answer("POST")
+        assert answer.interim == [100]
+        assert json.loads(answer.body)["body"] == "hello"
+        assert await client.is_open()
+
+
+async def test_100_continue_is_not_sent_into_an_answer_that_has_begun() -> None:
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+        await send({"type": "http.response.body", "body": b"hello", "more_body": True})
+        await finish(send, await body_of(receive))
+
+    async with connected(early) as client:
+        await client.send(post(b"", b"Expect: 100-continue").replace(b"Length: 0", b"Length: 5"))
+        await trio.testing.wait_all_tasks_blocked()
+        await client.send(b"world")
+        assert (await client.answer("POST")).body == b"helloworld"
+
+
+async def test_a_client_that_waits_for_100_in_vain_gets_its_answer_and_is_closed() -> None:
+    """RFC 9110, section 10.1.1: whether the body will come can't be known."""
+    async with connected(ignore) as client:
+        await client.send(post(b"", b"Expect: 100-continue").replace(b"Length: 0", b"Length: 5"))
+        answer = await client.answer("POST")
+        assert (answer.interim, answer.status, answer.header("connection")) == ([], 200, "close")
+
+
+async def test_a_small_body_that_nobody_reads_is_passed_over() -> None:
+    async with connected(ignore) as client:
+        assert (await client.ask(post(b"x" * DRAIN_BYTES) + GET)).header("connection") is None
+        assert (await client.answer()).body == b"hello"
+
+
+async def test_a_large_body_that_nobody_reads_closes_the_connection_but_not_before_the_answer_is_read() -> (
+    None
+):
+    """RFC 9112, section 9.6."""
+    async with connected(ignore) as client:
+        await client.send(post(b"x" * (DRAIN_BYTES + 1)))
+        answer = await client.answer()
+        assert (answer.body, answer.header("connection")) == (b"hello", "close")
+        await client.send(b"x" * 100_000)
+        assert await client.rest() == b""
+        await client.stream.send_eof()
+        await client.ended.wait()
+
+
+async def test_the_rest_of_a_body_is_awaited_for_a_bounded_time(autojump_clock: Any) -> None:
+    async with connected(ignore) as client:
+        await client.send(post(b"x" * (DRAIN_BYTES + 1))[:-10])
+        since = trio.current_time()
+        assert (await client.answer()).body == b"hello"
+        await client.ended.wait()
+        assert trio.current_time() - since == pytest.approx(module.LINGER_SECONDS)
+
+
+async def test_chunks_arrive_as_one_body() -> None:
+    request = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with connected(echo) as client:
+        answer = await client.ask(request + b"2\r\nhe\r\n3;x\r\nllo\r\n0\r\nA: b\r\n\r\n" + GET, "POST")
+        assert json.loads(answer.body)["body"] == "hello"
+        assert json.loads((await client.answer()).body)["method"] == "GET"
+
+
+async def test_malformed_chunks_are_a_400_and_the_end() -> None:
+    request = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with connected(echo) as client:
+        await client.send(request + b"2\r\nhexx\r\n" + GET)
+        assert "chunks" in (await client.answer("POST")).error(400)
+        await client.stream.send_eof()
+        assert await client.rest() == b""
+
+
+async def test_a_body_that_fails_once_the_answer_has_begun_is_a_disconnect() -> None:
+    told: list[str] = []
+
+    async def early(scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+        await send({"type": "http.response.body", "body": b"hello", "more_body": True})
+        told.extend([(await receive())["type"], (await receive())["type"]])
+        await finish(send)
+
+    request = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n"
+    async with connected(early) as client:
+        answer = await client.ask(request, "POST")
+        assert (answer.body, answer.header("connection")) == (b"hello", "close")
+        await client.stream.send_eof()
+        assert await client.rest() == b""
+    assert told == ["http.disconnect"] * 2
+
+
+async def test_a_body_that_is_asked_for_after_the_answer_is_a_disconnect() -> None:
+    told: list[str] = []
+
+    async def late(scope: Any, receive: Any, send: Any) -> None:
+        await hello(scope, receive, send)
+        told.append((await receive())["type"])
+
+    async with connected(late) as client:
+        assert (await client.ask(post(b"body") + GET, "POST")).body == b"hello"
+        assert (await client.answer()).body == b"hello"
+    assert told == ["http.disconnect"] * 2
+
+
+async def test_bodies_beyond_the_room_there_is_are_a_503_and_room_is_given_back() -> None:
+    house = House(room=10)
+    async with connected(echo, house) as client:
+        assert (await client.ask(post(b"x" * 10), "POST")).status == 200
+        assert house.room == 10
+        answer = await client.ask(post(b"x" * 11), "POST")
+        assert answer.error(503)
+        assert answer.header("retry-after")
+        await client.stream.send_eof()
+        await client.ended.wait()
+    assert house.room == 10
+
+
+# A client that goes
+
+
+async def test_a_client_that_ends_its_side_after_its_request_is_answered() -> None:
+    go = trio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await go.wait()
+        await hello(scope, receive, send)
+
+    async with connected(slow) as client:
+        await client.send(GET)
+        await client.stream.send_eof()
+        await trio.testing.wait_all_tasks_blocked()
+        go.set()
+        assert (await client.answer()).body == b"hello"
+        assert await client.rest() == b""
+
+
+async def test_an_application_that_listens_learns_that_the_client_has_gone_and_is_not_cancelled() -> None:
+    told = trio.Event()
+
+    async def listens(scope: Any, receive: Any, send: Any) -> None:
+        assert await receive() == {"type": "http.request", "body": b"", "more_body": False}
+        assert (await receive())["type"] == "http.disconnect"
+        await trio.lowlevel.checkpoint()
+        told.set()
+
+    async with connected(listens) as client:
+        await client.send(GET)
+        await trio.testing.wait_all_tasks_blocked()
+        await client.stream.aclose()
+        with trio.fail_after(PATIENCE):
+            await told.wait()
+            await client.ended.wait()
+
+
+async def test_an_application_that_listens_is_told_when_its_answer_is_complete() -> None:
+    told: list[str] = []
+
+    async def both(scope: Any, receive: Any, send: Any) -> None:
+        async def listen() -> None:
+            await receive()
+            told.append((await receive())["type"])
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(listen)
+            await trio.testing.wait_all_tasks_blocked()
+            await hello(scope, receive, send)
+
+    async with connected(both) as client:
+        for _ in range(2):
+            assert (await client.ask(GET)).body == b"hello"
+        assert await client.is_open()
+    assert told == ["http.disconnect"] * 2
+
+
+async def test_a_body_that_breaks_off_is_a_disconnect() -> None:
+    ends: list[str] = []
+
+    async def reads(scope: Any, receive: Any, send: Any) -> None:
+        with pytest.raises(EOFError):
+            await body_of(receive)
+        ends.append("gone")
+        await hello(scope, receive, send)
+
+    async with connected(reads) as client:
+        await client.send(post(b"hello")[:-1])
+        await client.stream.send_eof()
+        assert (await client.answer()).body == b"hello"
+    assert ends == ["gone"]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\nHost: x\n\n", 400),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+        (b"GET /\r\n", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", 501),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nExpect: x\r\nContent-Length: 5\r\n\r\nhello", 417),
+        (
+            b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (b"GET /" + b"a" * 40_000, 414),
+        (b"GET / HTTP/1.1\r\nA: " + b"a" * 40_000, 431),
+    ],
+)
+async def test_d01_a_request_that_is_none_is_answered_in_the_one_shape_of_errors(
+    request_: bytes, status: int
+) -> None:
+    async def never(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError(scope)
+
+    async with connected(never) as client:
+        answer = await client.ask(request_ + GET)
+        assert answer.error(status)
+        assert answer.header("connection") == "close"
+        assert answer.header("date")
+        assert await client.rest() == b""
+        await client.send(b"x" * 1000)
+        assert await client.is_open(), "it takes what still comes, lest the answer be lost"
+        await client.stream.send_eof()
+        await client.ended.wait()
+
+
+async def test_a_request_that_breaks_off_is_answered_too() -> None:
+    async with connected(hello) as client:
+        await client.send(b"GET / HTTP/1.1\r\nHost")
+        await client.stream.send_eof()
+        assert (await client.answer()).error(400)
+
+
+@pytest.mark.parametrize(("length", "stays"), [(0, True), (5, False)])
+async def test_options_of_the_whole_server_are_answered_here(length: int, stays: bool) -> None:
+    request = b"OPTIONS * HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % length
+    async with connected(hello) as client:
+        answer = await client.ask(request, "OPTIONS")
+        assert (answer.status, answer.header("allow")) == (204, "GET, HEAD, POST, PUT, DELETE, OPTIONS")
+        assert await client.is_open() is stays
+
+
+# When the server stops
+
+
+async def test_an_idle_client_is_let_go_at_once_when_the_server_stops() -> None:
+    house = House()
+    async with connected(hello, house) as client:
+        await client.ask(GET)
+        await trio.testing.wait_all_tasks_blocked()
+        house.is_stopping = True
+        client.connection.stop()
+        assert await client.rest() == b""
+
+
+async def test_a_request_that_was_sent_before_the_server_stopped_is_answered() -> None:
+    house = House()
+    async with connected(hello, house) as client:
+        await client.ask(GET)
+        await trio.testing.wait_all_tasks_blocked()
+        os.write(client.stream.socket.fileno(), GET)  # in one step with the stop
+        house.is_stopping = True
+        client.connection.stop()
+        answer = await client.answer()
+        assert (answer.body, answer.header("connection")) == (b"hello", "close")
+        assert await client.rest() == b""
+
+
+async def test_a_running_request_is_told_to_be_the_last_when_the_server_stops() -> None:
+    house, go = House(), trio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await go.wait()
+        await hello(scope, receive, send)
+
+    async with connected(slow, house) as client:
+        await client.send(GET)
+        await trio.testing.wait_all_tasks_blocked()
+        house.is_stopping = True
+        client.connection.stop()
+        go.set()
+        assert (await client.answer()).header("connection") == "close"
+        assert await client.rest() == b""

@@ -1,0 +1,258 @@
+"""All connections together: how many, how much at once, and how they end."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import resource
+import socket
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+import trio
+
+from teamchat.http1 import HttpServer
+from teamchat.http1 import server as module
+from tests.http1.apps import GET, echo, hello, post, start
+from tests.http1.conftest import Client
+
+PATIENCE = 20
+
+
+class Served:
+    """A running server."""
+
+    def __init__(self, server: HttpServer, port: int) -> None:
+        self.server = server
+        self.port = port
+        self.stop = trio.Event()
+        self.ended = trio.Event()
+
+    async def connect(self) -> Client:
+        raw = trio.socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        try:
+            await raw.connect(("127.0.0.1", self.port))
+        except OSError:
+            raw.close()
+            raise
+        return Client(trio.SocketStream(raw), trio.Event())
+
+
+@asynccontextmanager
+async def serving(app: Any, grace: float = 0.2) -> AsyncIterator[Served]:
+    listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    served = Served(HttpServer(app, listeners), listeners[0].socket.getsockname()[1])
+
+    async def run(task_status: trio.TaskStatus[None]) -> None:
+        await served.server.run(served.stop, grace=grace, task_status=task_status)
+        served.ended.set()
+
+    async with trio.open_nursery() as nursery:
+        await nursery.start(run)
+        yield served
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_client_is_told_apart_by_its_address() -> None:
+    async with serving(echo) as served:
+        client = await served.connect()
+        port = client.stream.socket.getsockname()[1]
+        body = (await client.ask(GET)).body
+        await client.stream.aclose()
+    assert f'"client":["127.0.0.1",{port}]'.encode() in body
+    assert f'"server":["127.0.0.1",{served.port}]'.encode() in body
+
+
+async def test_sockets_send_at_once_and_are_given_up_after_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[socket.socket] = []
+    adopt = module.adopt
+    monkeypatch.setattr(module, "adopt", lambda accepted: taken.append(adopt(accepted)) or taken[-1])
+    async with serving(hello) as served:
+        client = await served.connect()
+        await client.ask(GET)
+        assert taken[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        assert taken[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 60_000
+        await client.stream.aclose()
+
+
+async def test_connections_beyond_the_bound_are_answered_503_and_others_go_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving(hello) as served:
+        served.server._most = 2
+        clients = [await served.connect() for _ in range(4)]
+        for client in clients[:2]:
+            assert (await client.ask(GET)).body == b"hello"
+        for client in clients[2:]:
+            answer = await client.answer()
+            assert answer.error(503)
+            assert answer.header("retry-after")
+            assert await client.rest() == b""
+        await clients[0].stream.aclose()
+        await trio.testing.wait_all_tasks_blocked()
+        late = await served.connect()
+        assert (await late.ask(GET)).body == b"hello"
+        for client in (*clients, late):
+            await client.stream.aclose()
+    assert [record.getMessage() for record in caplog.records] == ["there are too many connections"]
+
+
+def test_there_are_always_descriptors_left_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit, most in ((256, 192), (1024, 960), (16_000, 15_000), (10_000_000, 100_000), (10, 1)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, limit))
+        assert module._most_connections() == most
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert module._most_connections() == 100_000
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNABORTED])
+async def test_a_connection_that_cannot_be_taken_is_survived_and_told_once(
+    number: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.001)
+    [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
+    accept, failures = listener.socket.accept, iter(range(5))
+
+    async def failing() -> Any:
+        if next(failures, None) is None:
+            return await accept()
+        await trio.lowlevel.checkpoint()
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(listener.socket, "accept", failing)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(partial(HttpServer(hello, [listener]).run, trio.Event(), grace=1))
+        stream = await trio.open_tcp_stream("127.0.0.1", listener.socket.getsockname()[1])
+        assert (await Client(stream, trio.Event()).ask(GET)).body == b"hello"
+        await stream.aclose()
+        nursery.cancel_scope.cancel()
+    assert [record.getMessage() for record in caplog.records] == ["a connection could not be taken"]
+
+
+async def test_bodies_of_all_connections_share_one_bound() -> None:
+    held = trio.Event()
+
+    async def holding(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        if scope["path"] == "/held":
+            await held.wait()
+        await hello(scope, receive, send)
+
+    async with serving(holding) as served:
+        served.server._room = 10
+        first, second = await served.connect(), await served.connect()
+        await first.send(post(b"x" * 8).replace(b"/ ", b"/held "))
+        await trio.testing.wait_all_tasks_blocked()
+        while served.server._room == 10:
+            await trio.lowlevel.checkpoint()
+        assert (await second.ask(post(b"x" * 3), "POST")).error(503)
+        held.set()
+        assert (await first.answer("POST")).status == 200
+        third = await served.connect()
+        assert (await third.ask(post(b"x" * 10), "POST")).status == 200
+        for client in (first, second, third):
+            await client.stream.aclose()
+
+
+async def test_a_client_that_left_before_it_was_served_is_no_failure() -> None:
+    async with serving(hello) as served:
+        for _ in range(20):
+            client = await served.connect()
+            client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            await client.stream.aclose()
+        last = await served.connect()
+        assert (await last.ask(GET)).body == b"hello"
+        await last.stream.aclose()
+
+
+async def test_a_failing_request_is_logged_without_its_content(caplog: pytest.LogCaptureFixture) -> None:
+    async def failing(scope: Any, receive: Any, send: Any) -> None:
+        raise RuntimeError("fails")
+
+    async with serving(failing) as served:
+        client = await served.connect()
+        assert (await client.ask(b"GET /?token=secret HTTP/1.1\r\nHost: x\r\nCookie: secret\r\n\r\n")).error(
+            500
+        )
+        await client.stream.aclose()
+    [record] = caplog.records
+    assert "secret" not in record.getMessage() + str(record.__dict__.get("teamchat_fields"))
+    caplog.clear()
+
+
+# When it stops
+
+
+async def stream(scope: Any, receive: Any, send: Any) -> None:
+    """A stream that ends when the client leaves; while it lives it does nothing, or never stops writing."""
+    await start(send)
+    while scope["path"] == "/flood":
+        await send({"type": "http.response.body", "body": b"x" * 100_000, "more_body": True})
+    await send({"type": "http.response.body", "body": b"open", "more_body": True})
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def test_it_is_gone_in_time_with_a_thousand_streams_and_twenty_readers_that_stall() -> None:
+    async with serving(stream) as served:
+        clients = [await served.connect() for _ in range(1020)]
+        for number, client in enumerate(clients):
+            await client.send(GET.replace(b"/ ", b"/flood ") if number < 20 else GET)
+        for client in clients:
+            await client.stream.receive_some(1)
+        with trio.fail_after(10):
+            served.stop.set()
+            await served.ended.wait()
+        for client in clients:
+            await client.stream.aclose()
+
+
+async def test_it_takes_nobody_in_after_it_was_told_to_stop() -> None:
+    go = trio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await go.wait()
+        await hello(scope, receive, send)
+
+    async with serving(slow, grace=PATIENCE) as served:
+        client = await served.connect()
+        await client.send(GET)
+        await trio.testing.wait_all_tasks_blocked()
+        served.stop.set()
+        await trio.testing.wait_all_tasks_blocked()
+        with pytest.raises(OSError, match="refused"):
+            await served.connect()
+        go.set()
+        assert (await client.answer()).header("connection") == "close"
+        await served.ended.wait()
+        await client.stream.aclose()
+
+
+async def test_an_idle_stream_costs_little() -> None:
+    """Measured in the allocator, per stream: connection, task, request, and here the client's side too."""
+    async with serving(stream) as served:
+        clients: list[Client] = []
+
+        async def open_(count: int) -> None:
+            for _ in range(count):
+                client = await served.connect()
+                clients.append(client)
+                await client.send(GET)
+                await client.stream.receive_some(1)
+
+        await open_(40)
+        gc.collect()
+        tracemalloc.start()
+        await open_(200)
+        await trio.testing.wait_all_tasks_blocked()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        for client in clients:
+            await client.stream.aclose()
+    assert grown / 200 < 16_000
