@@ -25,7 +25,7 @@ pytest.register_assert_rewrite(
 from teamchat.testing.auth import AuthModeContract  # noqa: E402
 from teamchat.testing.bodies import MALFORMED_BODIES  # noqa: E402
 from teamchat.testing.images import ImageStoreContract  # noqa: E402
-from teamchat.testing.mailer import MailerContract  # noqa: E402
+from teamchat.testing.mailer import MailerContract, RemoteMailerContract  # noqa: E402
 from teamchat.testing.provider import Provider, Reply, provider  # noqa: E402
 from teamchat.testing.storage import StorageContract  # noqa: E402
 
@@ -35,6 +35,7 @@ __all__ = [
     "ImageStoreContract",
     "MailerContract",
     "Provider",
+    "RemoteMailerContract",
     "Reply",
     "StorageContract",
     "provider",

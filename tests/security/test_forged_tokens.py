@@ -76,7 +76,7 @@ FORGERIES: dict[str, Callable[[Parts], str]] = {
     "exp infinite": claims(exp=float("inf")),
     "exp of a hundred digits, negative": claims(exp=-(10**100)),
     "expired": claims(exp=NOW - 1),
-    "issued after a minute from now": claims(iat=NOW + 120),
+    "issued an hour from now": claims(iat=NOW + 3600),
     "not before tomorrow": claims(nbf=NOW + 86_400),
     "no iat": without("iat"),
     "no jti": without("jti"),

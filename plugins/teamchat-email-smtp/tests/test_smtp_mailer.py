@@ -18,7 +18,7 @@ from teamchat_email_smtp.dialogue import MailServerFailed
 from teamchat import Mail, Mailer, MailRefused, SettingsError
 from teamchat.logs import redact
 from teamchat.settings import EmailSettings, backend_options
-from teamchat.testing import MailerContract
+from teamchat.testing import RemoteMailerContract
 
 USER, PASSWORD = "chat@example.org", "the mailbox's password"
 SENDER = "Team chat <chat@example.org>"
@@ -52,7 +52,7 @@ async def mailer(sink: Any, **options: Any) -> AsyncIterator[Mailer]:
         yield opened
 
 
-class TestSmtpMailer(MailerContract):
+class TestSmtpMailer(RemoteMailerContract):
     refused_recipient = "refused@example.org"
     silent_recipient = "silent@example.org"
 
