@@ -182,6 +182,7 @@ class Sessions:
             return None
         now = self._clock()
         if token.used_at is not None and now - token.used_at > GRACE_MS:
+            _log.warning("somebody used an old refresh token, so the session ends", user=user.id)
             await self._end(tx, [token.session_id])
             return None
         if min(token.expires_at, token.session_expires_at) <= now:
