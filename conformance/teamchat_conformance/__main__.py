@@ -1,5 +1,7 @@
 """``python -m teamchat_conformance``."""
 
+import sys
+
 from teamchat_conformance.cli import main
 
-main()
+sys.exit(main())

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import trio
+
 from teamchat_conformance.expect import Answered
 from teamchat_conformance.http import Client, Recorder
 from teamchat_conformance.verdicts import Miss
@@ -28,17 +30,24 @@ class Actor(Client):
         self.user_name = ""
         self.password = ""
         self.refresh_token: str | None = None
-        self.good_until = float("inf")
+        self.good_until = self.refresh_until = float("inf")
         self.renew: Any = None
+        self._renewing = trio.Lock()
 
     async def ask(self, method: str, target: str, body: Any = _UNSET, **options: Any) -> Answered:
         """Ask as `Client` does, with an access token that is still good for a while."""
-        if self.renew is not None and "token" not in options and self._is_about_to_expire():
-            renew, self.renew = self.renew, None
-            await renew(self)
-            self.renew = renew
+        if "token" not in options:
+            await self.keep_good()
         given = () if body is _UNSET else (body,)
         return await super().ask(method, target, *given, **options)
+
+    async def keep_good(self) -> None:
+        """Get a new access token if this one is about to expire; who asks meanwhile waits for it."""
+        if self.renew is None or not self._is_about_to_expire():
+            return
+        async with self._renewing:
+            if self._is_about_to_expire():
+                await self.renew(self)
 
     def _is_about_to_expire(self) -> bool:
         return time.monotonic() > self.good_until - _SPARE_SECONDS
@@ -127,10 +136,11 @@ class SignIn:
         if isinstance(refresh_token, str):
             actor.refresh_token = self._run.recorder.secret(refresh_token, f"refresh token of {actor.actor}")
         actor.good_until = time.monotonic() + self._auth.access_seconds
+        actor.refresh_until = time.monotonic() + self._auth.refresh_seconds
         actor.renew = self._renew
 
     async def _renew(self, actor: Actor) -> None:
-        if actor.refresh_token is None:
+        if actor.refresh_token is None or time.monotonic() > actor.refresh_until - _SPARE_SECONDS:
             await self.again(actor)
             return
         answer = await self._run.n.post("/auth/refresh", {"refreshToken": actor.refresh_token})

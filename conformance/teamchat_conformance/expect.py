@@ -78,6 +78,12 @@ class Answered:
         return self.json
 
 
+def told(answer: Answered, key: str) -> dict[str, Any]:
+    """Return the object that an answer of 200 holds under `key`. Raises `Miss` unless it has an id."""
+    found: dict[str, Any] = answer.expect(200).shape({key: {"id": text}})[key]
+    return found
+
+
 Predicate = Callable[[Any], bool]
 
 

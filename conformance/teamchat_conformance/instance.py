@@ -129,13 +129,15 @@ class Launch:
     """How the suite starts the server. ``{config}``, ``{port}``, ``{data}`` are put in.
 
     `keys` maps a key of the specification (part 5), ``server.host``, ``server.port`` or a storage key to what
-    this server calls it; keys not named keep their name.  `config` holds further keys.
+    this server calls it; keys not named keep their name.  `config` holds further keys, `profiles` those of
+    single profiles by their name.
     """
 
     command: tuple[str, ...] = ()
     config_format: Literal["json", "toml"] = "json"
     keys: dict[str, str] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
+    profiles: dict[str, Any] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     ready_seconds: float = 20.0
 
@@ -154,6 +156,8 @@ class Instance:
     isolation: Isolation = field(default_factory=Isolation)
     timing: Timing = field(default_factory=Timing)
     launch: Launch = field(default_factory=Launch)
+    accepted: dict[str, str] = field(default_factory=dict)
+    """Checks whose note is no warning here, and why: another answer than the strict one was chosen."""
 
     @property
     def base_url(self) -> str:
@@ -168,6 +172,9 @@ class Instance:
         has_mail = self.mail.kind != "none"
         met = {
             mode: True,
+            "notdev": mode != "dev",
+            "notmagic": mode != "magic",
+            "notpw": mode != "pw",
             "mail": has_mail,
             "nomail": not has_mail,
             "idp": bool(self.oauth.provider),

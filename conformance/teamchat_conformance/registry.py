@@ -25,6 +25,9 @@ NEEDS = {
     "dev": "sign-in mode dev",
     "magic": "sign-in mode magic-link",
     "pw": "sign-in mode password",
+    "notdev": "a sign-in mode other than dev",
+    "notmagic": "a sign-in mode other than magic-link",
+    "notpw": "a sign-in mode other than password",
     "mail": "mail that arrives in the suite's sink",
     "nomail": "a server without mail",
     "idp": "the suite's identity provider as an OAuth provider of the server",
@@ -68,6 +71,8 @@ class Play:
     needs: tuple[str, ...]
     last: bool
     """Whether it is to run after all others, for it leaves a mark: a limit reached, a name changed."""
+    seconds: float = 180.0
+    """How long it may take."""
 
 
 @dataclass
@@ -93,7 +98,7 @@ class Area:
         self._declare(Check(id, "recorded", spec, text, needs))
 
     def scenario(
-        self, *ids: str, needs: Sequence[str] = (), last: bool = False
+        self, *ids: str, needs: Sequence[str] = (), last: bool = False, seconds: float = 180.0
     ) -> Callable[[Scenario], Scenario]:
         """Take up a scenario that decides the checks `ids`, all of which are declared already.
 
@@ -106,7 +111,7 @@ class Area:
 
         def take(scenario: Scenario) -> Scenario:
             name = f"{self.name}/{getattr(scenario, '__name__', 'scenario')}"
-            self.plays.append(Play(name, scenario, ids, tuple(needs), last))
+            self.plays.append(Play(name, scenario, ids, tuple(needs), last, seconds))
             return scenario
 
         return take

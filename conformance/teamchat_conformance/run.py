@@ -16,10 +16,12 @@ from urllib.parse import quote
 
 from teamchat_conformance import sse
 from teamchat_conformance.actors import Actor, SignIn
+from teamchat_conformance.expect import told
 from teamchat_conformance.fixtures.mail import Sink
 from teamchat_conformance.fixtures.provider import Provider
 from teamchat_conformance.http import Client, Recorder
 from teamchat_conformance.instance import Instance
+from teamchat_conformance.launch import Launcher
 from teamchat_conformance.sse import Observer
 from teamchat_conformance.verdicts import Finding, Miss, Verdicts
 
@@ -43,6 +45,7 @@ class Run:
         seed: int = 0,
         examples: int = 25,
         steps: int = 30,
+        launcher: Launcher | None = None,
     ) -> None:
         self.instance = instance
         self.recorder = recorder
@@ -51,6 +54,7 @@ class Run:
         self.sink = sink
         self.provider = provider
         self.seed, self.examples, self.steps = seed, examples, steps
+        self.launcher = launcher
         self.id = recorder.run_id
         self.sign_in = SignIn(self)
         self.n = self.client("nobody")
@@ -119,7 +123,7 @@ class Run:
     async def channel(self, name: str | None = None) -> str:
         """Make a channel and return its id; it is deleted at the end of the run."""
         answer = await self.a.post("/channels", {"name": name or self.text("channel")})
-        channel_id = str(answer.ok()["channel"]["id"])
+        channel_id = str(told(answer, "channel")["id"])
         self.undo_with(f"channel {channel_id}", lambda: self.a.delete(f"/channels/{quote(channel_id)}"))
         return channel_id
 
@@ -128,32 +132,31 @@ class Run:
         answer = await actor.post(
             f"/channels/{quote(channel_id)}/messages", {"content": content or self.text()}
         )
-        message: dict[str, Any] = answer.ok()["message"]
-        return message
+        return told(answer, "message")
 
     async def reply(self, actor: Actor, parent_id: str, content: str | None = None) -> dict[str, Any]:
         """Reply in a thread and return the whole answer: ``reply`` and ``threadMeta``."""
         answer = await actor.post(f"/messages/{quote(parent_id)}/thread", {"content": content or self.text()})
-        told: dict[str, Any] = answer.ok()
-        return told
+        told(answer, "reply")
+        answered: dict[str, Any] = answer.json
+        return answered
 
     async def conversation(self, actor: Actor, other: Actor) -> str:
         """Open a conversation and return its id."""
         answer = await actor.post("/conversations", {"targetUserId": other.user_id})
-        return str(answer.ok()["conversation"]["id"])
+        return str(told(answer, "conversation")["id"])
 
     async def direct(self, actor: Actor, conversation_id: str, content: str | None = None) -> dict[str, Any]:
         """Send a direct message and return it."""
         answer = await actor.post(
             f"/conversations/{quote(conversation_id, safe='')}/messages", {"content": content or self.text()}
         )
-        message: dict[str, Any] = answer.ok()["message"]
-        return message
+        return told(answer, "message")
 
     async def webhook(self, channel_id: str, name: str | None = None) -> dict[str, Any]:
         """Make a webhook and return it with its token; it is deleted at the end of the run."""
         answer = await self.a.post("/webhooks", {"name": name or self.text("bot"), "channelId": channel_id})
-        made: dict[str, Any] = answer.ok()["webhook"]
+        made = told(answer, "webhook")
         self.recorder.secret(str(made.get("token", "")), "webhook token")
         self.undo_with(f"webhook {made['id']}", lambda: self.a.delete(f"/webhooks/{quote(str(made['id']))}"))
         return made
@@ -167,6 +170,8 @@ class Run:
     @asynccontextmanager
     async def listen(self, actor: Actor, **options: Any) -> AsyncIterator[Observer]:
         """Open a stream as an actor, and wait for CONNECTED."""
+        if "token" not in options:
+            await actor.keep_good()
         async with sse.listening(
             self.instance.base_url,
             self.recorder,

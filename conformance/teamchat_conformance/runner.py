@@ -20,13 +20,12 @@ from teamchat_conformance.fixtures.mail import Sink
 from teamchat_conformance.fixtures.provider import Provider
 from teamchat_conformance.http import Recorder
 from teamchat_conformance.instance import Instance
+from teamchat_conformance.launch import Launcher
 from teamchat_conformance.monitors import Monitors
 from teamchat_conformance.registry import Play, Registry
 from teamchat_conformance.run import Run, new_run_id
 from teamchat_conformance.sse import Observer
 from teamchat_conformance.verdicts import Finding, Miss, Verdicts
-
-_SCENARIO_SECONDS = 180.0
 
 
 class Unreachable(Exception):
@@ -48,9 +47,13 @@ class Options:
     seed: int = field(default_factory=lambda: secrets.randbelow(2**31))
     examples: int = 25
     steps: int = 30
+    ids: frozenset[str] | None = None
+    """Nothing but these checks, if given: those that a matrix leaves to this run."""
 
     def selects(self, id: str, level: str) -> bool:
         """Tell whether a check is asked for."""
+        if self.ids is not None and id not in self.ids:
+            return False
         if self.areas and id.partition("-")[0] not in self.areas:
             return False
         if self.levels and level not in self.levels:
@@ -85,33 +88,41 @@ async def play_all(
     options: Options,
     *,
     profile: str = "",
-    launched: bool = False,
+    launcher: Launcher | None = None,
     tell: Tell = lambda *_: None,
 ) -> Result:
-    """Run the suite against an instance that is there. Raises `Unreachable` if nothing can be begun."""
+    """Run the suite against an instance that is there. Raises `Unreachable` if nothing can be begun.
+
+    With a `launcher`, scenarios may start servers of their own.
+    """
     recorder = Recorder(new_run_id())
     verdicts = Verdicts(recorder.last)
-    capabilities = instance.capabilities(slow=options.slow, load=options.load, launched=launched)
+    capabilities = instance.capabilities(slow=options.slow, load=options.load, launched=launcher is not None)
     began = time.monotonic()
     async with _fixtures(instance) as (sink, provider):
         run = Run(
             instance, recorder, verdicts, capabilities=capabilities, sink=sink, provider=provider,
-            seed=options.seed, examples=options.examples, steps=options.steps,
+            seed=options.seed, examples=options.examples, steps=options.steps, launcher=launcher,
         )  # fmt: skip
         monitors = Monitors(run)
         left_over: list[str] = []
         try:
             await _prepare(run)
-            for play in registry.plays():
-                found = await _play(run, registry, play, options)
-                tell(play, found)
-                if options.stop_at_first and any(one.outcome in ("fail", "error") for one in found):
-                    break
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(monitors.look_on)
+                for play in registry.plays():
+                    found = await _play(run, registry, play, options)
+                    tell(play, found)
+                    if options.stop_at_first and any(one.outcome in ("fail", "error") for one in found):
+                        break
+                nursery.cancel_scope.cancel()
         finally:
             with trio.CancelScope(shield=True, deadline=trio.current_time() + 60):
                 left_over = [] if options.keep else await run.clean_up()
     for finding in monitors.findings(registry):
-        verdicts.put(finding)
+        check = registry.checks[finding.id]
+        if options.selects(check.id, check.level) and capabilities.issuperset(check.needs):
+            verdicts.put(finding)
     _fill(registry, verdicts, options, capabilities)
     return Result(
         instance, profile, options, run.id, verdicts.findings, recorder, run.observers,
@@ -165,7 +176,7 @@ async def _play(run: Run, registry: Registry, play: Play, options: Options) -> l
     blocked, failure = "", ""
     with run.verdicts.only(frozenset(play.ids)):
         try:
-            with trio.fail_after(run.wait(_SCENARIO_SECONDS)):
+            with trio.fail_after(run.wait(play.seconds)):
                 await play.scenario(run)
         except* Miss as misses:
             blocked = str(_first(misses))

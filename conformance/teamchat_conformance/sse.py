@@ -82,7 +82,10 @@ def field_of(line: str) -> tuple[str, str]:
 
 
 class Observer:
-    """One open stream and everything that came through it."""
+    """One open stream and everything that came through it.
+
+    `resumes` tells whether it asked for ids (decision D-34), `was_held` whether reading was ever stopped.
+    """
 
     def __init__(self, name: str, user_id: str, recorder: Recorder) -> None:
         self.name = name
@@ -97,6 +100,8 @@ class Observer:
         self.ended_properly = False
         self.reading = trio.Event()
         self.reading.set()
+        self.was_held = False
+        self.resumes = False
         self.watchers: list[Callable[[Observer, Event], None]] = []
         self._recorder = recorder
         self._changed = trio.Event()
@@ -134,6 +139,14 @@ class Observer:
                 await self.change()
         if self.ended_at is None:
             raise Miss(f"{self.name}: the stream was still open after {seconds:g} s")
+
+    def hold(self) -> None:
+        """Read no more until `release`, so that the server can't write."""
+        self.reading, self.was_held = trio.Event(), True
+
+    def release(self) -> None:
+        """Read on."""
+        self.reading.set()
 
     async def change(self) -> None:
         """Wait until something has come, or the stream has ended."""
@@ -196,17 +209,23 @@ async def listening(
     source_address: str | None = None,
     receive_buffer: int | None = None,
     verify_tls: bool = True,
+    half_close: bool = False,
+    accept: str | None = "text/event-stream",
     seconds: float = 10.0,
 ) -> AsyncIterator[Observer]:
     """Open ``GET /events`` and read it in the background until the context is left.
 
     The observer is given once the response's headers have come, whatever the status; the first event may
-    still be on its way.  `in_query` sends the token as the parameter ``token``.
+    still be on its way.  `in_query` sends the token as the parameter ``token``; `half_close` says after the
+    request that nothing more will be sent (plain TCP only).
     """
     observer = Observer(name, user_id, recorder)
+    observer.resumes = "lastEventId=" in query or any(key.lower() == "last-event-id" for key, _ in headers)
     parts = urlsplit(base_url)
     asked = [query] if query else []
-    given = [("Host", parts.netloc), ("Accept", "text/event-stream"), ("User-Agent", _agent(recorder))]
+    given = [("Host", parts.netloc), ("User-Agent", _agent(recorder))]
+    if accept is not None:
+        given.append(("Accept", accept))
     if token is not None and in_query:
         asked.append(f"token={quote(token, safe='')}")
     elif token is not None:
@@ -217,10 +236,13 @@ async def listening(
     stream = await _connect(parts, source_address, receive_buffer, verify_tls, seconds)
     reader = h11.Connection(our_role=h11.CLIENT)
     opened = trio.Event()
+    raised: Exception | None = None
     async with trio.open_nursery() as nursery:
         try:
             await stream.send_all(reader.send(h11.Request(method="GET", target=target, headers=given)))
             await stream.send_all(reader.send(h11.EndOfMessage()))
+            if half_close and isinstance(stream, trio.SocketStream):
+                await stream.send_eof()
             nursery.start_soon(_read, stream, reader, observer, opened)
             with trio.move_on_after(seconds):
                 await opened.wait()
@@ -228,11 +250,15 @@ async def listening(
             if not observer.status:
                 raise Miss(f"{name}: GET /events gave no answer within {seconds:g} s")
             yield observer
+        except Exception as error:  # closing must neither hide what was raised nor wrap it in a group
+            raised = error
         finally:
             exchange.ended = recorder.now()
             exchange.body = b"".join(data for _, data in observer.pieces)[:16_384]
-            nursery.cancel_scope.cancel()
             await trio.aclose_forcefully(stream)
+            nursery.cancel_scope.cancel()
+    if raised is not None:
+        raise raised
 
 
 async def _connect(

@@ -53,18 +53,21 @@ class Verdicts:
     def of(self, id: str) -> Iterator[Finding]:
         """Decide the check `id` by what happens inside: it passes unless something is missed.
 
-        A check that is decided several times keeps the worst outcome.
+        A check that is decided several times keeps the worst outcome.  One that asks nothing itself is taken
+        to be about the last answer before it.
         """
         finding = self._open(id)
         before = self._last_exchange()
         token = _current.set(finding)
         try:
             yield finding
-        except Miss as miss:
-            finding.worsen("fail", str(miss))
+        except* Miss as misses:
+            finding.worsen("fail", "; ".join(dict.fromkeys(map(str, leaves(misses)))))
         finally:
             _current.reset(token)
             finding.exchanges += range(before + 1, self._last_exchange() + 1)
+            if not finding.exchanges and before:
+                finding.exchanges.append(before)
 
     def record(self, id: str, value: Any) -> None:
         """Write down what a server does where the specification is silent."""
@@ -91,6 +94,15 @@ class Verdicts:
     def _check_allowed(self, id: str) -> None:
         if id not in self._allowed:
             raise LookupError(f"the scenario does not name {id}")
+
+
+def leaves(group: BaseExceptionGroup) -> Iterator[BaseException]:
+    """Yield the exceptions in a group, however deep: a nursery wraps what happens in it."""
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from leaves(one)
+        else:
+            yield one
 
 
 def note(message: str) -> None:

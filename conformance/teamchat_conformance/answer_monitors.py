@@ -1,0 +1,319 @@
+"""The monitors of answers: their form, the form of errors, and what must never stand in them.
+
+What must stay true: nothing is judged here but answers of endpoints that the interface has, save where a
+check says "every answer"; and a list of other people's things is looked at for its form alone, never kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from teamchat_conformance.endpoints import Endpoint, Known, find
+from teamchat_conformance.expect import Answered, any_text, check_shape, milliseconds, text
+from teamchat_conformance.http import Exchange
+from teamchat_conformance.sse import Event, Observer
+from teamchat_conformance.tally import Tally
+
+if TYPE_CHECKING:
+    from teamchat_conformance.run import Run
+
+IDS = frozenset(
+    ("id", "channelId", "threadId", "userId", "messageId", "parentMessageId", "conversationId", "createdBy")
+)
+"""Fields that hold an id wherever they stand (interface, part 2)."""
+
+TIMES = frozenset(("createdAt", "updatedAt", "lastReplyAt", "lastMessageAt"))
+"""Fields that hold epoch milliseconds wherever they stand (interface, part 2)."""
+
+_MAY_BE_NULL = frozenset({"updatedAt", "lastMessageAt"})
+_NAMED = frozenset({200, 302, 400, 401, 403, 404, 429, 500})
+_ODD = frozenset({405, 413, 414, 415, 431})
+
+_LEAKS = re.compile(
+    r"Traceback|File \"|\bat \S+:\d+:\d+|/(?:usr|home|var|opt|etc|root|srv)/\S+|[A-Za-z]:\\\\\w+"
+    r"|\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM)\b.+\b(?:FROM|VALUES|SET|WHERE)\b|SQLITE|sqlite3?\b|psycopg"
+    r"|node_modules|site-packages|\.(?:py|js|ts|go|rs|java):\d+|\b[A-Z]\w+(?:Error|Exception)\b"
+)
+_PASSWORD_KEY = re.compile(r"password_?hash|pwd_?hash|hashed_?password|\bhash\b|\bsalt\b|\Apassword\Z", re.I)
+_HASH = re.compile(
+    rb"[0-9a-f]{32}[:$.][0-9a-f]{128}|\$(?:2[abxy]|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|5|6|7)\$", re.I
+)
+_SHORTEST_LEAK = 4
+_MESSAGE = {
+    "id": text,
+    "channelId": text,
+    "author": {"id": text, "userName": text},
+    "content": any_text,
+    "createdAt": milliseconds,
+}
+
+
+def walk(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every field of a JSON value with its name; items of an array bear the array's name.
+
+    The keys of ``reactions`` are people's texts, so nothing beneath them is yielded.
+    """
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield name, inner
+            if name != "reactions":
+                yield from walk(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            if not isinstance(inner, dict | list):
+                yield f"{key}[]", inner
+            yield from walk(inner, key)
+
+
+def wrong_id(name: str, value: Any) -> str:
+    """Tell what is wrong with a field that holds an id, or nothing."""
+    if name in IDS or name == "participants[]":
+        return "" if text(value) else f"{name} is {json.dumps(value)[:80]}, no id"
+    return ""
+
+
+def wrong_time(name: str, value: Any) -> str:
+    """Tell what is wrong with a field that holds a time, or nothing."""
+    if name not in TIMES or milliseconds(value) or (value is None and name in _MAY_BE_NULL):
+        return ""
+    return f"{name} is {json.dumps(value)[:80]}, no epoch milliseconds"
+
+
+class _Form:
+    """GEN-HTTP-01 to -05 and GEN-FIELD-01: the form of answers, and of what events hold."""
+
+    def __init__(self) -> None:
+        self._tally = Tally(*(f"GEN-HTTP-0{n}" for n in range(1, 6)), "GEN-FIELD-01")
+        self._extra: set[str] = set()
+        self.findings = self._tally.findings
+
+    def answered(self, answered: Answered, exchange: Exchange) -> None:
+        endpoint = find(answered.method, answered.target)
+        if endpoint is None:
+            return
+        number = exchange.number
+        if 200 <= answered.status < 300:
+            wrong = "" if answered.status == 200 else f"{endpoint.name} answers {answered.status}"
+            self._tally.look("GEN-HTTP-01", wrong, exchange=number)
+        if not _is_json(endpoint, answered):
+            return
+        self._tally.look("GEN-HTTP-02", _wrong_media(endpoint, answered), exchange=number)
+        told, wrong = _json_of(endpoint, answered)
+        self._tally.look("GEN-HTTP-03", wrong, exchange=number)
+        if answered.status == 200 and not wrong:
+            self._fields(told, endpoint.name, number)
+            self._look_for_extra(endpoint, told, number)
+
+    def event(self, observer: Observer, event: Event) -> None:
+        self._fields(event.payload, f"{event.type} to {observer.name}", 0)
+
+    def _fields(self, told: Any, where: str, number: int) -> None:
+        for name, value in walk(told):
+            if name == "threadId" and value is None:
+                continue
+            if name in IDS or name == "participants[]":
+                self._say("GEN-HTTP-04", where, wrong_id(name, value), number)
+            elif name in TIMES:
+                self._say("GEN-HTTP-05", where, wrong_time(name, value), number)
+
+    def _say(self, id: str, where: str, wrong: str, number: int) -> None:
+        self._tally.look(id, f"{where}: {wrong}" if wrong else "", exchange=number)
+
+    def _look_for_extra(self, endpoint: Endpoint, told: Any, number: int) -> None:
+        if endpoint.known is None:
+            return
+        new = {f"{endpoint.name} has {name}" for name in _extra(told, endpoint.known)} - self._extra
+        self._extra |= new
+        self._tally.look("GEN-FIELD-01", odd="; ".join(sorted(new)), exchange=number)
+
+
+def _is_json(endpoint: Endpoint, answered: Answered) -> bool:
+    """Tell whether an answer is one that the interface wants to be JSON."""
+    if 300 <= answered.status < 400:
+        return False
+    return endpoint.kind == "json" or answered.status >= 400
+
+
+def _wrong_media(endpoint: Endpoint, answered: Answered) -> str:
+    given = answered.header("content-type") or ""
+    charset = re.search(r";\s*charset=\"?([^\s;\"]+)", given, re.I)
+    if answered.media_type != "application/json":
+        return f"{endpoint.name} answers {answered.status} as {given or 'nothing'}"
+    if charset and charset[1].lower() != "utf-8":
+        return f"{endpoint.name} answers in {charset[1]}"
+    return ""
+
+
+def _json_of(endpoint: Endpoint, answered: Answered) -> tuple[Any, str]:
+    try:
+        return json.loads(answered.body.decode("utf-8"), parse_constant=_refuse), ""
+    except (ValueError, RecursionError) as error:
+        return None, f"{endpoint.name} answers {answered.status} with no JSON in UTF-8 ({error})"
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _extra(told: Any, known: Known, prefix: str = "") -> Iterator[str]:
+    """Yield the names of fields that no table has; names that begin with x are anyone's."""
+    for one in told if isinstance(told, list) else [told]:
+        if not isinstance(one, dict):
+            continue
+        for name, value in one.items():
+            if name not in known:
+                if not name.lower().startswith("x"):
+                    yield prefix + name
+            elif known[name] is not None:
+                yield from _extra(value, known[name], f"{prefix}{name}.")
+
+
+class _Errors:
+    """ERR-SHAPE, ERR-CODE and ERR-LEAK-01: what errors look like, and which there are."""
+
+    def __init__(self, run: Run) -> None:
+        self._secrets = run.recorder.secrets
+        self._tally = Tally(
+            *(f"ERR-SHAPE-0{n}" for n in (1, 2, 3, 5)),
+            "ERR-CODE-01", "ERR-CODE-02", "ERR-CODE-03", "ERR-LEAK-01",
+        )  # fmt: skip
+        self.findings = self._tally.findings
+
+    def answered(self, answered: Answered, exchange: Exchange) -> None:
+        endpoint = find(answered.method, answered.target)
+        if endpoint is None:
+            return
+        self._status(endpoint, answered, exchange)
+        if answered.status >= 400:
+            self._shape(endpoint, answered)
+            self._leak(endpoint, answered, exchange)
+
+    def event(self, observer: Observer, event: Event) -> None:
+        """Events are no errors."""
+
+    def _status(self, endpoint: Endpoint, answered: Answered, exchange: Exchange) -> None:
+        said = f"{endpoint.name} answers {answered.status}"
+        is_odd = answered.status in _ODD
+        is_known = answered.status in _NAMED or (answered.status == 304 and endpoint.kind == "image")
+        self._tally.look(
+            "ERR-CODE-01",
+            "" if is_known or is_odd else said,
+            odd=said if is_odd else "",
+            exchange=answered.exchange,
+        )
+        id = "ERR-CODE-02" if endpoint.is_well_formed(exchange.request_body) else "ERR-CODE-03"
+        self._tally.look(id, said if answered.status >= 500 else "", exchange=answered.exchange)
+
+    def _shape(self, endpoint: Endpoint, answered: Answered) -> None:
+        told, wrong = _json_of(endpoint, answered)
+        said = f"{endpoint.name} answers {answered.status}"
+        is_error = isinstance(told, dict) and text(told.get("error"))
+        for id in ("ERR-SHAPE-01", "ERR-SHAPE-05") if answered.status == 429 else ("ERR-SHAPE-01",):
+            self._look(id, answered, "" if is_error else f"{said} without the text error {wrong}")
+        has_one = isinstance(told, dict) and len(told) == 1
+        self._look("ERR-SHAPE-02", answered, "" if has_one else f"{said} with other fields than one")
+        self._look("ERR-SHAPE-03", answered, _wrong_media(endpoint, answered))
+
+    def _leak(self, endpoint: Endpoint, answered: Answered, exchange: Exchange) -> None:
+        told = answered.body.decode("utf-8", "replace")
+        asked = unquote(exchange.target) + exchange.request_body.decode("utf-8", "replace")
+        found = [
+            leak[0]
+            for leak in _LEAKS.finditer(told)
+            if leak[0] not in asked and len(leak[0]) > _SHORTEST_LEAK
+        ]
+        found += [label for value, label in self._secrets.items() if value in told and value not in asked]
+        wrong = (
+            f"{endpoint.name} answers {answered.status} and tells {', '.join(found)[:160]}" if found else ""
+        )
+        self._look("ERR-LEAK-01", answered, wrong)
+
+    def _look(self, id: str, answered: Answered, wrong: str) -> None:
+        self._tally.look(id, wrong, exchange=answered.exchange)
+
+
+class _Secrets:
+    """PWD-LEAK-01, OAUTH-PROV-06 and HOOK-POST-14: what must stand in no answer and no event."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._tally = Tally("PWD-LEAK-01", "OAUTH-PROV-06", "HOOK-POST-14")
+        self._webhook_tokens: set[bytes] = set()
+        self._providers = [one.client_secret for one in run.instance.oauth.provider if one.client_secret]
+        self.findings = self._tally.findings
+
+    def answered(self, answered: Answered, exchange: Exchange) -> None:
+        endpoint = find(answered.method, answered.target)
+        if endpoint is not None and endpoint.kind == "image" and answered.status == 200:
+            return
+        headers = "\n".join(value for _, value in answered.headers).encode("latin1", "replace")
+        where = f"{answered.method} {answered.target.partition('?')[0]}"
+        self._look(where, answered.body + b"\n" + headers, exchange.number)
+        if endpoint is not None and endpoint.name == "POST /webhooks" and answered.status == 200:
+            self._learn(answered)
+
+    def event(self, observer: Observer, event: Event) -> None:
+        self._look(f"{event.type} to {observer.name}", event.data.encode(), 0)
+
+    def _look(self, where: str, data: bytes, number: int) -> None:
+        self._tally.look("PWD-LEAK-01", self._password(where, data), exchange=number)
+        if self._providers:
+            secrets = self._providers + self._labelled("provider")
+            self._find("OAUTH-PROV-06", where, data, [one.encode() for one in secrets], number)
+        if self._webhook_tokens:
+            self._find("HOOK-POST-14", where, data, self._webhook_tokens, number)
+
+    def _find(self, id: str, where: str, data: bytes, values: Any, number: int) -> None:
+        wrong = f"{where} tells a secret" if any(value in data for value in values) else ""
+        self._tally.look(id, wrong, exchange=number)
+
+    def _password(self, where: str, data: bytes) -> str:
+        keys = {key.decode("utf-8", "replace") for key in re.findall(rb'"([^"\\]{1,40})"\s*:', data)}
+        if named := [key for key in keys if _PASSWORD_KEY.search(key)]:
+            return f"{where} has a field {named[0]}"
+        if _HASH.search(data):
+            return f"{where} holds what looks like a hash"
+        if any(value.encode() in data for value in self._labelled("password")):
+            return f"{where} holds a password"
+        return ""
+
+    def _labelled(self, label: str) -> list[str]:
+        return [value for value, name in self._run.recorder.secrets.items() if name.startswith(label)]
+
+    def _learn(self, answered: Answered) -> None:
+        try:
+            token = json.loads(answered.body)["webhook"]["token"]
+        except (ValueError, TypeError, KeyError):
+            return
+        if text(token):
+            self._webhook_tokens.add(token.encode())
+
+
+class _Messages:
+    """MSG-FORM-01: every message in a list has the fields of a message."""
+
+    def __init__(self) -> None:
+        self._tally = Tally("MSG-FORM-01")
+        self.findings = self._tally.findings
+
+    def answered(self, answered: Answered, exchange: Exchange) -> None:
+        endpoint = find(answered.method, answered.target)
+        if endpoint is None or answered.status != 200 or endpoint.known is None or endpoint.method != "GET":
+            return
+        for key in endpoint.known.keys() & {"messages", "replies"}:
+            told, _ = _json_of(endpoint, answered)
+            for message in told.get(key) or () if isinstance(told, dict) else ():
+                wrong = check_shape(message, _MESSAGE, "a message")
+                self._tally.look("MSG-FORM-01", wrong, exchange=exchange.number)
+
+    def event(self, observer: Observer, event: Event) -> None:
+        """Events have monitors of their own."""
+
+
+def answer_monitors(run: Run) -> tuple[Any, ...]:
+    """Return the monitors of answers."""
+    return _Form(), _Errors(run), _Secrets(run), _Messages()

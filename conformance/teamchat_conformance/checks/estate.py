@@ -1,0 +1,157 @@
+"""One thing of each kind that an endpoint can name, a request that is good for each, and a look at them all.
+
+What must stay true: `picture` shows everything that a request to any endpoint could change of what the run
+has made, so two pictures that are equal show that nothing happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from teamchat_conformance.checks.steps import at, items, messages, thread
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.expect import Answered, require
+from teamchat_conformance.fixtures import images
+from teamchat_conformance.http import Client
+from teamchat_conformance.run import PASSWORD, Run
+
+NO_IMAGE = "1700000000000-missing.png"
+
+
+@dataclass(frozen=True)
+class Estate:
+    """Things that user U and admin A made. The conversation is U's and V's; `user_id` is a bystander's."""
+
+    run: Run
+    user_id: str
+    channel_id: str
+    message_id: str
+    reply_id: str
+    conversation_id: str
+    direct_id: str
+    webhook: Mapping[str, Any]
+    channel_image: str
+    direct_image: str
+
+    @classmethod
+    async def make(cls, run: Run) -> Estate:
+        """Make one of each."""
+        bystander = await run.new_user(name="a bystander")
+        channel_id = await run.channel()
+        message = await run.post(run.u, channel_id)
+        reply = (await run.reply(run.u, message["id"]))["reply"]
+        conversation_id = await run.conversation(run.u, run.v)
+        direct = await run.direct(run.u, conversation_id)
+        return cls(
+            run,
+            bystander.user_id,
+            channel_id,
+            str(message["id"]),
+            str(reply["id"]),
+            conversation_id,
+            str(direct["id"]),
+            await run.webhook(channel_id),
+            await _upload(run, at("channels", channel_id, "messages", "image")),
+            await _upload(run, at("conversations", conversation_id, "messages", "image")),
+        )
+
+    def values(self, endpoint: Endpoint) -> dict[str, str]:
+        """Return what stands in the path of an endpoint, escaped."""
+        is_direct = "conversationId" in endpoint.parameters
+        found = {
+            "id": self.user_id,
+            "channelId": self.channel_id,
+            "messageId": self.direct_id if is_direct else self.message_id,
+            "replyId": self.reply_id,
+            "conversationId": self.conversation_id,
+            "webhookId": str(self.webhook["id"]),
+            "filename": self.direct_image if is_direct else self.channel_image,
+            "providerId": "provider",
+        }
+        return {name: quote(value, safe="") for name, value in found.items()}
+
+    def body(self, endpoint: Endpoint) -> dict[str, Any]:
+        """Return a body that is good for an endpoint, with texts of its own."""
+        run = self.run
+        found: dict[str, Any] = {
+            "content": run.text(),
+            "name": run.text(),
+            "userName": run.text(),
+            "reaction": "ok",
+            "filename": "one.png",
+            "image": images.encoded(images.png()),
+            "email": run.email(),
+            "role": "user",
+            "password": PASSWORD,
+            "targetUserId": run.w.user_id,
+            "channelId": self.channel_id,
+            "refreshToken": "0" * 64,
+        }
+        return {name: found[name] for name in endpoint.required_fields}
+
+    async def ask(
+        self, asker: Client, endpoint: Endpoint, values: Mapping[str, str] | None = None, **options: Any
+    ) -> Answered:
+        """Send a good request to an endpoint; `values` stand in its path in place of what is there."""
+        target = endpoint.target({**self.values(endpoint), **(values or {})})
+        if endpoint.fields and "raw" not in options:
+            return await asker.ask(endpoint.method, target, self.body(endpoint), **options)
+        return await asker.ask(endpoint.method, target, **options)
+
+    async def rightly(
+        self,
+        endpoint: Endpoint,
+        body: Any = None,
+        *,
+        values: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Answered:
+        """Send a request by someone who may: a good one but for what is given."""
+        target = endpoint.target({**self.values(endpoint), **(values or {})})
+        asker: Client = self.run.a if endpoint.admin_only else self.run.u
+        if endpoint.auth != "access":
+            asker = self.run.n
+        if endpoint.auth == "webhook":
+            options = {"token": self.webhook["token"], **options}
+        if endpoint.fields and "raw" not in options:
+            return await asker.ask(
+                endpoint.method, target, self.body(endpoint) if body is None else body, **options
+            )
+        return await asker.ask(endpoint.method, target, **options)
+
+    async def picture(self) -> dict[str, Any]:
+        """Return how everything looks."""
+        run = self.run
+        talks_at = at("conversations", self.conversation_id, "messages")
+        users = [one for one in await items(run.a, "/users", "users") if run.id in str(one.get("email"))]
+        hooks = [
+            one
+            for one in await items(run.a, "/webhooks", "webhooks")
+            if one.get("channelId") == self.channel_id
+        ]
+        channels = await items(run.a, "/channels", "channels")
+        return {
+            "messages": await messages(run.u, self.channel_id),
+            "replies": await thread(run.u, self.message_id),
+            "direct messages": await items(run.v, talks_at, "messages"),
+            "users": {one["id"]: (one.get("userName"), one.get("isAdmin")) for one in users},
+            "webhooks": {one["id"]: one.get("name") for one in hooks},
+            "channels": {one["id"]: one.get("name") for one in channels if run.id in str(one.get("name"))},
+            "conversations": {one["id"] for one in await items(run.w, "/conversations", "conversations")},
+            "the server": (await run.a.get("/server/settings")).ok().get("name"),
+        }
+
+    async def require_unchanged(self, before: dict[str, Any]) -> None:
+        """Require that everything looks as it did."""
+        after = await self.picture()
+        changed = [what for what in before if before[what] != after[what]]
+        require(not changed, f"it was refused and yet changed {', '.join(changed)}")
+
+
+async def _upload(run: Run, target: str) -> str:
+    """Upload an image and return its name; what that would show is for the checks of images to say."""
+    answer = await run.u.post(target, {"filename": "one.png", "image": images.encoded(images.png())})
+    return str(answer.json["filename"]) if answer.status == 200 else NO_IMAGE

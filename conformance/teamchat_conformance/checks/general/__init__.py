@@ -1,0 +1,8 @@
+"""GEN: what holds for the whole interface: transport, JSON, health (interface, introduction and part 4)."""
+
+from __future__ import annotations
+
+from teamchat_conformance.checks.general import connections, health, identity, methods, requests
+from teamchat_conformance.checks.general._area import area
+
+__all__ = ["area", "connections", "health", "identity", "methods", "requests"]

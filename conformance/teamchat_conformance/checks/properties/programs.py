@@ -1,0 +1,172 @@
+"""PROP-MODEL, PROP-EVT: random programs of several users, judged by the model and by what observers heard.
+
+What must stay true: Hypothesis draws from the model alone and runs in a thread of its own; every step is
+played back in Trio.  A seed draws the same programs again on any server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import hypothesis.strategies as st
+import trio
+from hypothesis import HealthCheck, Phase, Verbosity, seed, settings
+from hypothesis.configuration import set_hypothesis_home_dir
+from hypothesis.errors import Flaky
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from teamchat_conformance.checks.properties._area import DECIDED_BY_PROGRAMS, Wrong, area
+from teamchat_conformance.checks.properties.playing import Player
+from teamchat_conformance.checks.properties.shortening import shorten
+from teamchat_conformance.checks.stream._area import listening_to
+from teamchat_conformance.model import Step, World
+from teamchat_conformance.verdicts import Finding, Miss
+
+if TYPE_CHECKING:
+    from teamchat_conformance.run import Run
+
+_MOST_SECONDS = 90.0
+_MOST_GUESTS = 2
+_WORDS = ("👍", "❤️", "yes")
+_TARGETS = {
+    "rename channel": ("channel",),
+    "delete channel": ("channel",),
+    "post": ("channel",),
+    "edit": ("message",),
+    "delete": ("message",),
+    "react": ("message",),
+    "unreact": ("message",),
+    "reply": ("message",),
+    "edit reply": ("reply",),
+    "delete reply": ("reply",),
+    "direct": ("conversation",),
+    "edit direct": ("direct",),
+    "delete direct": ("direct",),
+    "make webhook": ("channel",),
+    "delete webhook": ("webhook",),
+    "webhook posts": ("webhook",),
+}
+_OFTEN = ("post", "post", "react", "react", "reply", "reply", "direct", "direct", "talk to")
+
+
+class Enough(BaseException):
+    """The time for programs is over: Hypothesis is to try no more."""
+
+
+def candidates(world: World, op: str) -> list[int]:
+    """Return what an operation may be tried on: the dead too, but not conversations with those who left."""
+    gone = frozenset(world.gone_users)
+
+    def fits(handle: int) -> bool:
+        thing = world.things[handle]
+        return not (thing.pair or world.things.get(thing.place, thing).pair) & gone
+
+    return [handle for handle in world.of(*_TARGETS[op], alive=False) if fits(handle)]
+
+
+def possible(world: World) -> list[str]:
+    """Return the operations that can be tried now, some of them more than once, for they are frequent."""
+    guests = [name for name in world.users if name.startswith("G")]
+    ops = ["make channel", *_OFTEN, *_TARGETS]
+    ops += ["rename", "remove user", "exit"] if guests else []
+    ops += ["add user"] if len(guests) + len(world.gone_users) < _MOST_GUESTS else []
+    return [op for op in ops if op not in _TARGETS or candidates(world, op)]
+
+
+@st.composite
+def _steps(draw: st.DrawFn, world: World) -> Step:
+    """Draw one step that can be tried in this world, by anybody."""
+    op = draw(st.sampled_from(possible(world)))
+    guests = [name for name in world.users if name.startswith("G")]
+    actor = draw(st.sampled_from(guests if op in ("rename", "exit") else world.users))
+    target = draw(st.sampled_from(candidates(world, op))) if op in _TARGETS else 0
+    word = ""
+    if op in ("react", "unreact"):
+        word = draw(st.sampled_from(_WORDS))
+    elif op == "talk to":
+        word = draw(st.sampled_from([name for name in world.users if name != actor]))
+    elif op == "add user":
+        word = f"G{len(guests) + len(world.gone_users) + 1}"
+    elif op == "remove user":
+        word = draw(st.sampled_from(guests))
+    return Step(op, actor, target, word)
+
+
+def machine_of(player: Player, until: float) -> type[RuleBasedStateMachine]:
+    """Return the machine that draws the programs for a player."""
+
+    class Programs(RuleBasedStateMachine):
+        @initialize()
+        def begin(self) -> None:
+            if time.monotonic() > until:
+                raise Enough
+            player.number += 1
+            trio.from_thread.run(player.begin)
+
+        @rule(data=st.data())
+        def step(self, data: st.DataObject) -> None:
+            step = data.draw(_steps(player.program.world))
+            trio.from_thread.run(player.play, step)
+
+        def teardown(self) -> None:
+            trio.from_thread.run(player.check)
+
+    return Programs
+
+
+def _play_all(player: Player, seconds: float) -> None:
+    """Have programs drawn and played; again without what has failed, if something has."""
+    until, run = time.monotonic() + seconds, player.run
+    chosen = settings(
+        max_examples=run.examples,
+        stateful_step_count=run.steps,
+        deadline=None,
+        database=None,
+        verbosity=Verbosity.quiet,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        print_blob=False,
+    )
+    while time.monotonic() < until:
+        player.muted = frozenset(player.failed)
+        with suppress(Wrong, Flaky, Enough):
+            run_state_machine_as_test(seed(run.seed)(machine_of(player, until)), settings=chosen)
+        new = player.failed.keys() - player.muted
+        for check in new:
+            trio.from_thread.run(shorten, player, check)
+        if not new:
+            return
+
+
+@contextmanager
+def nothing_kept() -> Iterator[None]:
+    """Have Hypothesis keep what it keeps in a folder that is gone afterwards."""
+    with TemporaryDirectory() as home:
+        set_hypothesis_home_dir(home)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
+
+
+@area.scenario(*DECIDED_BY_PROGRAMS)
+async def random_programs(run: Run) -> None:
+    async with listening_to(run, run.a, run.u, run.v, run.w) as observers:
+        player = Player(run, dict(zip("AUVW", observers, strict=True)))
+        with nothing_kept():
+            await trio.to_thread.run_sync(_play_all, player, run.wait(_MOST_SECONDS))
+    for check in DECIDED_BY_PROGRAMS:
+        if check in player.failed:
+            with run.verdict(check):
+                raise Miss(f"{player.failed[check]}\n  --seed {run.seed}")
+        elif player.looked[check]:
+            with run.verdict(check) as finding:
+                over = f" of {run.examples}; then the time was over" if player.number < run.examples else ""
+                finding.message = f"{player.number} programs{over}"
+        else:
+            run.verdicts.put(Finding(check, "not-exercised", "no program came to it"))

@@ -1,0 +1,151 @@
+"""The report on a terminal: the claim, what failed and how to see it again, the counts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from teamchat_conformance.registry import Registry
+from teamchat_conformance.report.document import Checked, Document, Sent, compose
+from teamchat_conformance.report.transcript import (
+    brief,
+    curl,
+    cut,
+    request_text,
+    response_text,
+    taken_apart,
+    telling,
+)
+from teamchat_conformance.report.verdict import counted
+from teamchat_conformance.runner import Result
+
+_WIDTH = 100
+_MOST_BODY = 400
+_MOST_MESSAGE = 700
+_MOST_EXCHANGES = 2
+_COUNTED = (
+    ("pass", "passed"), ("note", "accepted with a note"), ("fail", "failed"), ("recorded", "recorded"),
+    ("blocked", "blocked"), ("error", "faults of the suite"), ("not-exercised", "not exercised"),
+    ("not-applicable", "not applicable"), ("skipped", "deselected"),
+)  # fmt: skip
+_STYLES = {"bold": "1", "dim": "2", "fail": "31", "warn": "33", "good": "32"}
+
+
+def summary(
+    results: Sequence[Result],
+    registry: Registry,
+    *,
+    verbose: bool = False,
+    strict: bool = False,
+    colour: bool = False,
+    directory: Path | None = None,
+) -> str:
+    """Return what is printed when everything has run. `directory` is where the report lies."""
+    return told(
+        compose(results, registry, strict=strict), verbose=verbose, colour=colour, directory=directory
+    )
+
+
+def told(
+    document: Document, *, verbose: bool = False, colour: bool = False, directory: Path | None = None
+) -> str:
+    """Return the same of a report that is made already."""
+    return "\n".join(_lines(document, verbose, _Paint(colour), directory)) + "\n"
+
+
+class _Paint:
+    """Colours, if there are to be any."""
+
+    def __init__(self, is_on: bool) -> None:
+        self._is_on = is_on
+
+    def __call__(self, style: str, text: str) -> str:
+        return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if self._is_on else text
+
+
+def _lines(document: Document, verbose: bool, paint: _Paint, directory: Path | None) -> Iterator[str]:
+    claim = document.claim
+    style = {"conforming": "good", "non-conforming": "fail"}.get(claim.word, "warn")
+    yield paint(style, claim.says) + claim.head.removeprefix(claim.says)
+    yield from (paint("dim", line) for line in textwrap.wrap(claim.tail, _WIDTH))
+    for check in _ordered(document.checks, verbose):
+        yield ""
+        yield from _check(document, check, verbose, paint)
+    yield ""
+    yield from _left_over(document)
+    yield ", ".join(f"{document.counts[key]} {name}" for key, name in _COUNTED if document.counts[key])
+    if document.warnings:
+        yield f"{counted(document.warnings, 'warning')}, for which nothing fails but with --strict"
+    runs = ", ".join(f"{one.profile} {one.seed}".strip() for one in document.profiles)
+    yield paint(
+        "dim",
+        f"{sum(one.requests for one in document.profiles)} requests in {document.seconds:.0f} s, seed {runs}",
+    )
+    if directory is not None:
+        yield f"report: {directory}"
+    yield f"{document.passed} passed, {document.failed} failed, {document.skipped} skipped"
+
+
+def _ordered(checks: Sequence[Checked], verbose: bool) -> list[Checked]:
+    """Return the checks that are told one by one: what fails the run comes last, next to the counts."""
+    warned = [
+        one for one in checks if one.is_warning and not one.fails_run and (verbose or one.verdict == "fail")
+    ]
+    open_ones = [one for one in checks if one.verdict == "blocked"]
+    recorded = [one for one in checks if one.verdict == "recorded"] if verbose else []
+    return [*recorded, *warned, *open_ones, *(one for one in checks if one.fails_run)]
+
+
+def _check(document: Document, check: Checked, verbose: bool, paint: _Paint) -> Iterator[str]:
+    word = check.verdict.upper()
+    style = "fail" if check.fails_run else "warn" if check.verdict != "recorded" else "dim"
+    played = document.played(check)
+    profile = f"  in {played.profile}" if played and played.profile else ""
+    yield f"{paint(style, word)} {paint('bold', check.id)}  {check.level}, {check.spec}{profile}"
+    yield from _field("check", check.text)
+    if check.verdict == "recorded":
+        yield from _field("seen", brief(check.decisive.value if check.decisive else None, _MOST_MESSAGE))
+        return
+    said = taken_apart(check.message)
+    yield from _field("sent", said.sent)
+    yield from _field("wanted", said.wanted)
+    yield from _field("got", cut(said.got, _MOST_MESSAGE))
+    if played is None or not (check.fails_run or verbose):
+        return
+    shown = telling(played, check)
+    for sent in shown[-_MOST_EXCHANGES:] if not verbose else shown:
+        yield from _exchange(sent, paint)
+    if shown and (line := curl(shown[-1], played.base_url)):
+        yield from _field("repeat", line, is_wrapped=False)
+
+
+def _exchange(sent: Sent, paint: _Paint) -> Iterator[str]:
+    yield paint("dim", f"  #{sent.number} by {sent.actor}, in {sent.scenario}")
+    for mark, text in (
+        (">", request_text(sent, _MOST_BODY, is_brief=True)),
+        ("<", response_text(sent, _MOST_BODY)),
+    ):
+        for line in text.splitlines():
+            yield paint("dim", f"  {mark} {_printable(cut(line, 2 * _MOST_BODY))}")
+
+
+def _field(name: str, text: str, *, is_wrapped: bool = True) -> Iterator[str]:
+    if not text:
+        return
+    lines = textwrap.wrap(_printable(text), _WIDTH - 10, break_on_hyphens=False) if is_wrapped else [text]
+    for n, line in enumerate(lines):
+        yield f"  {name if n == 0 else '':7} {line}"
+
+
+def _left_over(document: Document) -> Iterator[str]:
+    for one in document.profiles:
+        if one.left_over:
+            yield f"left on the server: {', '.join(one.left_over)}"
+        if one.refused_for_rate:
+            yield f"{one.refused_for_rate} answers of status 429"
+
+
+def _printable(text: str) -> str:
+    """Return a text that does nothing to a terminal."""
+    return "".join(c if c.isprintable() else " " if c in "\n\t" else "\ufffd" for c in text)
