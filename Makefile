@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
-.PHONY: install run test lint format bench docs lock clean
+.PHONY: install run test conformance lint format bench docs lock clean
 
 install: $(READY)
 
@@ -18,8 +18,17 @@ $(READY): requirements.lock pyproject.toml conformance/pyproject.toml $(wildcard
 run: install
 	$(BIN)/teamchat serve
 
+# With ARGS, pytest alone: `make test ARGS="-k threads"`.
 test: install
 	$(BIN)/python -m pytest $(ARGS)
+ifeq ($(strip $(ARGS)),)
+	$(MAKE) conformance
+endif
+
+# Starts teamchat in every mode and asks from outside whether it conforms.
+conformance: install
+	$(BIN)/teamchat-conformance run --instance conformance/teamchat.toml --launch all --strict \
+		--report conformance-report $(ARGS)
 
 lint: install
 	$(BIN)/ruff check

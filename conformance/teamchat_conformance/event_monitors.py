@@ -113,9 +113,7 @@ class Streams:
 
     def _look_at_lines(self, observer: Observer, frame: Frame) -> None:
         own = [line for line in frame.lines if not is_field(line, b"id") and not is_field(line, b"retry")]
-        strange = [
-            line for line in own if not line.startswith((b":", b"data: ", b"event:")) and line != b"event"
-        ]
+        strange = [line for line in own if not line.startswith((b":", b"data: "))]
         self._look("SSE-FRAME-02", observer, strange and f"the line {strange[0][:80]!r}")
         named = any(is_field(line, b"event") for line in own)
         self._look("SSE-FRAME-04", observer, named and f"an event: field in {frame.lines[0][:80]!r}")

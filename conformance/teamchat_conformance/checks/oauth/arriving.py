@@ -33,6 +33,7 @@ from teamchat_conformance.expect import require
 from teamchat_conformance.fixtures.provider import profile
 
 if TYPE_CHECKING:
+    from teamchat_conformance.expect import Answered
     from teamchat_conformance.fixtures.provider import Grant
     from teamchat_conformance.run import Run
 
@@ -93,8 +94,7 @@ async def a_known_user(run: Run, browser: Browser) -> None:
     with run.verdict("OAUTH-CB-03"):
         await belongs_to(run, session, person.email)
         session = await still_good(run, session)
-    again = await browser.callback(first(run).id, grant.callback)
-    is_denied(run, "OAUTH-CB-06", again)
+    again = await _spent_state(run, browser, grant, agreed(run, start, who))
     if run.instance.auth.app_url:
         with run.verdict("OAUTH-CB-28"):
             for one in (answer, again):
@@ -116,6 +116,14 @@ async def a_known_user(run: Run, browser: Browser) -> None:
     with run.verdict("OAUTH-MODE-02"):
         ids = {(await belongs_to(run, one, person.email))["id"] for one in (session, other_way)}
         require(ids == {person.id}, "the two ways to sign in lead to two users")
+
+
+async def _spent_state(run: Run, browser: Browser, grant: Grant, fresh: Grant) -> Answered:
+    """Come back with a state that was used, with a code that was not, and with one that was too."""
+    answer = await browser.callback(first(run).id, fresh.callback)
+    is_denied(run, "OAUTH-CB-06", answer)
+    is_denied(run, "OAUTH-CB-06", await browser.callback(first(run).id, grant.callback))
+    return answer
 
 
 def _what_was_asked(run: Run, grant: Grant) -> None:
