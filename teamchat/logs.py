@@ -48,7 +48,7 @@ _PATTERNS = [
     # name=value and "name": "value". A one-time code or a state is a secret in a query string alone.
     (
         re.compile(
-            r"(?i)([\w-]{0,40}(?:token|passw|secret|authorization|cookie|credential|api[-_]?key)[\w-]{0,40}"
+            r"(?i)((?:token|passw|secret|authorization|cookie|credential|api[-_]?key)[\w-]{0,40}"
             r"[\"']?\s{0,5}(?:[:=]|%3d)\s{0,5})"
             r"(?:\"[^\"]*\"?|'[^']*'?|(?:(?:bearer|basic)\s+)?[^\s&\"';}]+)"
         ),

@@ -64,12 +64,23 @@ def reaction(text: str) -> str:
 
 def email(text: str) -> str:
     """Return an email address: one ``@`` with something on both sides, no white space, at most 254."""
+    if len(text) > MAX_EMAIL:  # first, for to look at each character of a body takes long
+        raise BadRequest("email is not a valid address.")
     storable("email", text)
     local, at, domain = text.partition("@")
     odd = any(c.isspace() or unicodedata.category(c) in {"Cc", "Cf"} for c in text)
-    if not (local and at and domain) or "@" in domain or odd or len(text) > MAX_EMAIL:
+    if not (local and at and domain) or "@" in domain or odd:
         raise BadRequest("email is not a valid address.")
     return text
+
+
+def is_same_mailbox(one: str, other: str) -> bool:
+    """Tell whether two emails are one mailbox, whose owner has proved to be there by either of them.
+
+    Accounts compare emails without regard to case (D-05), by which "straße" and "strasse" are one.  They are
+    two mailboxes, which may be two people's.
+    """
+    return one.encode().lower() == other.encode().lower()
 
 
 def fold(text: str) -> str:

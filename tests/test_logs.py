@@ -9,6 +9,7 @@ import re
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -212,6 +213,15 @@ def test_long_text_is_cut_and_scanned_in_bounded_time(stream: io.StringIO) -> No
     for character in ("a", "A", "eyJ", "token", "://", "-", '"', "bearer "):
         log.info(character * 1_000_000)
     assert max(len(line) for line in stream.getvalue().splitlines()) < 20_000
+
+
+@pytest.mark.parametrize("text", ["token", "passw", "-token", "a-", "bearer ", "\u00e9"])
+def test_no_text_takes_long_to_redact(text: str) -> None:
+    """Paths are what anybody chooses, and the access log redacts them."""
+    begun = time.process_time()
+    for _ in range(5):
+        redact(text * 8_000)
+    assert time.process_time() - begun < 0.25
 
 
 def test_large_and_deep_fields_are_cut(lines: Lines) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +68,30 @@ def test_d05_an_address_is_returned_as_given(good: str) -> None:
 def test_d05_an_address_has_one_at_and_no_white_space(wrong: str) -> None:
     with pytest.raises(BadRequest, match="email"):
         text.email(wrong)
+
+
+def test_a_very_long_address_is_refused_without_looking_at_it() -> None:
+    """Anybody may send one of 256 KiB, and the server does nothing else meanwhile."""
+    begun = time.process_time()
+    for _ in range(20):
+        with pytest.raises(BadRequest, match="email"):
+            text.email("a" * 250_000)
+    assert time.process_time() - begun < 0.1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Bob@Example.org", "bob@example.ORG", True),
+        ("stra\u00dfe@example.org", "strasse@example.org", False),
+        ("bo\u212a@example.org", "bok@example.org", False),
+    ],
+)
+def test_mailboxes_are_the_same_only_if_ascii_letters_differ_in_case(
+    one: str, other: str, same: bool
+) -> None:
+    assert text.is_same_mailbox(one, other) is same
+    assert text.fold(one) == text.fold(other), "accounts take them for one"
 
 
 @given(st.emails())

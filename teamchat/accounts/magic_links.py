@@ -11,7 +11,7 @@ from typing import Final
 
 from teamchat import text
 from teamchat.accounts.attempts import Limits, MailLimits, attempt
-from teamchat.accounts.links import Links
+from teamchat.accounts.links import Links, unusable
 from teamchat.accounts.records import NAMES_LOCK, user_by_email, user_lock
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
@@ -72,6 +72,8 @@ class MagicLinks:
                 await _lock_account(tx, email)
                 link = await self._links.spend_in(tx, ["magic"], email, token)
                 user = await self._users.find_or_create_in(tx, link.email)
+                if not text.is_same_mailbox(user.email, link.email):  # They came after the mail was sent.
+                    raise unusable()
                 signed_in = await self._sessions.start_in(tx, user.id, ip, user_agent)
         _log.info("signed in", user=user.id, way=_WAY, ip=ip)
         return signed_in

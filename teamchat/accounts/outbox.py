@@ -115,11 +115,11 @@ class Outbox:
         )
 
     async def drop(self, mail: QueuedMail) -> None:
-        """Forget a mail that will not be sent; the link of a decoy, which nobody has, goes too."""
-        if mail.is_decoy:
-            await self._write("delete from links where id = $1", mail.link_id)
-        else:
-            await self._write("delete from mails where link_id = $1", mail.link_id)
+        """Forget a mail that will not be sent. Its link stays, and so does a decoy's.
+
+        The next link takes its place, and how long that takes must not tell who has one (D-16).
+        """
+        await self._write("delete from mails where link_id = $1", mail.link_id)
 
     def has_expired(self, mail: QueuedMail) -> bool:
         """Tell whether the link of a mail works no longer."""

@@ -168,6 +168,8 @@ class Connection:
         """Answer ``OPTIONS *``. A body has no meaning there (RFC 9110, section 9.3.7) and ends it all."""
         goes_on = head.is_keep_alive and head.length == 0 and self.takes_more
         await self.transport.write(response.allowed_methods(closes=not goes_on))
+        if not goes_on and (head.length != 0 or self.transport.unread):
+            await self._linger()
         return goes_on
 
     def _scope_of(self, head: Head, exchange: Exchange) -> dict[str, Any]:

@@ -42,8 +42,10 @@ def hand_out(streams: Iterable[Stream], parcel: Parcel) -> None:
         except CLIENT_IS_GONE:
             stream.cut("the client has left")
             continue
-        if taken < len(data):
-            stream.put(Piece(data[taken:]) if taken else piece)
+        if not taken:
+            stream.put(piece)
+        elif taken < len(data):
+            stream.put_rest(Piece(data[taken:]))
 
 
 async def deliver(deliveries: Iterable[Delivery]) -> None:

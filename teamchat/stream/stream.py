@@ -54,6 +54,7 @@ class Stream:
         "_hub",
         "_is_detached",
         "_is_lost",
+        "_is_torn",
         "_position",
         "_transport",
         "_waiting",
@@ -79,6 +80,7 @@ class Stream:
         self._transport = transport
         self._position = hub.position
         self._is_lost = False
+        self._is_torn = False  # The first piece that waits is the rest of one that was begun.
         self._has_started = False
         self._is_detached = False
         self._waiting: list[Piece] | None = None
@@ -134,13 +136,18 @@ class Stream:
         if self._has_started and self._writer is None:
             self._begin_writing()
 
+    def put_rest(self, rest: Piece) -> None:
+        """Take the rest of a piece that was sent in part. It goes out, whatever else is dropped."""
+        self._is_torn = True
+        self.put(rest)
+
     def end(self, reason: str, *, drop: bool = False) -> None:
         """End the stream once what is waiting has been written, or with `drop` without writing it."""
         if self.end_reason is not None:
             return
         self._stop(reason)
         if drop:
-            self._drop()
+            self._drop(but=int(self._is_torn))
         if self._writer is not None:
             self._hub.start(self._linger)
         elif self._has_started:
@@ -232,6 +239,7 @@ class Stream:
             if size > _MOST_JOINED:
                 break
             count += 1
+        self._is_torn = False
         taken = waiting[:count]
         del waiting[:count]
         for piece in taken:
@@ -271,11 +279,13 @@ class Stream:
             self._writer.cancel()
             self._writer = None
 
-    def _drop(self) -> None:
-        for piece in self._waiting or ():
+    def _drop(self, but: int = 0) -> None:
+        """Forget what waits, but the first so many pieces."""
+        waiting = self._waiting or []
+        for piece in waiting[but:]:
             self.size -= len(piece.data)
             self._hub.backlog.release(piece)
-        self._waiting = None
+        self._waiting = waiting[:but] or None
 
     def _own_frame(self, event: Event) -> bytes:
         """Return the frame of an event that is this stream's alone and stands in no log."""

@@ -16,7 +16,7 @@ from teamchat.accounts import Accounts
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, SignedIn, now_ms
 from teamchat.settings import AuthSettings, InitialUser
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from tests.postgres import open_storage
 
 SECRET = b"a secret of the tests that is long enough"
 ADMIN = InitialUser(user_name="Ada", email="ada@example.org")
@@ -125,5 +125,5 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         yield World(storage)

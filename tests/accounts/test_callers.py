@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from teamchat.errors import Unauthorized
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from tests.accounts.conftest import World
+from tests.postgres import open_storage
 
 
 class Counting:
@@ -51,7 +51,7 @@ async def test_a_session_that_another_process_ended_is_over_here_too(world: Worl
     await world.admin(accounts)
     _, signed_in = await accounts.sign_in("ada@example.org", "192.0.2.1", "tests")
     known = await accounts.authenticate(signed_in.access_token)
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         await World(storage, world.clock).accounts().sessions.end(known, None, None)
     with pytest.raises(Unauthorized):
         await accounts.authenticate(signed_in.access_token)

@@ -12,6 +12,7 @@ from teamchat.accounts import Accounts
 from teamchat.errors import BadRequest, Problem, TooManyRequests, Unauthorized
 from teamchat.model import Caller, SignedIn
 from teamchat.settings import RateLimit
+from tests.postgres import sqlite_only
 
 from .conftest import ADMIN, Mailed, Recorded, World
 
@@ -194,6 +195,25 @@ async def test_a_link_expires_after_its_configured_time(world: World) -> None:
     assert await outcome(accounts, BOB, mail.token) == 400
 
 
+async def test_a_link_signs_nobody_in_whose_mailbox_is_another_one(world: World) -> None:
+    """Emails that are equal without regard to case (D-05) may still be two people's mailboxes."""
+    accounts = build(world, is_invite_required=False)
+    admin = await world.admin(accounts)
+    mail = await ask(world, accounts, "stra\u00dfe@example.org")
+    await accounts.users.add(admin, "strasse@example.org")
+    assert await outcome(accounts, mail.recipient, mail.token) == 400
+    assert await outcome(accounts, "strasse@example.org", mail.token) == 400
+    assert (await come_back(accounts, await ask(world, accounts, "stra\u00dfe@example.org"))).access_token
+
+
+async def test_a_link_signs_its_owner_in_however_the_account_spells_the_mailbox(world: World) -> None:
+    accounts = build(world, is_invite_required=False)
+    admin = await world.admin(accounts)
+    mail = await ask(world, accounts, "bob@Example.org")
+    await accounts.users.add(admin, BOB)
+    assert await outcome(accounts, mail.recipient, mail.token) == 200
+
+
 async def test_d22_a_removed_users_link_is_dead_also_where_anyone_may_come(
     world: World, open_accounts: Accounts, admin: Caller
 ) -> None:
@@ -232,6 +252,7 @@ async def test_a_sign_in_that_fails_half_way_leaves_the_link_good(
     await come_back(open_accounts, mail)
 
 
+@sqlite_only
 async def test_the_sender_is_woken_once_the_mail_is_there_to_be_read(
     world: World, accounts: Accounts, admin: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -390,6 +411,7 @@ async def test_the_log_tells_what_became_of_users_and_sessions(
     bob, signed_in = await world.sign_in(accounts, BOB)
     eve = await accounts.users.add(admin, EVE, "admin")
     caplog.set_level(logging.INFO)
+    caplog.clear()
     with pytest.raises(Unauthorized):
         await accounts.sign_in("nobody@example.org", HOME, "", way="github")
     await accounts.users.reset_password(admin, eve, "correct horse battery")
@@ -416,6 +438,7 @@ async def test_what_was_rolled_back_is_not_told(
 ) -> None:
     admin = await world.admin(accounts)
     caplog.set_level(logging.INFO)
+    caplog.clear()
     with pytest.raises(BadRequest):
         await accounts.users.add(admin, ADMIN.email)
     with pytest.raises(BadRequest):

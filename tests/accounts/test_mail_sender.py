@@ -127,13 +127,12 @@ async def test_a_mail_is_sent_once_and_its_link_stays(live: World, nursery: trio
     assert len(await live.fetch("select 1 from links")) == 2
 
 
-async def test_d16_a_decoy_is_sent_to_nobody_and_leaves_nothing(live: World, nursery: trio.Nursery) -> None:
+async def test_d16_a_decoy_is_sent_to_nobody(live: World, nursery: trio.Nursery) -> None:
     postman = Postman()
     outbox = await queue(live, "nobody@example.org", is_decoy=True)
     await nursery.start(sender(outbox, postman).run)
     await until_empty(live)
     assert postman.tries == {}
-    assert await live.fetch("select 1 from links") == []
 
 
 async def test_a_few_are_sent_at_once_and_all_in_the_end(live: World, nursery: trio.Nursery) -> None:

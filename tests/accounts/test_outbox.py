@@ -115,7 +115,8 @@ async def test_refusals_are_counted(world: World) -> None:
         world.clock.pass_seconds(1)
 
 
-async def test_a_mail_that_is_dropped_leaves_its_link_and_a_decoy_takes_it_along(world: World) -> None:
+async def test_d16_a_mail_that_is_dropped_leaves_its_link_a_decoy_too(world: World) -> None:
+    """Else asking again would take longer for whom there is an account: there is a link to replace."""
     outbox = await queue(world, "bob@example.org")
     await outbox.drop(await only(outbox))
     assert await counts(world) == (1, 0)
@@ -123,8 +124,7 @@ async def test_a_mail_that_is_dropped_leaves_its_link_and_a_decoy_takes_it_along
     decoy = await only(outbox)
     assert decoy.is_decoy
     await outbox.drop(decoy)
-    assert await world.fetch("select email from links") == [("bob@example.org",)]
-    assert await counts(world) == (1, 0)
+    assert await counts(world) == (2, 0)
 
 
 async def test_d15_the_mail_of_a_link_that_was_replaced_or_ended_is_never_sent(world: World) -> None:

@@ -17,8 +17,8 @@ from teamchat.errors import Problem
 from teamchat.ids import new_id
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, User, now_ms
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.text import fold
+from tests.postgres import open_storage
 
 MAX_LENGTH = 100
 
@@ -113,7 +113,7 @@ class World:
 
 @asynccontextmanager
 async def _open_world(directory: Path) -> AsyncIterator[World]:
-    async with open_sqlite(SqliteOptions(str(directory))) as storage:
+    async with open_storage(directory) as storage:
         images = MemoryImages()
         yield World(storage, Chat.build(storage, images, MAX_LENGTH), images)
 

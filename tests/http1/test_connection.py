@@ -460,7 +460,22 @@ async def test_options_of_the_whole_server_are_answered_here(length: int, stays:
     async with connected(hello) as client:
         answer = await client.ask(request, "OPTIONS")
         assert (answer.status, answer.header("allow")) == (204, "GET, HEAD, POST, PUT, DELETE, OPTIONS")
-        assert await client.is_open() is stays
+        assert answer.header("connection") == (None if stays else "close")
+        await client.stream.send_eof()
+        await client.ended.wait()
+
+
+async def test_the_answer_to_options_of_the_whole_server_is_not_lost_when_a_body_follows() -> None:
+    """RFC 9112, section 9.6."""
+    async with connected(hello) as client:
+        answer = await client.ask(
+            b"OPTIONS * HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", "OPTIONS"
+        )
+        assert (answer.status, answer.header("connection")) == (204, "close")
+        await client.send(b"x" * 100_000)
+        assert await client.is_open(), "it takes what still comes"
+        await client.stream.send_eof()
+        await client.ended.wait()
 
 
 # When the server stops

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from teamchat.settings import RateLimit
 from teamchat.testing import Provider
 from tests.oauth.conftest import World, told
@@ -39,6 +41,15 @@ async def test_ten_callbacks_from_an_address_are_looked_at_and_the_eleventh_is_r
     assert "access_token" in await other.sign_in(idp)
     world.clock.pass_seconds(900)
     assert "access_token" in await browser.sign_in(idp)
+
+
+async def test_what_is_beyond_the_limit_writes_no_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """Whoever it is has no limit of such requests, and must not fill the disk with them."""
+    browser = world.browser()
+    for _ in range(30):
+        await browser.get("/auth/oauth/acme/callback?code=a&state=b")
+    lines = [record for record in caplog.records if record.name.startswith("teamchat.accounts.oauth")]
+    assert len(lines) == 10
 
 
 async def test_the_limits_are_those_of_the_configuration(make: Any) -> None:

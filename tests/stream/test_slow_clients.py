@@ -258,6 +258,25 @@ def test_wherever_a_send_is_cut_the_client_gets_whole_chunks_and_every_event_onc
     trio.run(main)
 
 
+@pytest.mark.parametrize("taken", [0, 1, 30])
+async def test_a_session_that_ends_leaves_no_chunk_half_sent(taken: int) -> None:
+    """The end of the body would be taken for content, and the client would wait for the rest for ever."""
+    wire = Wire([taken, 500])
+    begun, later = (Parcel([Frame(LoggedEvent(seq, "SAID", f'"{seq}"', None))]) for seq in (1, 2))
+    async with trio.open_nursery() as nursery:
+        hub = LoneHub(nursery)
+        stream = Stream(hub, caller(), DirectTransport(wire, lambda: None), with_ids=False)  # type: ignore[arg-type]
+        stream.is_live = True
+        stream.start()
+        hand_out([stream], begun)
+        hand_out([stream], later)
+        stream.end("the session has ended", drop=True)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    assert body(bytes(wire.sent)) == (sse.frame("SAID", '"1"') if taken else b"")
+    assert stream.size == hub.backlog.held == 0
+
+
 async def test_every_stream_is_handed_the_same_bytes() -> None:
     parcel = Parcel([Frame(LoggedEvent(1, "SAID", "{}", None))])
     handed: list[bytes] = []

@@ -68,6 +68,13 @@ def is_optional(method: str, path: str) -> bool:
     return (method, path.split("/")[1]) == ("DELETE", "messages") or (method, path) in OPTIONAL
 
 
+def test_d07a_a_body_of_very_many_strings_is_refused_as_one_of_very_many_brackets() -> None:
+    """An upload may hold ten million, and to look at all of them takes seconds."""
+    for value in (b'"",', b"[],"):
+        with pytest.raises(BadRequest):
+            reader.check_depth(b"[" + b"[]," * 33 + value * 100_001 + b"0]")
+
+
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
 async def test_d02_a_malformed_body_is_400_on_every_endpoint(world: World, body: bytes) -> None:
     for method, path in await writing_endpoints(world):

@@ -7,6 +7,7 @@ and 14), and is known from then on.  The identities of a user who is gone are no
 
 from __future__ import annotations
 
+from teamchat import text
 from teamchat.accounts.records import as_user, user_lock
 from teamchat.accounts.users import Users
 from teamchat.errors import OAuthFailed, Unauthorized
@@ -43,9 +44,7 @@ async def _user_by_email(tx: Transaction, users: Users, email: str) -> User:
         user = await users.find_or_create_in(tx, email)
     except Unauthorized as error:
         raise OAuthFailed("user_not_found") from error
-    # Emails are compared without regard to case (D-05), by which "straße" and "strasse" are one.  They are
-    # two mailboxes, and the provider vouches for one of them.
-    if user.email.encode().lower() != email.encode().lower():
+    if not text.is_same_mailbox(user.email, email):  # The provider vouches for one of them.
         raise OAuthFailed("user_not_found")
     return user
 

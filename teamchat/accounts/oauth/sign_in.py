@@ -171,7 +171,12 @@ class OAuth:
         return state
 
     def _tell(self, provider_id: str, ip: str, failure: OAuthFailed, error: Exception) -> None:
-        """Write the line of a failure; only one of our own, which nobody expected, says where it arose."""
+        """Write the line of a failure; only one of our own, which nobody expected, says where it arose.
+
+        None for what is beyond the limit, of which there is no end: it was told of as often as is allowed.
+        """
+        if failure.reason == "rate_limited":
+            return
         is_ours = failure.reason == "server_error"
         _log.log(
             logging.ERROR if is_ours else logging.WARNING,
