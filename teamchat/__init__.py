@@ -1,7 +1,8 @@
 """teamchat: a self-hosted team chat server.
 
-A plugin author needs the names below, `teamchat.web` for endpoints, `teamchat.mail` for mailers and
-`teamchat.testing` for the contract tests.  Everything else is private and may change.
+A plugin author needs the names below, `teamchat.web` for endpoints, `teamchat.mail` for mailers,
+`teamchat.storage.schema` for storages and `teamchat.testing` for the contract tests.  Everything else is
+private and may change.
 """
 
 from teamchat.errors import (

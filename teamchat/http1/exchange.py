@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 READ_BYTES = 64 * 1024
 DRAIN_BYTES = 64 * 1024
 """How much of an unread body is passed over to keep a connection; with more to come it is closed."""
+UNCOUNTED_BYTES = 16 * 1024
+"""How much of each body takes no room from the others': who fills the room up stops no short request."""
 BODY_PATIENCE = 10.0
 """How long a body may keep the server waiting, in seconds; every KiB that comes adds one more."""
 MOST_PATIENCE = 30.0
@@ -60,6 +62,7 @@ class Exchange:
         "_listening",
         "_method",
         "_patience",
+        "_received",
         "_taken",
         "_transport",
         "keeps_connection",
@@ -75,7 +78,7 @@ class Exchange:
         self._expects_continue = head.expects_continue and self._body is not None
         self._had_request = False
         self._is_spoilt = False
-        self._taken = 0
+        self._received = self._taken = 0
         self._patience = BODY_PATIENCE
         self._listening: trio.CancelScope | None = None
         self._answer: response.Answer | None = None
@@ -122,10 +125,12 @@ class Exchange:
             if not data:
                 return {"type": "http.disconnect"}
             piece = self._decode(body, data)
-        if not self._connection.house.take(len(piece)):
+        self._received += len(piece)
+        counted = max(self._received - UNCOUNTED_BYTES, 0) - self._taken
+        if not self._connection.house.take(counted):
             self._has_retry_after = True
             raise Unavailable("The server takes in too much at once. Try again later.")
-        self._taken += len(piece)
+        self._taken += counted
         self._had_request = True
         return {"type": "http.request", "body": piece, "more_body": not body.done}
 

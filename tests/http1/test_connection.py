@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from teamchat.http1 import connection as module
-from teamchat.http1.exchange import BODY_PATIENCE, DRAIN_BYTES, READ_BYTES
+from teamchat.http1.exchange import BODY_PATIENCE, DRAIN_BYTES, READ_BYTES, UNCOUNTED_BYTES
 from teamchat.http1.transport import WRITE_SECONDS
 from tests.http1.apps import CLOSE, GET, body_of, echo, finish, hello, ignore, post, start
 from tests.http1.conftest import PATIENCE, House, connected
@@ -324,14 +324,19 @@ async def test_a_body_that_is_asked_for_after_the_answer_is_a_disconnect() -> No
 async def test_bodies_beyond_the_room_there_is_are_a_503_and_room_is_given_back() -> None:
     house = House(room=10)
     async with connected(echo, house) as client:
-        assert (await client.ask(post(b"x" * 10), "POST")).status == 200
+        assert (await client.ask(post(b"x" * (UNCOUNTED_BYTES + 10)), "POST")).status == 200
         assert house.room == 10
-        answer = await client.ask(post(b"x" * 11), "POST")
+        answer = await client.ask(post(b"x" * (UNCOUNTED_BYTES + 11)), "POST")
         assert answer.error(503)
         assert answer.header("retry-after")
         await client.stream.send_eof()
         await client.ended.wait()
     assert house.room == 10
+
+
+async def test_a_short_body_needs_no_room() -> None:
+    async with connected(echo, House(room=0)) as client:
+        assert (await client.ask(post(b"x" * UNCOUNTED_BYTES), "POST")).status == 200
 
 
 # A client that goes
