@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from teamchat_conformance.endpoints import Endpoint, Known, find
 from teamchat_conformance.expect import Answered, any_text, check_shape, milliseconds, text
 from teamchat_conformance.http import Exchange
+from teamchat_conformance.registry import Registry
 from teamchat_conformance.sse import Event, Observer
 from teamchat_conformance.tally import Tally
+from teamchat_conformance.verdicts import Finding
 
 if TYPE_CHECKING:
     from teamchat_conformance.run import Run
@@ -40,8 +43,11 @@ _LEAKS = re.compile(
 )
 _PASSWORD_KEY = re.compile(r"password_?hash|pwd_?hash|hashed_?password|\bhash\b|\bsalt\b|\Apassword\Z", re.I)
 _HASH = re.compile(
-    rb"[0-9a-f]{32}[:$.][0-9a-f]{128}|\$(?:2[abxy]|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|5|6|7)\$", re.I
+    rb"[:$.](?:[0-9a-fA-F]{128}(?<=[0-9a-fA-F]{32}[:$.][0-9a-fA-F]{128})"
+    rb"|(?<=\$)(?i:2[abxy]|argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|5|6|7)\$)"
 )
+"""What kept passwords look like; it begins with what is rare, since everything is looked through."""
+_KEY = re.compile(rb'"([^"\\]{1,40})"\s*:')
 _SHORTEST_LEAK = 4
 _MESSAGE = {
     "id": text,
@@ -89,11 +95,14 @@ class _Form:
     def __init__(self) -> None:
         self._tally = Tally(*(f"GEN-HTTP-0{n}" for n in range(1, 6)), "GEN-FIELD-01")
         self._extra: set[str] = set()
+        self._seen: set[tuple[object, ...]] = set()
         self.findings = self._tally.findings
 
     def answered(self, answered: Answered, exchange: Exchange) -> None:
         endpoint = find(answered.method, answered.target)
-        if endpoint is None:
+        if endpoint is None or self._is_known(
+            endpoint.name, answered.status, answered.header("content-type"), hash(answered.body)
+        ):
             return
         number = exchange.number
         if 200 <= answered.status < 300:
@@ -109,7 +118,15 @@ class _Form:
             self._look_for_extra(endpoint, told, number)
 
     def event(self, observer: Observer, event: Event) -> None:
-        self._fields(event.payload, f"{event.type} to {observer.name}", 0)
+        if not self._is_known(event.type, hash(event.data)):
+            self._fields(event.payload, f"{event.type} to {observer.name}", 0)
+
+    def _is_known(self, *what: object) -> bool:
+        """Tell whether the same was looked at before: what comes again is no better and no worse."""
+        if what in self._seen:
+            return True
+        self._seen.add(what)
+        return False
 
     def _fields(self, told: Any, where: str, number: int) -> None:
         for name, value in walk(told):
@@ -149,10 +166,17 @@ def _wrong_media(endpoint: Endpoint, answered: Answered) -> str:
 
 
 def _json_of(endpoint: Endpoint, answered: Answered) -> tuple[Any, str]:
+    told, wrong = _read(answered.body)
+    return told, f"{endpoint.name} answers {answered.status} with no JSON in UTF-8 ({wrong})" if wrong else ""
+
+
+@lru_cache(maxsize=4)
+def _read(body: bytes) -> tuple[Any, str]:
+    """Return a body as JSON, and what keeps it from being any; each monitor asks for the same."""
     try:
-        return json.loads(answered.body.decode("utf-8"), parse_constant=_refuse), ""
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse), ""
     except (ValueError, RecursionError) as error:
-        return None, f"{endpoint.name} answers {answered.status} with no JSON in UTF-8 ({error})"
+        return None, str(error) or type(error).__name__
 
 
 def _refuse(constant: str) -> None:
@@ -237,14 +261,21 @@ class _Errors:
 
 
 class _Secrets:
-    """PWD-LEAK-01, OAUTH-PROV-06 and HOOK-POST-14: what must stand in no answer and no event."""
+    """PWD-LEAK-01, OAUTH-PROV-06 and HOOK-POST-14: what must stand in no answer and no event.
+
+    An event may come before the answer that makes a webhook's token known, so for tokens all events are
+    looked through again when the run is over.
+    """
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._tally = Tally("PWD-LEAK-01", "OAUTH-PROV-06", "HOOK-POST-14")
         self._webhook_tokens: set[bytes] = set()
-        self._providers = [one.client_secret for one in run.instance.oauth.provider if one.client_secret]
-        self.findings = self._tally.findings
+        self._configured = [one.client_secret for one in run.instance.oauth.provider if one.client_secret]
+        self._passwords: list[bytes] = []
+        self._providers: list[bytes] = []
+        self._known = -1
+        self._seen: set[tuple[int, ...]] = set()
 
     def answered(self, answered: Answered, exchange: Exchange) -> None:
         endpoint = find(answered.method, answered.target)
@@ -252,45 +283,68 @@ class _Secrets:
             return
         headers = "\n".join(value for _, value in answered.headers).encode("latin1", "replace")
         where = f"{answered.method} {answered.target.partition('?')[0]}"
-        self._look(where, answered.body + b"\n" + headers, exchange.number)
+        self._look(where, answered.body, headers, exchange.number)
         if endpoint is not None and endpoint.name == "POST /webhooks" and answered.status == 200:
             self._learn(answered)
 
     def event(self, observer: Observer, event: Event) -> None:
-        self._look(f"{event.type} to {observer.name}", event.data.encode(), 0)
+        self._look(f"{event.type} to {observer.name}", event.data.encode(), b"", 0)
 
-    def _look(self, where: str, data: bytes, number: int) -> None:
-        self._tally.look("PWD-LEAK-01", self._password(where, data), exchange=number)
-        if self._providers:
-            secrets = self._providers + self._labelled("provider")
-            self._find("OAUTH-PROV-06", where, data, [one.encode() for one in secrets], number)
+    def findings(self, registry: Registry) -> Iterator[Finding]:
+        """Look through all events for tokens, and yield what was found."""
         if self._webhook_tokens:
+            told: dict[str, str] = {}
+            for observer in self._run.observers:
+                for event in observer.events:
+                    told.setdefault(event.data, f"{event.type} to {observer.name}")
+            for data, where in told.items():
+                self._find("HOOK-POST-14", where, data.encode(), self._webhook_tokens, 0)
+        yield from self._tally.findings(registry)
+
+    def _look(self, where: str, data: bytes, headers: bytes, number: int) -> None:
+        """Look for secrets, unless the same was looked at and none has become known since."""
+        self._sort_secrets()
+        key = hash(data), len(self._passwords), len(self._providers), len(self._webhook_tokens)
+        if key in self._seen:
+            data = b""
+        self._seen.add(key)
+        data += b"\n" + headers
+        self._tally.look("PWD-LEAK-01", self._password(where, data), exchange=number)
+        if self._configured:
+            self._find("OAUTH-PROV-06", where, data, self._providers, number)
+        if self._webhook_tokens and number:
             self._find("HOOK-POST-14", where, data, self._webhook_tokens, number)
 
-    def _find(self, id: str, where: str, data: bytes, values: Any, number: int) -> None:
+    def _sort_secrets(self) -> None:
+        """Sort the secrets of the run by what they are, if there are more of them than there were."""
+        secrets = self._run.recorder.secrets
+        if len(secrets) != self._known:
+            self._known = len(secrets)
+            labelled = [(value.encode("utf-8", "replace"), label) for value, label in secrets.items()]
+            self._passwords = [value for value, label in labelled if label.startswith("password")]
+            self._providers = [value for value, label in labelled if label.startswith("provider")]
+            self._providers += [one.encode() for one in self._configured]
+
+    def _find(self, id: str, where: str, data: bytes, values: Iterable[bytes], number: int) -> None:
         wrong = f"{where} tells a secret" if any(value in data for value in values) else ""
         self._tally.look(id, wrong, exchange=number)
 
     def _password(self, where: str, data: bytes) -> str:
-        keys = {key.decode("utf-8", "replace") for key in re.findall(rb'"([^"\\]{1,40})"\s*:', data)}
+        keys = {key.decode("utf-8", "replace") for key in _KEY.findall(data)}
         if named := [key for key in keys if _PASSWORD_KEY.search(key)]:
             return f"{where} has a field {named[0]}"
         if _HASH.search(data):
             return f"{where} holds what looks like a hash"
-        if any(value.encode() in data for value in self._labelled("password")):
+        if any(value in data for value in self._passwords):
             return f"{where} holds a password"
         return ""
 
-    def _labelled(self, label: str) -> list[str]:
-        return [value for value, name in self._run.recorder.secrets.items() if name.startswith(label)]
-
     def _learn(self, answered: Answered) -> None:
-        try:
-            token = json.loads(answered.body)["webhook"]["token"]
-        except (ValueError, TypeError, KeyError):
-            return
+        told, _ = _read(answered.body)
+        webhook = told.get("webhook") if isinstance(told, dict) else None
+        token = webhook.get("token") if isinstance(webhook, dict) else None
         if text(token):
-            self._webhook_tokens.add(token.encode())
+            self._webhook_tokens.add(str(token).encode())
 
 
 class _Messages:

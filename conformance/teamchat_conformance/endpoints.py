@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 Auth = Literal["open", "access", "magic", "webhook"]
@@ -248,6 +249,7 @@ def _matcher(one: Endpoint) -> Callable[[str], bool]:
 _MATCHERS = [(one, _matcher(one)) for one in sorted(ENDPOINTS, key=lambda one: len(one.parameters))]
 
 
+@lru_cache(maxsize=16)
 def find(method: str, target: str) -> Endpoint | None:
     """Return the endpoint that a request is for, or None if the interface has none there."""
     path = target.partition("?")[0]

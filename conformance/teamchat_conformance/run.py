@@ -66,6 +66,8 @@ class Run:
         self.observer_watchers: list[Callable[[Observer, sse.Event], None]] = []
         self.observers: list[Observer] = []
         self._undo: list[tuple[str, Undo]] = []
+        self._undo_last: list[tuple[str, Undo]] = []
+        self._left: list[str] = []
         self._numbers = count(1)
         self._fence_channel: str | None = None
         self._clients: list[Client] = [self.n]
@@ -194,6 +196,7 @@ class Run:
         """Post something everyone receives, and wait until it has come: what was to come before has come."""
         if self._fence_channel is None:
             self._fence_channel = await self.channel(self.text("fence"))
+            self._undo_last.append(self._undo.pop())
         marks = [observer.mark() for observer in observers]
         message = await self.post(self.a, self._fence_channel, self.text("fence"))
         for observer, mark in zip(observers, marks, strict=True):
@@ -205,18 +208,28 @@ class Run:
         """Return a time in seconds, multiplied by the instance's patience."""
         return seconds * self.instance.timing.factor
 
-    async def clean_up(self) -> list[str]:
-        """Undo what can be undone, and return what could not."""
-        left: list[str] = []
-        self.recorder.scenario = "clean-up"
-        for what, undo in reversed(self._undo):
+    def made(self) -> int:
+        """Return how much there is to undo, for `undo` to begin from."""
+        return len(self._undo)
+
+    async def undo(self, since: int) -> None:
+        """Undo what was made since then, newest first: what nobody needs any more makes all lists long."""
+        while len(self._undo) > since:
+            what, undo = self._undo[-1]
             try:
                 await undo()
             except Miss:
-                left.append(what)
+                self._left.append(what)
+            self._undo.pop()
+
+    async def clean_up(self) -> list[str]:
+        """Undo what can be undone, and return what could not."""
+        self.recorder.scenario = "clean-up"
+        self._undo = [*self._undo_last, *self._undo]
+        await self.undo(0)
         for client in self._clients:
             await client.aclose()
-        return left
+        return self._left
 
 
 def new_run_id() -> str:

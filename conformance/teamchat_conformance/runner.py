@@ -27,6 +27,8 @@ from teamchat_conformance.run import Run, new_run_id
 from teamchat_conformance.sse import Observer
 from teamchat_conformance.verdicts import Finding, Miss, Verdicts
 
+_UNDO_SECONDS = 30.0
+
 
 class Unreachable(Exception):
     """The server can't be reached, or the suite can't get in. The message says what to do."""
@@ -174,6 +176,7 @@ async def _play(run: Run, registry: Registry, play: Play, options: Options) -> l
         return []
     run.recorder.scenario = play.name
     blocked, failure = "", ""
+    made = run.made()
     with run.verdicts.only(frozenset(play.ids)):
         try:
             with trio.fail_after(run.wait(play.seconds)):
@@ -182,6 +185,9 @@ async def _play(run: Run, registry: Registry, play: Play, options: Options) -> l
             blocked = str(_first(misses))
         except* Exception as errors:
             failure = _where(errors)
+    last = run.recorder.last()
+    if not options.keep:
+        await _undo(run, made)
     for id in set(play.ids) - set(ids):
         run.verdicts.findings.pop(id, None)
     for id in ids:
@@ -189,8 +195,15 @@ async def _play(run: Run, registry: Registry, play: Play, options: Options) -> l
             outcome = "error" if failure else "blocked" if blocked else "error"
             message = failure or blocked or "the scenario ended without deciding it"
             if id not in run.verdicts.findings:
-                run.verdicts.put(Finding(id, outcome, message, [run.recorder.last()]))  # type: ignore[arg-type]
+                run.verdicts.put(Finding(id, outcome, message, [last]))  # type: ignore[arg-type]
     return [run.verdicts.findings[id] for id in ids]
+
+
+async def _undo(run: Run, since: int) -> None:
+    """Undo what a scenario has made; what takes too long is for the end."""
+    run.recorder.scenario = "clean-up"
+    with trio.move_on_after(run.wait(_UNDO_SECONDS)):
+        await run.undo(since)
 
 
 def _fill(registry: Registry, verdicts: Verdicts, options: Options, capabilities: frozenset[str]) -> None:

@@ -27,6 +27,18 @@ class Mutant:
         return frozenset(self.fault.split(" + "))
 
 
+def _together(also: str, *mutants: Mutant) -> Mutant:
+    """Return one server with the faults of several, where none hides another: each check must see its own."""
+    first = mutants[0]
+    return Mutant(
+        " + ".join(one.fault for one in mutants),
+        tuple(id for one in mutants for id in one.fails),
+        (*also.split(), *(pattern for one in mutants for pattern in one.also)),
+        tuple(id for one in mutants for id in one.beside),
+        first.world,
+    )
+
+
 def _mutant(fault: str, fails: str, also: str = "", *, beside: str = "", world: str = "dev") -> Mutant:
     return Mutant(fault, tuple(fails.split()), tuple(also.split()), tuple(beside.split()), world)
 
@@ -42,16 +54,22 @@ GENERAL = [
 ]
 
 CREDENTIALS = [
-    _mutant("open GET /channels", "AUTH-REQ-11"),
-    _mutant("open POST /auth/logout", "AUTH-REQ-01"),
-    _mutant("refusal GET /events 401 403", "AUTH-REQ-42"),
-    _mutant("open PUT /messages/:messageId", "AUTH-REQ-17"),
-    _mutant("webhook-token-not-asked", "AUTH-REQ-41"),
-    _mutant("any-user POST /users/add", "AUTH-ADM-01", "AUTH-ADM-*"),
-    _mutant("any-user DELETE /channels/:channelId", "AUTH-ADM-06", "AUTH-ADM-*"),
-    _mutant("any-user PUT /server/settings", "AUTH-ADM-07", "AUTH-ADM-*"),
-    _mutant("any-user GET /webhooks", "AUTH-ADM-08"),
-    _mutant("refusal POST /channels 403 401", "AUTH-ADM-04"),
+    _together(
+        "",
+        _mutant("open GET /channels", "AUTH-REQ-11"),
+        _mutant("open POST /auth/logout", "AUTH-REQ-01"),
+        _mutant("refusal GET /events 401 403", "AUTH-REQ-42"),
+        _mutant("open PUT /messages/:messageId", "AUTH-REQ-17"),
+        _mutant("webhook-token-not-asked", "AUTH-REQ-41"),
+    ),
+    _together(
+        "",
+        _mutant("any-user POST /users/add", "AUTH-ADM-01"),
+        _mutant("any-user DELETE /channels/:channelId", "AUTH-ADM-06"),
+        _mutant("any-user PUT /server/settings", "AUTH-ADM-07"),
+        _mutant("any-user GET /webhooks", "AUTH-ADM-08"),
+        _mutant("refusal POST /channels 403 401", "AUTH-ADM-04"),
+    ),
     _mutant("jwt-unchecked", "AUTH-TOK-02 AUTH-TOK-03 AUTH-TOK-04", "AUTH-TOK-05"),
     _mutant("webhook-token-signs-in", "AUTH-TOK-10"),
     _mutant("query-token-everywhere", "AUTH-TOK-13"),
@@ -103,6 +121,9 @@ MESSAGES = [
     _mutant("delete-keeps", "MSG-DEL-01", "MSG-DEL-*"),
     _mutant("anyone-deletes-messages", "MSG-DEL-03", "MSG-DEL-01"),
     _mutant("admin-deletes-nothing", "MSG-DEL-02", "MSG-DEL-05"),
+    _mutant("keys-ignored", "MSG-IDEM-01 MSG-IDEM-02"),
+    _mutant("key-takes-any-body", "MSG-IDEM-02"),
+    _mutant("keys-of-anybody", "MSG-IDEM-03"),
     _mutant("direct-by-message-route + anyone-edits", "MSG-EDIT-12"),
     _mutant("direct-by-message-route + anyone-deletes-messages", "MSG-DEL-09", "MSG-DEL-08"),
 ]
@@ -112,6 +133,8 @@ REACTIONS = [
     _mutant("reaction-replaces", "REACT-ADD-03 REACT-ADD-15", "REACT-ADD-*"),
     _mutant("reaction-of-all-removed", "REACT-DEL-02", "REACT-DEL-05 REACT-DEL-04"),
     _mutant("reaction-of-anyone-removed", "REACT-DEL-05", "REACT-DEL-04 REACT-DEL-02"),
+    _mutant("reactions-without-number", "REACT-ADD-17"),
+    _mutant("reaction-in-body-only", "REACT-DEL-10"),
     _mutant("direct-by-message-route", "REACT-ADD-14", "REACT-DEL-09"),
     _mutant("without DELETE /messages/:messageId/reactions message.reactions", "REACT-DEL-01", "REACT-DEL-*"),
 ]
@@ -143,6 +166,8 @@ IMAGES = [
     _mutant("thumbnail-lost", "IMG-GET-04", "IMG-GET-05"),
     _mutant("images-of-any-place", "IMG-DM-05"),
     _mutant("outsiders-see-direct-images", "IMG-DM-03 IMG-DM-04"),
+    _mutant("images-of-no-origin", "IMG-GET-14"),
+    _mutant("images-without-number", "IMG-REF-03"),
     _mutant("refusal POST /messages/:messageId/thread/image 404 500", "IMG-THR-03"),
 ]
 
@@ -242,7 +267,8 @@ OAUTH = [
         "OAUTH-CB-* OAUTH-START-04 OAUTH-MODE-01 OAUTH-MODE-02",
         world="oauth",
     ),
-    _mutant("state-unchecked", "OAUTH-CB-09", world="oauth"),
+    _mutant("state-reusable", "OAUTH-CB-06", "OAUTH-CB-25 OAUTH-MODE-02", world="oauth"),
+    _mutant("state-unchecked", "OAUTH-CB-09", "OAUTH-CB-06", world="oauth"),
     _mutant("state-of-any-address", "OAUTH-CB-11", world="oauth"),
     _mutant("oauth-errors-as-json", "OAUTH-CB-07 OAUTH-CB-27", "OAUTH-CB-*", world="oauth"),
     _mutant("uninvited-sign-in", "OAUTH-CB-17", world="oauth"),
@@ -278,6 +304,7 @@ WEBHOOKS = [
     _mutant("webhook-token-of-another", "HOOK-POST-05"),
     _mutant("webhook-posts-anywhere", "HOOK-POST-09"),
     _mutant("webhooks-list-tokens", "HOOK-POST-14", "*", beside="HOOK-LIST-02"),
+    _mutant("webhook-event-token", "HOOK-POST-14", "*", beside="EVT-NEWHOOK-02"),
 ]
 
 STREAM = [
@@ -285,7 +312,7 @@ STREAM = [
     _mutant("events-token-in-header-only", "SSE-OPEN-01", "SSE-OPEN-* SSE-CONN-*"),
     _mutant("events-token-in-query-only", "SSE-OPEN-02", "SSE-OPEN-* SSE-CONN-*"),
     _mutant("refusal GET /events 401 403", "SSE-OPEN-03", "SSE-OPEN-05 SSE-OPEN-10"),
-    _mutant("event-header", "SSE-FRAME-04", "*", beside="EVT-NEWMSG-02"),
+    _mutant("event-header", "SSE-FRAME-04 SSE-FRAME-02", "*", beside="EVT-NEWMSG-02"),
     _mutant("event-in-two-lines", "SSE-FRAME-03", "*", beside="EVT-NEWMSG-02"),
     _mutant("event-payload-as-text", "SSE-FRAME-07", "*", beside="EVT-NEWMSG-02"),
     _mutant("event-raw-line-ends", "SSE-FRAME-10", "SSE-FRAME-11"),
@@ -301,27 +328,39 @@ STREAM = [
 ]
 
 EVENTS = [
-    _mutant("eventless NEW_MESSAGE author", "EVT-NEWMSG-01", "EVT-*", beside="EVT-NEWMSG-02"),
-    _mutant("eventless UPDATE_MESSAGE updatedAt", "EVT-UPDMSG-01", "EVT-*", beside="EVT-UPDMSG-02"),
-    _mutant("eventless DELETE_MESSAGE channelId", "EVT-DELMSG-01", "EVT-*", beside="EVT-DELMSG-02"),
-    _mutant("eventless NEW_CHANNEL createdAt", "EVT-NEWCHAN-01", "EVT-*", beside="EVT-NEWCHAN-02"),
-    _mutant("eventless UPDATE_CHANNEL name", "EVT-UPDCHAN-01", "EVT-*", beside="EVT-UPDCHAN-02"),
-    _mutant("eventless DELETE_CHANNEL name", "EVT-DELCHAN-01", "EVT-*", beside="EVT-DELCHAN-02"),
-    _mutant("eventless NEW_REACTION userId", "EVT-NEWREACT-01", "EVT-*", beside="EVT-NEWREACT-02"),
-    _mutant("eventless DELETE_REACTION messageId", "EVT-DELREACT-01", "EVT-*", beside="EVT-DELREACT-02"),
-    _mutant("eventless NEW_USER email", "EVT-NEWUSER-01", "EVT-*", beside="EVT-NEWUSER-02"),
-    _mutant("eventless REMOVE_USER email", "EVT-REMUSER-01", "EVT-*", beside="EVT-REMUSER-02"),
-    _mutant("eventless USER_EXIT userName", "EVT-EXIT-01", "EVT-*", beside="EVT-EXIT-02"),
-    _mutant("eventless UPDATE_USER userName", "EVT-UPDUSER-01", "EVT-*", beside="EVT-UPDUSER-02"),
-    _mutant("eventless NEW_CONVERSATION createdAt", "EVT-NEWCONV-01", "EVT-*", beside="EVT-NEWCONV-02"),
-    _mutant("eventless NEW_DM_MESSAGE participants", "EVT-NEWDM-01", "EVT-*", beside="EVT-NEWDM-02"),
-    _mutant("eventless UPDATE_DM_MESSAGE participants", "EVT-UPDDM-01", "EVT-*", beside="EVT-UPDDM-02"),
-    _mutant("eventless DELETE_DM_MESSAGE conversationId", "EVT-DELDM-01", "EVT-*", beside="EVT-DELDM-02"),
-    _mutant("eventless NEW_THREAD_REPLY threadMeta", "EVT-NEWREPLY-01", "EVT-*", beside="EVT-NEWREPLY-02"),
-    _mutant("eventless DELETE_THREAD_REPLY threadId", "EVT-DELREPLY-01", "EVT-*", beside="EVT-DELREPLY-02"),
-    _mutant("eventless NEW_WEBHOOK name", "EVT-NEWHOOK-01", "EVT-*", beside="EVT-NEWHOOK-02"),
-    _mutant("eventless DELETE_WEBHOOK channelId", "EVT-DELHOOK-01", "EVT-*", beside="EVT-DELHOOK-02"),
-    _mutant("eventless UPDATE_SERVER_SETTINGS name", "EVT-SET-01", "EVT-*", beside="EVT-SET-02"),
+    _together(
+        "EVT-*",
+        _mutant("eventless NEW_CHANNEL createdAt", "EVT-NEWCHAN-01", beside="EVT-NEWCHAN-02"),
+        _mutant("eventless NEW_MESSAGE author", "EVT-NEWMSG-01", beside="EVT-NEWMSG-02"),
+        _mutant("eventless NEW_WEBHOOK name", "EVT-NEWHOOK-01", beside="EVT-NEWHOOK-02"),
+        _mutant("eventless UPDATE_SERVER_SETTINGS name", "EVT-SET-01", beside="EVT-SET-02"),
+        _mutant("eventless NEW_CONVERSATION createdAt", "EVT-NEWCONV-01", beside="EVT-NEWCONV-02"),
+        _mutant("eventless NEW_USER email", "EVT-NEWUSER-01", beside="EVT-NEWUSER-02"),
+        _mutant("eventless NEW_REACTION userId", "EVT-NEWREACT-01", beside="EVT-NEWREACT-02"),
+        _mutant("eventless NEW_THREAD_REPLY threadMeta", "EVT-NEWREPLY-01", beside="EVT-NEWREPLY-02"),
+    ),
+    _together(
+        "EVT-*",
+        _mutant("eventless UPDATE_CHANNEL name", "EVT-UPDCHAN-01", beside="EVT-UPDCHAN-02"),
+        _mutant("eventless UPDATE_MESSAGE updatedAt", "EVT-UPDMSG-01", beside="EVT-UPDMSG-02"),
+        _mutant("eventless DELETE_WEBHOOK channelId", "EVT-DELHOOK-01", beside="EVT-DELHOOK-02"),
+        _mutant("eventless NEW_DM_MESSAGE participants", "EVT-NEWDM-01", beside="EVT-NEWDM-02"),
+        _mutant("eventless UPDATE_USER userName", "EVT-UPDUSER-01", beside="EVT-UPDUSER-02"),
+        _mutant("eventless DELETE_REACTION messageId", "EVT-DELREACT-01", beside="EVT-DELREACT-02"),
+        _mutant("eventless DELETE_THREAD_REPLY threadId", "EVT-DELREPLY-01", beside="EVT-DELREPLY-02"),
+    ),
+    _together(
+        "EVT-*",
+        _mutant("eventless DELETE_CHANNEL name", "EVT-DELCHAN-01", beside="EVT-DELCHAN-02"),
+        _mutant("eventless DELETE_MESSAGE channelId", "EVT-DELMSG-01", beside="EVT-DELMSG-02"),
+        _mutant("eventless UPDATE_DM_MESSAGE participants", "EVT-UPDDM-01", beside="EVT-UPDDM-02"),
+        _mutant("eventless REMOVE_USER email", "EVT-REMUSER-01", beside="EVT-REMUSER-02"),
+    ),
+    _together(
+        "EVT-*",
+        _mutant("eventless DELETE_DM_MESSAGE conversationId", "EVT-DELDM-01", beside="EVT-DELDM-02"),
+        _mutant("eventless USER_EXIT userName", "EVT-EXIT-01", beside="EVT-EXIT-02"),
+    ),
     _mutant("silent NEW_MESSAGE", "EVT-NEWMSG-02", "EVT-UPDMSG-02 EVT-DELMSG-02"),
     _mutant("silent UPDATE_CHANNEL", "EVT-UPDCHAN-02"),
     _mutant("twice NEW_REACTION", "EVT-NEWREACT-02", "EVT-NEWREACT-03"),
@@ -345,6 +384,8 @@ PROPERTIES = [
     _mutant("reactions-by-user", "PROP-MODEL-03", "PROP-*"),
     _mutant("before-inclusive", "PROP-PAGE-01", "PROP-*"),
     _mutant("post-lost", "PROP-ACK-01", "PROP-*"),
+    _mutant("edit-lost", "PROP-MODEL-02", "PROP-*"),
+    _mutant("reaction-replaces", "PROP-MODEL-03", "PROP-*"),
 ]
 
 GROUPS: dict[str, list[Mutant]] = {

@@ -40,12 +40,14 @@ def test_statements_are_short() -> None:
     assert [one.says for one in spec_map.load().statements if not 5 < len(one.says) < 220] == []
 
 
-@pytest.mark.skipif("TEAMCHAT_SPECIFICATION" not in os.environ, reason="TEAMCHAT_SPECIFICATION names no file")
-def test_the_specification_has_not_changed() -> None:
-    text = Path(os.environ["TEAMCHAT_SPECIFICATION"]).read_text("utf-8")
-    known = spec_map.load()
-    assert known.changed(text) == []
-    assert digest_of(text) == known.digest
+# The specification is not part of this repository: whoever has it names its file.
+if "TEAMCHAT_SPECIFICATION" in os.environ:
+
+    def test_the_specification_has_not_changed() -> None:
+        text = Path(os.environ["TEAMCHAT_SPECIFICATION"]).read_text("utf-8")
+        known = spec_map.load()
+        assert known.changed(text) == []
+        assert digest_of(text) == known.digest
 
 
 @pytest.mark.parametrize(

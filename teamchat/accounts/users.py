@@ -23,7 +23,7 @@ from teamchat.accounts.records import (
     user_by_id,
     user_lock,
 )
-from teamchat.accounts.scrypt import Hasher
+from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
 from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
@@ -152,7 +152,11 @@ class Users:
 
         Admins alone may. Raises `BadRequest` for an unknown user (interface, part 4).
         """
-        await self.check_admin(caller)
+        async with self._storage.read() as tx:
+            await present_admin(tx, caller)
+            check_password(password)
+            if await user_by_id(tx, user_id) is None:
+                raise BadRequest("There is no such user.")
         password_hash = await self._hasher.hash(password)
         async with self._storage.write() as tx:
             await tx.lock(user_lock(user_id))

@@ -51,6 +51,7 @@ area.required(
 )
 area.required("REACT-ADD-15", "§2 Message", "Of twenty who react at once none is lost")
 area.recommended("REACT-ADD-16", "§4 Reactions", "One reacts to what a webhook posted")
+area.recommended("REACT-ADD-17", "D-27", "A message takes 50 different reactions, and a further one is 400")
 area.required("REACT-DEL-01", "§4 Reactions", "Taking a reaction back answers 200 and a map without it")
 area.required("REACT-DEL-02", "§2 Message", "Taking one's own back leaves the same reaction of others")
 area.recorded("REACT-DEL-03", "§2 Message", "Whether a reaction that nobody gives any more keeps its key")
@@ -60,6 +61,7 @@ area.required("REACT-DEL-06", "§7", "Taking back what is missing or no text is 
 area.required("REACT-DEL-07", "§7", "Taking back from a message that is not there is refused with 404")
 area.required("REACT-DEL-08", "§2 Message", "The list of messages has the map that the answer had")
 area.recommended("REACT-DEL-09", "D-03", "An outsider can't take a reaction from a direct message")
+area.recommended("REACT-DEL-10", "D-27", "The reaction to take back may stand in the query")
 
 
 async def _react(who: Client, id: str, reaction: str) -> Answered:
@@ -161,6 +163,27 @@ async def what_is_no_reaction_is_refused(run: Run) -> None:
         is_gone(await _take_back(run.u, unknown(run), "+1"))
 
 
+@area.scenario("REACT-ADD-17", "REACT-DEL-10")
+async def many_reactions(run: Run) -> None:
+    channel = await run.channel()
+    id = (await run.post(run.u, channel))["id"]
+    reactions = [f"reaction {number}" for number in range(_MOST_REACTIONS)]
+    with run.verdict("REACT-ADD-17"):
+        for answer in await together(*(_react(run.u, id, one) for one in reactions)):
+            answer.expect(200)
+        async with unchanged(lambda: message(run.v, channel, id)):
+            (await _react(run.v, id, "one too many")).error(400)
+        (await _react(run.v, id, reactions[0])).expect(200)
+    other = (await run.post(run.u, channel))["id"]
+    with run.verdict("REACT-DEL-10"):
+        for who in (run.u, run.v):
+            (await _react(who, other, "\U0001f44d")).expect(200)
+        answer = await run.u.delete(at("messages", other, "reactions", reaction="\U0001f44d"))
+        _is(_answered_map(answer), {"\U0001f44d": [run.v.user_id]})
+        _is(_map(await message(run.w, channel, other)), {"\U0001f44d": [run.v.user_id]})
+
+
+_MOST_REACTIONS = 50
 _KEPT = ("x", ":name:", "\U0001f468\u200d\U0001f469\u200d\U0001f466", "\U0001f44d\U0001f3fd", "y" * 64)
 _NAMES_OF_LANGUAGES = ("__proto__", "constructor", "toString", "hasOwnProperty", "__class__")
 

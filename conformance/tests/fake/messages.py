@@ -61,7 +61,7 @@ def react(fake: Fake, ask: Ask) -> dict[str, Any]:
     message = the_message(fake, ask)
     reaction = ask.text("reaction", most=64)
     given = message.reactions.setdefault(reaction, [])
-    if len(message.reactions) > _MOST_REACTIONS:
+    if len(message.reactions) > _MOST_REACTIONS and not fake.has("reactions-without-number"):
         del message.reactions[reaction]
         raise Refusal(400, "That are too many reactions")
     if fake.has("reaction-replaces"):
@@ -75,7 +75,7 @@ def react(fake: Fake, ask: Ask) -> dict[str, Any]:
 @route("DELETE", "/messages/:messageId/reactions")
 def take_back(fake: Fake, ask: Ask) -> dict[str, Any]:
     message = the_message(fake, ask)
-    in_query = ask.request.asked("reaction")
+    in_query = None if fake.has("reaction-in-body-only") else ask.request.asked("reaction")
     reaction = in_query if in_query and not ask.request.body else ask.text("reaction")
     given = message.reactions.get(reaction, [])
     if fake.has("reaction-of-all-removed") and given:
@@ -224,7 +224,7 @@ def page(fake: Fake, ask: Ask, listed: list[Message]) -> list[Message]:
 def images_of(fake: Fake, ask: Ask, place: str) -> list[str]:
     """Return the pictures that a new text comes with."""
     names = ask.body.get("images", [])
-    if not isinstance(names, list) or len(names) > 10:
+    if not isinstance(names, list) or (len(names) > 10 and not fake.has("images-without-number")):
         raise Refusal(400, "images must be a list of at most 10 filenames")
     for name in names:
         picture = fake.store.pictures.get(name) if isinstance(name, str) else None

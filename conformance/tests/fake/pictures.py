@@ -95,6 +95,8 @@ def _served(fake: Fake, ask: Ask, place: str) -> Response:
     headers = {"Content-Type": media_type}
     if not fake.contrary:
         headers |= {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox"}
+        if not fake.has("images-of-no-origin"):
+            headers["Cross-Origin-Resource-Policy"] = "same-site"
     return Response(200, data, headers)
 
 

@@ -30,6 +30,7 @@ from conformance.tests.fake.external import Provider
 from conformance.tests.fake.faults import Faults
 from conformance.tests.fake.model import Channel, Store, User, now
 from conformance.tests.fake.outgoing import deliver, mail
+from conformance.tests.fake.repeating import Repeats
 from conformance.tests.fake.stream import Streams
 from conformance.tests.fake.tokens import claims_of
 from conformance.tests.fake.wire import Request, Response, as_error, as_json, serve_connection
@@ -68,6 +69,7 @@ class Fake:
         self.faults = Faults(mutations)
         self.store = Store(odd_ids=contrary)
         self.streams = Streams(self)
+        self.repeats = Repeats()
         self.states: dict[str, external.State] = {}
         self.starts: dict[str, int] = {}
         self.base_url = ""
@@ -148,8 +150,11 @@ class Fake:
         try:
             ask = Ask(self, request, route, params, self._ip_of(request))
             self._admit(ask)
-            told = route.handler(self, ask)
-            told = await told if inspect.isawaitable(told) else told
+            told = self.repeats.find(ask)
+            if told is None:
+                told = route.handler(self, ask)
+                told = await told if inspect.isawaitable(told) else told
+                self.repeats.keep(ask, told)
         except Refusal as refusal:
             response = as_error(refusal.status, refusal.sentence)
         else:

@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
@@ -32,7 +33,7 @@ class Request:
     body: bytes
     peer: str
 
-    @property
+    @cached_property
     def parts(self) -> tuple[str, ...]:
         return tuple(unquote(part) for part in self.path.split("/")[1:])
 

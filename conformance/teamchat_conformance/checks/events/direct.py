@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from teamchat_conformance.checks.events._area import area, audience, same
 from teamchat_conformance.checks.steps import at
@@ -27,7 +27,7 @@ async def a_conversation(run: Run) -> None:
         place = await run.conversation(one, other)
         with run.verdict("EVT-NEWCONV-02"):
             payload = await told.once("NEW_CONVERSATION", id=place)
-            require(sorted(payload["participants"]) == both, f"participants {payload['participants']}")
+            _names_both(payload, both)
             require(await run.conversation(other, one) == place, "opened again it is another conversation")
             await told.once("NEW_CONVERSATION", id=place)
         message = await run.direct(one, place)
@@ -35,7 +35,7 @@ async def a_conversation(run: Run) -> None:
         with run.verdict("EVT-NEWDM-02"):
             payload = await told.once("NEW_DM_MESSAGE", id=message["id"], channelId=place)
             same(payload, message, "author", "content")
-            require(sorted(payload["participants"]) == both, f"participants {payload['participants']}")
+            _names_both(payload, both)
         content = run.text("edited")
         (await one.put(where, {"content": content})).expect(200)
         with run.verdict("EVT-UPDDM-02"):
@@ -43,3 +43,8 @@ async def a_conversation(run: Run) -> None:
         (await one.delete(where)).expect(200)
         with run.verdict("EVT-DELDM-02"):
             await told.once("DELETE_DM_MESSAGE", id=message["id"], conversationId=place)
+
+
+def _names_both(payload: dict[str, Any], both: list[str]) -> None:
+    named = payload.get("participants")
+    require(isinstance(named, list) and sorted(map(str, named)) == both, f"participants {named!r}")

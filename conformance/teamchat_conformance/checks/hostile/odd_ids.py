@@ -37,6 +37,9 @@ _FAMILIES = {
 _NOT_FOUND_IS_400 = ("/users/:id/reset-password",)
 """Where the interface has 400 for what is not there (part 4, Users)."""
 
+_FEW = ODD_IDS[::6]
+"""What is enough where each may cost the server the hash of a password."""
+
 _TOO_LONG = 1_000
 
 
@@ -53,6 +56,8 @@ async def ids_of_nothing(run: Run) -> None:
             for odd in (*ODD_IDS, unknown(run)):
                 too_long = (414, 431) if len(odd) > _TOO_LONG else ()
                 for one in _naming(parameter):
+                    if one.path in _NOT_FOUND_IS_400 and odd not in _FEW:
+                        continue
                     answer = await estate.rightly(one, values={parameter: odd})
                     strict = (404, 400) if one.path in _NOT_FOUND_IS_400 else (404,)
                     answer.error(*strict, accept=(400, *accept, *too_long))

@@ -18,10 +18,12 @@ from teamchat_conformance.checks.steps import (
     at,
     is_gone,
     message,
+    messages,
     messages_at,
     no_failure,
     no_trace,
     summary,
+    unchanged,
     unknown,
 )
 from teamchat_conformance.expect import Answered, require, text, told
@@ -48,6 +50,8 @@ _TRAVERSALS = (
     "%2e",
     "%2e%2e",
 )
+_MOST_IMAGES = 10
+_ORIGINS = ("same-origin", "same-site", "cross-origin")
 _MARKS_OF_FILES = (
     "root:x:",
     "root:*:",
@@ -73,6 +77,7 @@ area.recommended(
 )
 area.recommended("IMG-GET-12", "D-31", "No browser is to guess at the type of an image")
 area.recommended("IMG-GET-13", "D-31", "A script within an SVG is kept from running")
+area.recommended("IMG-GET-14", "D-31", "Images say which origins may embed them")
 area.required("IMG-THR-01", "§4 Images", "An image is sent to a thread and given a name")
 area.recommended("IMG-THR-02", "§4 Images", "A thread's image is fetched through its channel")
 area.required("IMG-THR-03", "§7", "An image for a thread that is not there is refused with 404")
@@ -81,9 +86,10 @@ area.recommended(
     "IMG-REF-01", "D-25", "A message names its images, of its own channel alone, and they are listed"
 )
 area.recommended("IMG-REF-02", "D-25", "The images of a deleted message are gone")
+area.recommended("IMG-REF-03", "D-25", "A message names ten images, and one with eleven is refused with 400")
 
 
-@area.scenario("IMG-GET-01", "IMG-GET-02", "IMG-GET-03", "IMG-GET-12", "IMG-GET-13")
+@area.scenario("IMG-GET-01", "IMG-GET-02", "IMG-GET-03", "IMG-GET-12", "IMG-GET-13", "IMG-GET-14")
 async def images_come_back(run: Run) -> None:
     target = channel_images(await run.channel())
     where = {name: await stored(run.u, target, make(), f"x.{name}") for name, (make, _) in FORMATS.items()}
@@ -106,6 +112,10 @@ async def images_come_back(run: Run) -> None:
             require(guard == "nosniff", f"a {extension} comes with X-Content-Type-Options {guard!r}")
     with run.verdict("IMG-GET-13"):
         _is_harmless(answers["svg"])
+    with run.verdict("IMG-GET-14"):
+        for extension, answer in answers.items():
+            policy = answer.header("cross-origin-resource-policy")
+            require(policy in _ORIGINS, f"a {extension} comes with Cross-Origin-Resource-Policy {policy!r}")
 
 
 def _is_harmless(answer: Answered) -> None:
@@ -225,3 +235,21 @@ async def messages_with_images(run: Run) -> None:
         await gives(run.v, alone, png())
         (await run.u.delete(at("messages", deleted["id"]))).expect(200)
         (await run.v.get(alone)).error(404)
+
+
+@area.scenario("IMG-REF-03")
+async def as_many_images_as_one_may_name(run: Run) -> None:
+    channel = await run.channel()
+    places = [await stored(run.u, channel_images(channel), png(run.id)) for _ in range(_MOST_IMAGES + 1)]
+    names = [place.rpartition("/")[2] for place in places]
+    with run.verdict("IMG-REF-03"):
+        async with unchanged(lambda: messages(run.v, channel)):
+            body = {"content": run.text(), "images": names}
+            (await run.u.post(messages_at(channel), body)).error(400)
+        ten = names[:_MOST_IMAGES]
+        posted = told(
+            await run.u.post(messages_at(channel), {"content": run.text(), "images": ten}), "message"
+        )
+        require(posted.get("images") == ten, "the answer has other images than the ten that were named")
+        listed = await message(run.v, channel, posted["id"])
+        require(listed.get("images") == ten, "the list has other images than the ten that were named")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teamchat_conformance.checks.messages import deleting, editing, paging, posting
+from teamchat_conformance.checks.messages import deleting, editing, paging, posting, repeating
 from teamchat_conformance.checks.messages._area import area
 
-__all__ = ["area", "deleting", "editing", "paging", "posting"]
+__all__ = ["area", "deleting", "editing", "paging", "posting", "repeating"]

@@ -52,7 +52,11 @@ def family(op: str) -> str:
 
 @dataclass
 class Program:
-    """One program as it is played. `ids` and `tokens` are the server's, by handle; `said` is between two."""
+    """One program as it is played. `ids` and `tokens` are the server's, by handle; `said` is between two.
+
+    `handles` is the last handle given.  None is given twice, not even after a step that made nothing: it may
+    make something when the program is played again with parts left out.
+    """
 
     world: World
     actors: dict[str, Actor]
@@ -62,6 +66,7 @@ class Program:
     steps: list[Step] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     said: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    handles: int = 0
     is_over: bool = False
 
 
@@ -89,6 +94,7 @@ class Player:
         self.looked: Counter[str] = Counter()
         self.talks: dict[frozenset[str], str] = {}
         self.program = self._new()
+        self._made = run.made()
 
     def _new(self) -> Program:
         run = self.run
@@ -98,6 +104,7 @@ class Player:
 
     async def begin(self, steps: Sequence[Step] = (Step("make channel", "A"),)) -> None:
         """Begin a program with these steps, those of them that make sense. Raises `Wrong`."""
+        await self.run.undo(self._made)
         self.program = self._new()
         for step in steps:
             if has_sense(step, self.program.world):
@@ -142,7 +149,8 @@ class Player:
 
     def _filled(self, step: Step) -> Step:
         """Return the step with the text it writes and the handle of what it makes, and note it down."""
-        new = step.new or (max(self.program.world.things, default=0) + 1 if step.op in _MAKES else 0)
+        new = step.new or (self.program.handles + 1 if step.op in _MAKES else 0)
+        self.program.handles = max(self.program.handles, new)
         filled = replace(step, text=self.run.text() if step.op in _WRITES else "", new=new)
         self.program.steps.append(filled)
         return filled
@@ -181,10 +189,17 @@ class Player:
                 iter(value for value in answer.json.values() if isinstance(value, dict) and "id" in value)
             )
             self.program.ids[step.new] = str(made["id"])
+            self._undo_with(step.op, str(made["id"]))
             if "token" in made:
                 token = self.run.recorder.secret(str(made["token"]), "webhook token")
                 self.program.tokens[step.new] = token
         self._apply(step)
+
+    def _undo_with(self, op: str, id: str) -> None:
+        """Have a channel or webhook deleted when its program is over."""
+        kind = {"make channel": "channels", "make webhook": "webhooks"}.get(op)
+        if kind:
+            self.run.undo_with(f"{kind} {id}", lambda: self.run.a.delete(at(kind, id)))
 
     def _learn_talk(self, step: Step, answer: Answered) -> None:
         told = answer.json

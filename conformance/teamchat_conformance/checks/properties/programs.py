@@ -50,7 +50,22 @@ _TARGETS = {
     "delete webhook": ("webhook",),
     "webhook posts": ("webhook",),
 }
-_OFTEN = ("post", "post", "react", "react", "reply", "reply", "direct", "direct", "talk to")
+_WEIGHTS = {
+    "post": 4,
+    "edit": 4,
+    "react": 6,
+    "unreact": 3,
+    "reply": 4,
+    "edit reply": 3,
+    "talk to": 2,
+    "direct": 4,
+    "edit direct": 2,
+    "webhook posts": 2,
+}
+"""How much likelier than all others some operations are."""
+
+_KINDLY = 3
+"""How much likelier what may be done is than what may not, and what somebody else has begun than news."""
 
 
 class Enough(BaseException):
@@ -71,10 +86,33 @@ def candidates(world: World, op: str) -> list[int]:
 def possible(world: World) -> list[str]:
     """Return the operations that can be tried now, some of them more than once, for they are frequent."""
     guests = [name for name in world.users if name.startswith("G")]
-    ops = ["make channel", *_OFTEN, *_TARGETS]
+    ops = ["make channel", "talk to", *_TARGETS]
     ops += ["rename", "remove user", "exit"] if guests else []
     ops += ["add user"] if len(guests) + len(world.gone_users) < _MOST_GUESTS else []
-    return [op for op in ops if op not in _TARGETS or candidates(world, op)]
+    return [
+        one for op in ops if op not in _TARGETS or candidates(world, op) for one in [op] * _WEIGHTS.get(op, 1)
+    ]
+
+
+def _aims(world: World, op: str) -> list[int]:
+    """Return what an operation may be tried on; the living more often, and most often what is talked of."""
+    found = candidates(world, op)
+    living = [handle for handle in found if world.things[handle].is_alive]
+    busy = [handle for handle in living if any(world.things[handle].reactions.values())]
+    return found + _KINDLY * (living + (busy if op in ("react", "unreact") else living[-2:]))
+
+
+def _askers(world: World, op: str, target: int) -> list[str]:
+    """Return who may try an operation; more often those who may do it."""
+    may = [name for name in world.users if world.judge(Step(op, name, target)) == "allow"]
+    return world.users + may * (_KINDLY * len(world.users) // max(len(may), 1))
+
+
+def _reactions(world: World, op: str, actor: str, target: int) -> list[str]:
+    """Return reactions to give or take back; more often those that others have given, or one has oneself."""
+    given = world.things[target].reactions
+    likely = [word for word, who in given.items() if who and (actor in who) == (op == "unreact")]
+    return [*_WORDS, *likely * 2 * _KINDLY]
 
 
 @st.composite
@@ -82,11 +120,11 @@ def _steps(draw: st.DrawFn, world: World) -> Step:
     """Draw one step that can be tried in this world, by anybody."""
     op = draw(st.sampled_from(possible(world)))
     guests = [name for name in world.users if name.startswith("G")]
-    actor = draw(st.sampled_from(guests if op in ("rename", "exit") else world.users))
-    target = draw(st.sampled_from(candidates(world, op))) if op in _TARGETS else 0
+    target = draw(st.sampled_from(_aims(world, op))) if op in _TARGETS else 0
+    actor = draw(st.sampled_from(guests if op in ("rename", "exit") else _askers(world, op, target)))
     word = ""
     if op in ("react", "unreact"):
-        word = draw(st.sampled_from(_WORDS))
+        word = draw(st.sampled_from(_reactions(world, op, actor, target)))
     elif op == "talk to":
         word = draw(st.sampled_from([name for name in world.users if name != actor]))
     elif op == "add user":

@@ -102,7 +102,7 @@ async def beyond_the_log(run: Run) -> None:
 
 def _posts(events: list[Event], channel: str) -> list[str]:
     return [
-        event.payload["id"]
+        event.payload.get("id")
         for event in events
         if event.type == "NEW_MESSAGE" and event.payload.get("channelId") == channel
     ]

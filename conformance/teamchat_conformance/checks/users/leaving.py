@@ -63,8 +63,10 @@ async def admins_remove_users(run: Run) -> None:
         (await run.a.delete(at("users", admin.user_id))).expect(200).shape({"success": True})
         require(await listed(run, admin.email) == [], "a removed admin is still listed")
         (await run.a.get("/auth/me")).expect(200).shape({"user": {"isAdmin": True}})
-    again = (await add(run, someone.email)).ok()["userId"]
-    run.record("USER-DEL-10", "the old id" if again == someone.user_id else "a new id")
+    again = await add(run, someone.email)
+    new = again.json.get("userId") if again.status == 200 and isinstance(again.json, dict) else None
+    seen = "the old id" if new == someone.user_id else "a new id"
+    run.record("USER-DEL-10", seen if new else summary(again))
 
 
 async def _is_kept_out(run: Run, someone: Actor) -> None:
