@@ -1,0 +1,78 @@
+"""Brings the tables up to date: teamchat's numbered migrations, in PostgreSQL's dialect.
+
+What must stay true: each migration runs once, in a transaction of its own that holds a lock, so servers that
+start together do it once and the others wait.  A schema newer than this version knows is refused.  Text is
+compared byte by byte whatever the database's collation, as on SQLite: pages and cursors depend on it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import psycopg
+
+from teamchat import StorageError
+from teamchat.storage.schema import MIGRATIONS, Migration
+from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+
+_LOCK = 0x7465616D736368  # "teamsch"
+_DIALECT = {"int": "bigint", "log_key": "bigint primary key", "table_end": ""}
+_TEXT = re.compile(r"\btext\b")
+_BEGIN = f"begin isolation level read committed; select pg_advisory_xact_lock({_LOCK})"
+# The log's end stands in a row, for a sequence gives numbers also to what is not committed. The row is
+# written with every batch: room beside it lets PostgreSQL do that in place.
+_FOUNDATION = """
+create table if not exists teamchat_schema (version bigint not null);
+insert into teamchat_schema select 0 where not exists (select 1 from teamchat_schema);
+create table if not exists teamchat_log_end (last bigint not null) with (fillfactor = 10);
+insert into teamchat_log_end select 0 where not exists (select 1 from teamchat_log_end)
+"""
+
+
+async def migrate(connection: Connection) -> None:
+    """Run the migrations that the database has not seen. Raises `StorageError`."""
+    try:
+        while await _step(connection):
+            pass
+    except ConnectionLost:
+        raise DatabaseUnavailable("ended the connection") from None
+    except psycopg.Error as error:
+        await connection.roll_back()
+        raise refused(error) from None
+
+
+def translated(statement: str) -> str:
+    """Return a statement of the shared schema in PostgreSQL's dialect."""
+    statement = statement.format(**_DIALECT)
+    return _TEXT.sub('text collate "C"', statement) if statement.startswith("create table") else statement
+
+
+async def _step(connection: Connection) -> bool:
+    """Run the next migration and return whether there was one."""
+    await connection.run(_BEGIN)
+    version = await _version(connection)
+    migration = _after(version)
+    if migration is not None:
+        for statement in migration.statements:
+            await connection.run(translated(statement))
+        await connection.run("update teamchat_schema set version = $1", migration.number)
+    await connection.run("commit")
+    return migration is not None
+
+
+async def _version(connection: Connection) -> int:
+    await connection.run("set local client_min_messages = warning")
+    await connection.run(_FOUNDATION)
+    [(version,)] = await connection.run("select version from teamchat_schema")
+    return int(version)
+
+
+def _after(version: int) -> Migration | None:
+    newest = MIGRATIONS[-1].number
+    if version > newest:
+        raise StorageError(
+            f"The database has schema {version}, and this version of teamchat knows {newest} at most. "
+            "Install the version that wrote it, or a later one."
+        )
+    return next((migration for migration in MIGRATIONS if migration.number > version), None)

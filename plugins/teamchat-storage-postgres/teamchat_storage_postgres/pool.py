@@ -1,0 +1,119 @@
+"""Connections that are lent out one at a time, and come back clean or not at all.
+
+What must stay true: no more than `size` connections exist at a time; each that was lent comes back, whatever
+happened to who borrowed it, and is kept only if no transaction is open on it.  Who waits for longer than the
+deadline is told so.  A connection that the server has closed meanwhile, because it was restarted or somebody
+killed it, is found out by the first statement, which changes nothing, and another one is taken: so such a
+thing is not noticed outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import psycopg
+import trio
+
+from teamchat_storage_postgres.connection import Connection, Row
+from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+
+T = TypeVar("T")
+Connect = Callable[[], Awaitable[Connection]]
+
+
+class Pool:
+    """Up to `size` connections, made when they are needed; the one used last is lent first."""
+
+    def __init__(self, connect: Connect, size: int, acquire_seconds: float, first_seconds: float) -> None:
+        self._connect = connect
+        self._acquire_seconds = acquire_seconds
+        self._first_seconds = first_seconds
+        self._slots = trio.Semaphore(size, max_value=size)
+        self._idle: list[Connection] = []
+
+    @property
+    def free(self) -> int:
+        """How many more connections can be lent now."""
+        return self._slots.value
+
+    @asynccontextmanager
+    async def lend(self, first: str) -> AsyncIterator[Connection]:
+        """Lend a connection on which the command `first` was run; it must change nothing.
+
+        Raises `DatabaseUnavailable` if there is none in time or the server can't be reached.
+        """
+        connection = await self.take(first)
+        try:
+            yield connection
+        finally:
+            await self.give_back(connection)
+
+    async def take(self, first: str) -> Connection:
+        """As `lend`, for who gives it back by hand."""
+        return (await self._take(lambda connection: connection.command(first)))[0]
+
+    async def ask(self, sql: str) -> list[Row]:
+        """Return the rows of one statement that changes nothing."""
+        connection, rows = await self._take(lambda connection: connection.run(sql))
+        await self.give_back(connection)
+        return rows
+
+    async def _take(self, first: Callable[[Connection], Awaitable[T]]) -> tuple[Connection, T]:
+        await self._wait_for_slot()
+        try:
+            while self._idle:
+                connection = self._idle.pop()
+                if connection.was_hung_up:
+                    await connection.close()
+                    continue
+                try:
+                    return connection, await self._begun(connection, first)
+                except ConnectionLost:
+                    await self.close()  # What befell one has most likely befallen all.
+            connection = await self._connect()
+            try:
+                return connection, await self._begun(connection, first)
+            except ConnectionLost:
+                raise DatabaseUnavailable("ended the connection") from None
+        except BaseException:
+            self._slots.release()
+            raise
+
+    async def give_back(self, connection: Connection) -> None:
+        """Take a connection back: a transaction that is still open on it is taken back first."""
+        try:
+            if not connection.closed and not connection.is_idle:
+                await connection.roll_back()
+            if not connection.closed:
+                self._idle.append(connection)
+        finally:
+            self._slots.release()
+
+    async def close(self) -> None:
+        """Close the connections that are not lent."""
+        while self._idle:
+            await self._idle.pop().close()
+
+    async def _wait_for_slot(self) -> None:
+        try:
+            self._slots.acquire_nowait()
+        except trio.WouldBlock:
+            try:
+                with trio.fail_after(self._acquire_seconds):
+                    await self._slots.acquire()
+            except trio.TooSlowError:
+                raise DatabaseUnavailable("has too much to do") from None
+
+    async def _begun(self, connection: Connection, first: Callable[[Connection], Awaitable[T]]) -> T:
+        """Run the first statement; a connection on which it fails is not kept."""
+        try:
+            with trio.move_on_after(self._first_seconds):
+                return await first(connection)
+            raise ConnectionLost
+        except BaseException as error:
+            await connection.close()
+            if isinstance(error, psycopg.Error):
+                raise refused(error) from None
+            raise

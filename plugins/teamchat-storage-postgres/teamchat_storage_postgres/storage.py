@@ -1,0 +1,145 @@
+"""The storage on PostgreSQL: any number of servers may use one database.
+
+What must stay true: a reading transaction is one snapshot that can change nothing; a writing one is durable
+once it has exited (`teamchat_storage_postgres.writer`); and whoever follows the log gets every event in the
+order of commits, by asking the database for what comes after the last one.  Being woken makes that soon, and
+a look every second makes it certain.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+
+import trio
+
+from teamchat import LoggedEvent, StorageError
+from teamchat_storage_postgres.connection import connect_to
+from teamchat_storage_postgres.listener import listen
+from teamchat_storage_postgres.migrations import migrate
+from teamchat_storage_postgres.options import PostgresOptions
+from teamchat_storage_postgres.pool import Connect, Pool
+from teamchat_storage_postgres.position import Position
+from teamchat_storage_postgres.transaction import ReadingTransaction, WritingTransaction
+from teamchat_storage_postgres.writer import CHANNEL, Writer
+
+POLL_SECONDS = 1.0
+_FOLLOW_BATCH = 1000
+_BOUNDS = "select (select min(seq) from events), last from teamchat_log_end"
+_BEGIN_READING = "begin isolation level repeatable read, read only"
+
+_log = logging.getLogger(__name__)
+
+
+class PostgresStorage:
+    """`teamchat.Storage` on a PostgreSQL database. Made by `open_postgres`."""
+
+    def __init__(self, connect: Connect, options: PostgresOptions) -> None:
+        self._connect = connect
+        self._committed = trio.Event()
+        self._is_away = False
+        acquire, soon = options.acquire_seconds, options.connect_seconds
+        self._readers = Pool(connect, options.pool_size, acquire, soon)
+        self._watch = Pool(connect, 1, acquire, soon)
+        self._position = Position(self._watch)
+        self._writer = Writer(connect, acquire, soon, self._wake)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[ReadingTransaction]:
+        async with self._readers.lend(_BEGIN_READING) as connection:
+            yield ReadingTransaction(connection)
+
+    def write(self) -> AbstractAsyncContextManager[WritingTransaction]:
+        return self._writer.transaction()
+
+    async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
+        while True:
+            committed, events = self._committed, await self._logged_or_nothing(after)
+            if events:
+                after = events[-1].seq
+                yield events
+            else:
+                with trio.move_on_after(POLL_SECONDS):
+                    await committed.wait()
+
+    async def logged(self, after: int) -> list[LoggedEvent]:
+        """Return up to 1,000 events with ``seq > after``, in order."""
+        async with self.read() as tx:
+            rows = await tx.fetch(
+                "select seq, type, payload, audience from events where seq > $1 order by seq limit $2",
+                after,
+                _FOLLOW_BATCH,
+            )
+        return [
+            LoggedEvent(seq, kind, payload, None if audience is None else tuple(json.loads(audience)))
+            for seq, kind, payload, audience in rows
+        ]
+
+    async def log_bounds(self) -> tuple[int, int]:
+        async with self.read() as tx:
+            [(first, last)] = await tx.fetch(
+                "select (select min(seq) from events), last from teamchat_log_end"
+            )
+        return (last + 1 if first is None else first), last
+
+    async def position(self) -> int:
+        return await self._position.ask()
+
+    async def run(self) -> None:
+        """Listen and answer until cancelled."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(listen, self._connect, CHANNEL, self._wake)
+            nursery.start_soon(self._position.run)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._readers.close()
+        await self._watch.close()
+        await self._writer.close()
+
+    def _wake(self) -> None:
+        self._committed.set()
+        self._committed = trio.Event()
+
+    async def _logged_or_nothing(self, after: int) -> list[LoggedEvent]:
+        """While the database is away its log does not grow: who follows it waits, and does not fail."""
+        try:
+            events = await self.logged(after)
+        except StorageError as error:
+            if not self._is_away:
+                _log.warning("the event log can't be read and will be tried again: %s", type(error).__name__)
+            self._is_away = True
+            await trio.sleep(POLL_SECONDS)
+            return []
+        self._is_away = False
+        return events
+
+
+@asynccontextmanager
+async def open_postgres(options: PostgresOptions) -> AsyncIterator[PostgresStorage]:
+    """Connect to the database of `options.url` and bring its schema up to date.
+
+    Raises `StorageError` if it can't be reached or used, or if its schema is newer than this version knows;
+    `SettingsError` if the URL is none.
+    """
+    connect = partial(connect_to, options)
+    connection = await connect()
+    try:
+        await migrate(connection)
+    finally:
+        await connection.close()
+    storage, raised = PostgresStorage(connect, options), None
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(storage.run)
+        try:
+            yield storage
+        except Exception as error:  # Raised below: the nursery would wrap it in a group.
+            raised = error
+        finally:
+            nursery.cancel_scope.cancel()
+            await storage.close()
+    if raised is not None:
+        raise raised

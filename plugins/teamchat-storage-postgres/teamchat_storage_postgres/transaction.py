@@ -1,0 +1,46 @@
+"""What the bodies of transactions are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from teamchat import Event, StorageError
+from teamchat_storage_postgres.connection import Connection, Row
+from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+
+
+class ReadingTransaction:
+    """`teamchat.Transaction` that only reads."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def fetch(self, sql: str, *params: Any) -> list[Row]:
+        try:
+            return await self._connection.run(sql, *params)
+        except ConnectionLost:
+            raise DatabaseUnavailable("ended the connection") from None
+        except psycopg.Error as error:
+            raise refused(error) from None
+
+    async def append(self, _: Event) -> None:
+        raise StorageError("An event can be appended in a writing transaction alone.")
+
+    async def lock(self, _: str) -> None:
+        """Nothing to do: a snapshot does not change."""
+
+
+class WritingTransaction(ReadingTransaction):
+    """`teamchat.Transaction` for one body of a batch."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.events: list[Event] = []
+
+    async def append(self, event: Event) -> None:
+        self.events.append(event)
+
+    async def lock(self, _: str) -> None:
+        """Nothing to do: bodies run one at a time, across all servers on the database."""

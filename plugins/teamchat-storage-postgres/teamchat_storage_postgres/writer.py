@@ -1,0 +1,190 @@
+"""Writing transactions: the bodies of those that wait share one transaction of the database.
+
+What must stay true:
+
+* Batches take turns, across all servers on the database: a batch begins by taking one advisory lock, which it
+  holds until it has committed.  So the bodies of all servers run one after another, as on SQLite: what a body
+  checked stays true until it has committed, and two servers can't wait for each other.  That is also why
+  `lock` has nothing left to do.
+* Within a server the first body of a batch begins it and commits it: it queues again behind those already
+  waiting, so a batch holds exactly the burst that came together, up to a limit.  One COMMIT, and with it one
+  wait for the disk, serves them all.  Each body but the first has a savepoint and can fail alone.
+* Events are kept until the end and then written with one statement, which also moves the log's end.  As
+  batches take turns, numbers are in the order of commits and without gaps.  NOTIFY goes with the COMMIT.
+* Nobody is released before the COMMIT has returned.  If the connection ends before COMMIT was sent, nothing
+  was changed; if it ends after that, nobody knows, and the error says so.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import psycopg
+import trio
+
+from teamchat import Event, StorageError
+from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+from teamchat_storage_postgres.pool import Connect, Pool
+from teamchat_storage_postgres.transaction import WritingTransaction
+
+CHANNEL = "teamchat_events"
+TURN_LOCK = 0x7465616D63686174  # "teamchat"
+MOST_BODIES = 60
+"""PostgreSQL keeps 64 savepoints of a transaction in shared memory; more make everybody's reads slower."""
+
+_BEGIN = f"begin isolation level read committed; select pg_advisory_xact_lock({TURN_LOCK})"
+_FIRST_SAVEPOINT = "savepoint body"
+_NEXT_SAVEPOINT = "release body; savepoint body"
+_UNDO_BODY = "rollback to body"
+_LOG = """
+with reached as (update teamchat_log_end set last = last + $1 returning last - $1 as before)
+insert into events (seq, type, audience, payload, created_at)
+select reached.before + new.place, new.type, new.audience, new.payload, $2
+from reached, unnest($3::text[], $4::text[], $5::text[]) with ordinality
+  as new(type, audience, payload, place)
+"""
+
+
+class _Batch:
+    """Bodies that wait for the same COMMIT, and the connection they run on."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.bodies = 0
+        self.events: list[Event] = []
+        self.finished = trio.Event()
+        self.error: StorageError | None = None
+
+    @property
+    def is_full(self) -> bool:
+        return self.bodies >= MOST_BODIES
+
+    async def log(self) -> None:
+        """Write the events of all bodies."""
+        if self.events:
+            await self.connection.run(
+                _LOG,
+                len(self.events),
+                time.time_ns() // 1_000_000,
+                [event.type for event in self.events],
+                [None if event.audience is None else json.dumps(event.audience) for event in self.events],
+                [event.payload for event in self.events],
+            )
+
+
+class Writer:
+    """Runs the bodies of writing transactions. `committed` is called after a commit that logged events."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        acquire_seconds: float,
+        connect_seconds: float,
+        committed: Callable[[], object],
+    ) -> None:
+        # The first statement also waits for the turn, for which the server has a limit of its own.
+        first_seconds = acquire_seconds + connect_seconds
+        self._pool = Pool(connect, 1, acquire_seconds, first_seconds)
+        self._acquire_seconds = acquire_seconds
+        self._committed = committed
+        self._turn = trio.StrictFIFOLock()
+        self._batch: _Batch | None = None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[WritingTransaction]:
+        """Run a body; return once it has been committed. Raises `StorageError` if it was not."""
+        async with self._my_turn():
+            batch, leads = await self._joined()
+            tx = WritingTransaction(batch.connection)
+            try:
+                yield tx
+                if not batch.connection.is_in_transaction:
+                    raise StorageError("A statement of the transaction failed, and it went on.")
+            except BaseException:
+                with trio.CancelScope(shield=True):
+                    await (self._give_up(batch, None) if leads else self._undo_body(batch))
+                raise
+            batch.bodies += 1
+            batch.events += tx.events
+        if leads:
+            with trio.CancelScope(shield=True):
+                async with self._turn:
+                    await self._commit(batch)
+        else:
+            await batch.finished.wait()
+        if batch.error is not None:
+            raise batch.error
+        await trio.lowlevel.checkpoint_if_cancelled()
+
+    async def close(self) -> None:
+        """Close the connection."""
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def _my_turn(self) -> AsyncIterator[None]:
+        try:
+            with trio.fail_after(self._acquire_seconds):
+                await self._turn.acquire()
+        except trio.TooSlowError:
+            raise DatabaseUnavailable("has too much to do") from None
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    async def _joined(self) -> tuple[_Batch, bool]:
+        """Return the batch of the body that comes now, and whether the body is its first."""
+        with trio.CancelScope(shield=True):
+            if self._batch is not None and self._batch.is_full:
+                await self._commit(self._batch)
+            if self._batch is not None:
+                # A cancelled savepoint could not be told from one that was made: it is not cancelled.
+                await self._save_point(self._batch)
+                return self._batch, False
+        self._batch = _Batch(await self._pool.take(_BEGIN))
+        return self._batch, True
+
+    async def _save_point(self, batch: _Batch) -> None:
+        try:
+            await batch.connection.command(_FIRST_SAVEPOINT if batch.bodies == 1 else _NEXT_SAVEPOINT)
+        except (ConnectionLost, psycopg.Error):
+            error = DatabaseUnavailable("ended the connection")
+            await self._give_up(batch, error)
+            raise error from None
+
+    async def _undo_body(self, batch: _Batch) -> None:
+        """Take back what the last body did; if that is not possible nothing of the batch can be kept."""
+        try:
+            await batch.connection.command(_UNDO_BODY)
+        except (ConnectionLost, psycopg.Error):
+            await self._give_up(batch, DatabaseUnavailable("ended the connection"))
+
+    async def _give_up(self, batch: _Batch, error: StorageError | None) -> None:
+        """End a batch without committing it."""
+        self._batch, batch.error = None, error
+        batch.finished.set()
+        await self._pool.give_back(batch.connection)
+
+    async def _commit(self, batch: _Batch) -> None:
+        if batch.finished.is_set():
+            return
+        is_sent = False
+        try:
+            await batch.log()
+            is_sent = True
+            await batch.connection.command(f"notify {CHANNEL}; commit" if batch.events else "commit")
+        except ConnectionLost:
+            batch.error = _lost_at_commit() if is_sent else DatabaseUnavailable("ended the connection")
+        except psycopg.Error as error:
+            batch.error = refused(error)
+        if batch.error is None and batch.events:
+            self._committed()
+        await self._give_up(batch, batch.error)
+
+
+def _lost_at_commit() -> StorageError:
+    return StorageError("The connection ended while PostgreSQL committed: it may have stored the change.")

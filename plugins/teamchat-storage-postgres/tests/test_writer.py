@@ -1,0 +1,215 @@
+"""Batches: shared commits, bodies that fail alone, and nobody released before the COMMIT."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import trio
+import trio.testing
+from teamchat_storage_postgres import PostgresOptions, PostgresStorage, open_postgres
+from teamchat_storage_postgres.failures import DatabaseUnavailable
+from teamchat_storage_postgres.writer import MOST_BODIES
+
+from teamchat import Event, StorageError
+from teamchat.testing.storage import append, save, set_value, values
+from tests.postgres import Postgres
+
+AT_COMMIT = """
+create function at_commit() returns trigger language plpgsql as $$ begin {} return null; end $$;
+create constraint trigger at_commit after insert on server_settings
+  deferrable initially deferred for each row execute function at_commit()
+"""
+BACKENDS = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+
+
+async def batches(storage: PostgresStorage) -> list[int]:
+    """Return how many rows each transaction of the database wrote."""
+    async with storage.read() as tx:
+        # A savepoint has a transaction id of its own; events are written outside of them.
+        rows = await tx.fetch("select count(*) from events group by xmin::text order by 1")
+    return [count for (count,) in rows]
+
+
+async def test_writers_that_come_together_share_commits(storage: PostgresStorage) -> None:
+    async with trio.open_nursery() as nursery:
+        for number in range(200):
+            nursery.start_soon(append, storage, str(number))
+    made = await batches(storage)
+    assert sum(made) == 200
+    assert len(made) <= 6
+    assert max(made) <= MOST_BODIES
+
+
+async def test_a_writer_that_is_alone_commits_alone(storage: PostgresStorage) -> None:
+    for number in range(3):
+        await append(storage, str(number))
+    assert await batches(storage) == [1, 1, 1]
+
+
+async def test_nobody_is_released_before_the_commit(storage: PostgresStorage) -> None:
+    async def write(number: int) -> None:
+        await save(storage, str(number), "x")
+        assert str(number) in await values(storage)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(write, number)
+
+
+@pytest.mark.parametrize("failing", [0, 1, 5, 9])
+async def test_a_statement_that_fails_harms_its_own_body_alone(
+    storage: PostgresStorage, failing: int
+) -> None:
+    async def write(number: int) -> None:
+        async with storage.write() as tx:
+            await set_value(tx, str(number), "x")
+            await tx.append(Event("TEST", str(number)))
+            if number == failing:
+                await tx.fetch("select * from absent")
+
+    async def fail() -> None:
+        with pytest.raises(StorageError, match="42P01"):
+            await write(failing)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(10):
+            nursery.start_soon(*((fail,) if number == failing else (write, number)))  # type: ignore[arg-type]
+    expected = {str(number) for number in range(10)} - {str(failing)}
+    assert set(await values(storage)) == expected
+    assert {event.payload for event in await storage.logged(0)} == expected
+
+
+async def test_a_body_that_goes_on_after_a_failed_statement_is_refused(storage: PostgresStorage) -> None:
+    async def stubborn() -> None:
+        with pytest.raises(StorageError, match="went on"):  # noqa: PT012
+            async with storage.write() as tx:
+                await set_value(tx, "stubborn", "x")
+                with pytest.raises(StorageError):
+                    await tx.fetch("select * from absent")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(save, storage, "before", "x")
+        nursery.start_soon(stubborn)
+        nursery.start_soon(save, storage, "after", "x")
+    assert set(await values(storage)) == {"before", "after"}
+
+
+async def test_an_error_tells_no_value(storage: PostgresStorage) -> None:
+    with pytest.raises(StorageError) as caught:  # noqa: PT012
+        async with storage.write() as tx:
+            for _ in range(2):
+                await tx.fetch("insert into server_settings values ('a', 'a secret')")
+    assert "UniqueViolation (23505)" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_failed_commit_raises_for_every_writer_and_nothing_is_stored(
+    server: Postgres, database: str, storage: PostgresStorage
+) -> None:
+    server.run(AT_COMMIT.format("raise exception 'no';"), database)
+    failures = []
+
+    async def write(number: int) -> None:
+        with pytest.raises(StorageError):  # noqa: PT012
+            async with storage.write() as tx:
+                await set_value(tx, str(number), "x")
+                await tx.append(Event("TEST", "{}"))
+        failures.append(number)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(10):
+            nursery.start_soon(write, number)
+    assert len(failures) == 10
+    assert await values(storage) == {}
+    assert await storage.log_bounds() == (1, 0)
+    server.run("drop trigger at_commit on server_settings", database)
+    await save(storage, "after", "x")
+    await append(storage, "{}")
+    assert await storage.position() == 1
+
+
+async def test_a_connection_lost_in_a_body_changes_nothing_and_says_so(
+    server: Postgres, database: str, storage: PostgresStorage
+) -> None:
+    with pytest.raises(DatabaseUnavailable):  # noqa: PT012
+        async with storage.write() as tx:
+            await set_value(tx, "lost", "x")
+            server.run(f"select pg_terminate_backend(pid) {BACKENDS}", database)
+            await set_value(tx, "lost", "y")
+    await save(storage, "after", "x")
+    assert await values(storage) == {"after": "x"}
+
+
+async def test_a_connection_lost_at_the_commit_acknowledges_nothing(
+    server: Postgres, database: str, storage: PostgresStorage, until
+) -> None:
+    server.run(AT_COMMIT.format("perform pg_sleep(60);"), database)
+
+    async def write() -> None:
+        with pytest.raises(StorageError, match="may have stored") as caught:
+            await save(storage, "perhaps", "x")
+        assert not isinstance(caught.value, DatabaseUnavailable), (
+            "nobody may be told that nothing was changed"
+        )
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write)
+        sleeping = f"select 1 {BACKENDS} and wait_event = 'PgSleep'"
+        await until(lambda: bool(server.query(sleeping, database)))
+        server.run(f"select pg_terminate_backend(pid) {BACKENDS}", database)
+    server.run("drop trigger at_commit on server_settings", database)
+    await save(storage, "after", "x")
+
+
+async def test_a_cancellation_at_any_wait_harms_nobody_else(
+    server: Postgres, database: str, storage: PostgresStorage, cut
+) -> None:
+    await save(storage, "first", "x")
+    written = 0
+
+    @asynccontextmanager
+    async def work() -> AsyncIterator[None]:
+        nonlocal written
+        written += 1
+        name = str(written)
+        async with trio.open_nursery() as nursery:
+            with trio.CancelScope(shield=True):
+                nursery.start_soon(shielded, f"{name}/before")
+                await trio.lowlevel.checkpoint()
+            async with storage.write() as tx:
+                await tx.append(Event("TEST", name))
+                await set_value(tx, name, "x")
+                nursery.start_soon(shielded, f"{name}/after")
+                await tx.fetch("select pg_sleep(0.001)")
+        yield
+
+    async def shielded(name: str) -> None:
+        with trio.CancelScope(shield=True):
+            await save(storage, name, "x")
+
+    waits = await cut.count(work)
+    assert waits >= 3
+    for number in range(2 * waits):
+        await cut.at(number, work)
+    there, logged = await values(storage), {event.payload for event in await storage.logged(0)}
+    assert {f"{number}/before" for number in range(1, written + 1)} <= set(there)
+    for number in range(1, written + 1):
+        assert (str(number) in there) == (str(number) in logged), "a change and its event, or neither"
+        assert str(number) not in there or f"{number}/after" in there
+    busy = server.query(f"select state {BACKENDS} and state <> 'idle'", database)
+    assert busy == []
+
+
+async def test_writers_that_wait_too_long_for_another_server_are_told(
+    server: Postgres, database: str, options: PostgresOptions
+) -> None:
+    hasty = PostgresOptions(url=options.url, acquire_seconds=0.1)
+    async with open_postgres(options) as slow, open_postgres(hasty) as other:
+        async with slow.write() as tx:
+            await set_value(tx, "slow", "x")
+            with pytest.raises(DatabaseUnavailable, match="too much to do"):
+                await save(other, "hasty", "x")
+        await save(other, "later", "x")
+        assert set(await values(slow)) == {"slow", "later"}
