@@ -13,6 +13,7 @@ Hypercorn's Trio connection is right but for a few things, which the subclass in
   watches over both, where Hypercorn starts a new one with every request.
 * The head of a response waits for the first bytes of its body, so that most responses are one write.
 * A live stream can write to the socket itself, as it can on `teamchat.http1`: over plain HTTP/1.1 alone.
+* What can't be read as a request is answered in JSON, as every error, where Hypercorn sends an empty body.
 * When the server stops, connections get a bounded time to finish, and are then dropped.
 
 HTTP/2 without TLS, which Hypercorn takes up and proxies wave through, is cut off.  A request with both

@@ -7,6 +7,7 @@ played back in Trio.  A seed draws the same programs again on any server.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
@@ -172,7 +173,9 @@ def _play_all(player: Player, seconds: float) -> None:
     )
     while time.monotonic() < until:
         player.muted = frozenset(player.failed)
-        with suppress(Wrong, Flaky, Enough):
+        with suppress(Wrong, Flaky, Enough), warnings.catch_warnings():
+            # Another thread may draw from `random` meanwhile; Hypothesis takes that for the machine's doing.
+            warnings.filterwarnings("ignore", "Do not use the `random` module inside strategies")
             run_state_machine_as_test(seed(run.seed)(machine_of(player, until)), settings=chosen)
         new = player.failed.keys() - player.muted
         for check in new:
