@@ -10,13 +10,13 @@ A session lives as long as the tokens it last gave out, and never past `ends_at`
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from teamchat.accounts import keys
 from teamchat.accounts.access_tokens import AccessTokens
 from teamchat.accounts.records import user_by_id, user_lock
 from teamchat.errors import BadRequest, NotFound, Unauthorized
@@ -96,7 +96,7 @@ class Sessions:
         tab, and gets a fresh pair.
         """
         async with self._storage.write() as tx:
-            pair = await self._rotate(tx, _digest(refresh_token))
+            pair = await self._rotate(tx, keys.digest(refresh_token))
         # Outside the transaction: the end of a stolen session must not be rolled back.
         if pair is None:
             raise Unauthorized("The refresh token is invalid or has expired.")
@@ -207,7 +207,7 @@ class Sessions:
         now, refresh_token = self._clock(), secrets.token_urlsafe(32)
         await tx.fetch(
             "insert into refresh_tokens (token_hash, session_id, expires_at) values ($1, $2, $3)",
-            _digest(refresh_token),
+            keys.digest(refresh_token),
             session_id,
             min(now + self._auth.refresh_token_expiry_seconds * 1000, ends_at),
         )
@@ -276,7 +276,7 @@ async def _session_of(tx: Transaction, user_id: str, refresh_token: str) -> str 
     rows = await tx.fetch(
         """select s.id from refresh_tokens t join sessions s on s.id = t.session_id
            where t.token_hash = $1 and s.user_id = $2""",
-        _digest(refresh_token),
+        keys.digest(refresh_token),
         user_id,
     )
     return rows[0][0] if rows else None
@@ -290,11 +290,6 @@ def _as_info(row: Row, current: str) -> SessionInfo:
     session_id, created_at, last_used_at, expires_at, ip, user_agent = row
     is_current = session_id == current
     return SessionInfo(session_id, created_at, last_used_at, expires_at, ip, user_agent, is_current)
-
-
-def _digest(refresh_token: str) -> str:
-    """Return what is kept of a refresh token: 32 random bytes need no salt and no slow hash."""
-    return hashlib.sha256(refresh_token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _cleaned(user_agent: str) -> str:

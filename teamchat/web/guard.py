@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 from msgspec import Struct
 
+from teamchat.accounts.attempts import network_of
 from teamchat.errors import TooManyRequests, Unauthorized
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class Guard:
     def admit(self, scope: Any) -> None:
         """Count the request; raise `TooManyRequests` if its address has sent too many (decision D-18)."""
         if self._limit is not None:
-            self._limit.count(_network(self.client_address(scope)))
+            self._limit.count(network_of(self.client_address(scope)))
 
     def _trusts(self, address: Address) -> bool:
         return any(address in network for network in self._proxies)
@@ -125,11 +126,6 @@ def _address(text: str) -> Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-def _network(address: str) -> str:
-    """Return what is counted as one client: an IPv4 address, or an IPv6 network of 64 bits."""
-    return str(ip_network(f"{address}/64", strict=False)) if ":" in address else address
 
 
 def _user_agent(scope: Any) -> str:
