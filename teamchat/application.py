@@ -5,25 +5,30 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from teamchat.accounts import Accounts, OAuth
+from msgspec import Struct
+
+from teamchat.accounts import Accounts, OAuth, keys
 from teamchat.accounts.mails import Composer
 from teamchat.chat import Chat
-from teamchat.interfaces import Mailer, Storage
-from teamchat.settings import Settings, backend_options, jwt_secret
-from teamchat.stream import Hub
+from teamchat.cluster import Members, agree_on_images, agree_on_secret
+from teamchat.interfaces import ImageStore, Mailer, Storage
+from teamchat.settings import Settings, backend_options, jwt_secret, plugin_options
+from teamchat.storage.moving import refuse_unfinished
+from teamchat.stream import Census, Hub
 
 if TYPE_CHECKING:
     from teamchat.plugins import Plugins
 
+T = TypeVar("T", bound=Struct)
 ShowPassword = Callable[[str, str], object]
 """Takes the initial user's email and the password that was made for them, to show it this one time."""
 
 
 @dataclass(frozen=True)
 class Application:
-    """Everything behind the web layer; plugins are given it by the hooks `routes` and `services`."""
+    """Everything behind the web layer; plugins are given it by most hooks."""
 
     settings: Settings
     storage: Storage
@@ -37,6 +42,14 @@ class Application:
     oauth: OAuth | None = None
     """None when no provider is configured."""
 
+    def plugin_options(self, name: str, kind: type[T]) -> T:
+        """Return the keys of ``[plugins.<name>]`` as `kind`, a msgspec struct with a default for each.
+
+        Secrets may be ``{file = …}`` or ``{env = …}`` there. Raises `SettingsError` for an unknown key or a
+        wrong value.
+        """
+        return plugin_options(self.settings.plugins, name, kind)
+
 
 @asynccontextmanager
 async def open_application(
@@ -46,6 +59,7 @@ async def open_application(
 
     Raises an `OperatorError` if a backend is unknown or can't be opened, or if the settings can't work.
     """
+    plugins.check_settings(settings.plugins)
     secret = jwt_secret(settings)
     storages = plugins.storage(settings.storage.backend)
     image_stores = plugins.image_store(settings.images.backend)
@@ -55,23 +69,40 @@ async def open_application(
         image_stores.open(backend_options(settings.images, image_stores)) as image_store,
         _open_mailer(settings, plugins) as mailer,
     ):
+        await refuse_unfinished(storage)
         accounts = Accounts.build(storage, settings.auth, secret, has_mail=mailer is not None)
-        app = Application(
-            settings=settings,
-            storage=storage,
-            accounts=accounts,
-            chat=Chat.build(storage, image_store, settings.chat.max_message_length),
-            hub=Hub(storage, settings.events),
-            mailer=mailer,
-            composer=composer,
-            oauth=OAuth.build(settings, plugins.oauth_provider, storage, accounts, secret),
-        )
-        initial = settings.chat.initial_user
-        generated = await app.accounts.ensure_initial_user(initial)
-        if generated is not None:
-            show_password(initial.email, generated)
-        await app.chat.channels.ensure_first()
-        yield app
+        async with _as_member(storage, image_store, accounts, secret) as members:
+            census = Census(storage, members, settings.events.max_streams_per_user)
+            app = Application(
+                settings=settings,
+                storage=storage,
+                accounts=accounts,
+                chat=Chat.build(storage, image_store, settings.chat.max_message_length),
+                hub=Hub(storage, settings.events, census=census),
+                mailer=mailer,
+                composer=composer,
+                oauth=OAuth.build(settings, plugins.oauth_provider, storage, accounts, secret),
+            )
+            initial = settings.chat.initial_user
+            generated = await app.accounts.ensure_initial_user(initial)
+            if generated is not None:
+                show_password(initial.email, generated)
+            await app.chat.channels.ensure_first()
+            yield app
+
+
+@asynccontextmanager
+async def _as_member(
+    storage: Storage, images: ImageStore, accounts: Accounts, secret: bytes
+) -> AsyncIterator[Members]:
+    """Be one of the processes that serve this storage. Raises `SettingsError` if they have another secret."""
+    members = Members(storage)
+    await agree_on_secret(storage, members, keys.mark(secret), accounts.renew_in)
+    try:
+        await agree_on_images(storage, members, images)
+        yield members
+    finally:
+        await members.leave()
 
 
 @asynccontextmanager

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
     from quart import Blueprint
 
     from teamchat.application import Application
-    from teamchat.interfaces import AuthMode, Backend, ImageStore, Mailer, OAuthProvider, Service, Storage
+    from teamchat.interfaces import (
+        AuthMode,
+        Backend,
+        EventListener,
+        ImageStore,
+        Mailer,
+        MessageFilter,
+        OAuthProvider,
+        Service,
+        Storage,
+    )
 
 hookspec = pluggy.HookspecMarker("teamchat")
 hookimpl = pluggy.HookimplMarker("teamchat")
@@ -54,3 +64,13 @@ def routes(app: Application) -> Sequence[Blueprint]:  # type: ignore[empty-body]
 @hookspec
 def services(app: Application) -> Sequence[Service]:  # type: ignore[empty-body]
     """Offer services; all run in the server's nursery."""
+
+
+@hookspec
+def message_filters(app: Application) -> Sequence[MessageFilter]:  # type: ignore[empty-body]
+    """Offer filters. Every message passes all of them, in the plugins' name order, before it is stored."""
+
+
+@hookspec
+def event_listeners(app: Application) -> Sequence[EventListener]:  # type: ignore[empty-body]
+    """Offer listeners. Each is told of every event after its commit, at its own pace."""

@@ -52,6 +52,12 @@ class Transaction(Protocol):
     async def lock(self, name: str) -> None:
         """Hold a named lock until the transaction ends, for invariants that span rows (the last admin)."""
 
+    async def advance_log(self, last: int) -> None:
+        """Let the log end at `last` at least: no event that comes gets a number up to it.
+
+        For who writes the log's rows by hand, such as a move from another storage.  It never goes back.
+        """
+
 
 class Storage(Protocol):
     """Where everything is kept. Every write is durable once its context manager has exited."""
@@ -169,6 +175,49 @@ class OAuthProvider:
     scopes: str
     profile: Callable[[Grant], Awaitable[Profile]]
     issuer: str | None = None
+
+
+class Posting(Struct, frozen=True):
+    """A message that somebody is about to post, or new content for one that is there.
+
+    `author_id` is a user's id, or ``webhook:`` and a webhook's.  Where it goes: a message of a channel or a
+    conversation has that one's `place_id`, a reply its `parent_id`, a revision the `message_id` it changes;
+    a webhook posts into its own channel.
+    """
+
+    content: str
+    images: tuple[str, ...]
+    author_id: str
+    place_id: str | None
+    parent_id: str | None
+    message_id: str | None = None
+
+
+class MessageFilter(Protocol):
+    """May change or refuse what somebody posts, before it is stored."""
+
+    name: str
+
+    async def filter(self, posting: Posting) -> str:
+        """Return the content to store: the given one, or another.
+
+        Raise a `Problem` such as `BadRequest` to refuse the message; its sentence is shown to the author.
+        Any other exception refuses it too, with status 503, and so does taking longer than 10 seconds.
+        """
+
+
+class EventListener(Protocol):
+    """Is told what happens: every event of the log after its commit, those of direct messages too."""
+
+    name: str
+    """Under this name the installation remembers how far the listener has come."""
+
+    async def hear(self, event: LoggedEvent) -> None:
+        """Take one event. The next one comes when this has returned.
+
+        Events come in the log's order, to one process of the installation at a time, and at least once: after
+        a crash the last ones may come again.  An exception is logged, and the event counts as heard.
+        """
 
 
 class Service(Protocol):

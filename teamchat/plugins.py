@@ -19,14 +19,23 @@ import pluggy
 from msgspec import Struct
 
 from teamchat import hookspecs
-from teamchat.errors import PluginError, SettingsError
+from teamchat.errors import OperatorError, PluginError, SettingsError
 from teamchat.interfaces import Backend, OAuthProvider
+from teamchat.settings import PluginsSettings, plugin_name
 
 if TYPE_CHECKING:
     from quart import Blueprint
 
     from teamchat.application import Application
-    from teamchat.interfaces import AuthMode, ImageStore, Mailer, Service, Storage
+    from teamchat.interfaces import (
+        AuthMode,
+        EventListener,
+        ImageStore,
+        Mailer,
+        MessageFilter,
+        Service,
+        Storage,
+    )
 
 GROUP = "teamchat"
 # The hooks whose offers are chosen by name: by which configuration key, what they are called and are.
@@ -124,6 +133,14 @@ class Plugins:
             if plugin.error:
                 raise plugin.error
 
+    def check_settings(self, section: PluginsSettings) -> None:
+        """Raise `SettingsError` if a table in ``[plugins]`` is for a plugin that is not there."""
+        names = [plugin.name for plugin in self._plugins]
+        for key in section.options:
+            if plugin_name(key) not in names:
+                there = ", ".join(names) or "none"
+                raise SettingsError(f"plugins.{key} is for no plugin that is installed. There are: {there}.")
+
     def report(self) -> list[PluginReport]:
         """Tell what became of each plugin, in name order."""
         return [plugin.report() for plugin in self._plugins]
@@ -160,6 +177,14 @@ class Plugins:
     def services(self, app: Application) -> list[Service]:
         """Return every plugin's services, in the plugins' order."""
         return self._from_all("services", app)
+
+    def message_filters(self, app: Application) -> list[MessageFilter]:
+        """Return every plugin's filters, in the plugins' order."""
+        return self._from_all("message_filters", app)
+
+    def event_listeners(self, app: Application) -> list[EventListener]:
+        """Return every plugin's listeners, in the plugins' order."""
+        return self._from_all("event_listeners", app)
 
     def _add(self, plugin: _Plugin, disabled: Collection[str]) -> None:
         self._plugins.append(plugin)
@@ -221,7 +246,7 @@ class Plugins:
             if not all(isinstance(result, Sequence) and not isinstance(result, str) for result in results):
                 raise plugin.failure(f"{hook} must return a list.")
             return [offer for result in results for offer in result]
-        except PluginError:
+        except OperatorError:  # It says what to do; a wrong key in the plugin's own table, say.
             raise
         except Exception as error:
             raise plugin.failure(f"{hook} raised {type(error).__name__}{_place(error)}.") from error

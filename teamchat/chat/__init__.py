@@ -12,6 +12,7 @@ from typing import Self
 from teamchat.chat.channels import Channels
 from teamchat.chat.conversations import Conversations
 from teamchat.chat.drafts import Draft
+from teamchat.chat.filters import Filters
 from teamchat.chat.images import Images
 from teamchat.chat.messages import Messages
 from teamchat.chat.reactions import Reacted, Reactions
@@ -35,17 +36,20 @@ class Chat:
     images: Images
     webhooks: Webhooks
     server_settings: ServerSettings
+    filters: Filters
 
     @classmethod
     def build(cls, storage: Storage, image_store: ImageStore, max_message_length: int) -> Self:
         """Put the parts together. `max_message_length` is in characters (decision D-04)."""
+        filters = Filters(max_message_length)
         return cls(
             channels=Channels(storage),
-            messages=Messages(storage, max_message_length),
-            threads=Threads(storage, max_message_length),
+            messages=Messages(storage, max_message_length, filters),
+            threads=Threads(storage, max_message_length, filters),
             reactions=Reactions(storage),
-            conversations=Conversations(storage, max_message_length),
+            conversations=Conversations(storage, max_message_length, filters),
             images=Images(storage, image_store),
-            webhooks=Webhooks(storage, max_message_length),
+            webhooks=Webhooks(storage, max_message_length, filters),
             server_settings=ServerSettings(storage),
+            filters=filters,
         )

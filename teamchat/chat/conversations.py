@@ -6,6 +6,8 @@ participants read it and hear of it.  `last_message_at` is the time of the newes
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import UNSET, Struct
 
 from teamchat import events
@@ -19,6 +21,7 @@ from teamchat.chat.access import (
 )
 from teamchat.chat.changes import amend, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.filters import Filters, posting, revision
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_place, insert_message
 from teamchat.errors import BadRequest, NotFound
@@ -42,9 +45,10 @@ class Opened(Struct, frozen=True, rename="camel"):
 class Conversations:
     """The conversations of a user."""
 
-    def __init__(self, storage: Storage, max_length: int) -> None:
+    def __init__(self, storage: Storage, max_length: int, filters: Filters) -> None:
         self._storage = storage
         self._max_length = max_length
+        self._filters = filters
 
     async def open(self, caller: Caller, target_user_id: str) -> Opened:
         """Return the conversation with another user, a new one if there is none yet.
@@ -83,15 +87,20 @@ class Conversations:
         self, caller: Caller, conversation_id: str, draft: Draft, key: str | None = None
     ) -> Message:
         """Send a direct message; `key` is the Idempotency-Key (decision D-07b)."""
+        kept = await self._filters.passed(
+            draft,
+            posting(draft, caller.user.id, conversation_id),
+            partial(self.check_post, caller, conversation_id),
+        )
         async with self._storage.write() as tx:
             participants = await find_conversation(tx, caller, conversation_id)
             await hold_place(tx, conversation_id)
-            content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
+            content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
             request = keyed(caller.user.id, key, f"conversation {conversation_id}", draft)
             message = await recollect(tx, request)
             if message is None:
                 message = await insert_message(
-                    tx, place_id=conversation_id, author_id=caller.user.id, bot_name=None, draft=draft
+                    tx, place_id=conversation_id, author_id=caller.user.id, bot_name=None, draft=kept
                 )
                 await tx.fetch(
                     "update conversations set last_message_at = $2 where id = $1",
@@ -109,10 +118,15 @@ class Conversations:
 
     async def edit(self, caller: Caller, conversation_id: str, message_id: str, draft: Draft) -> Message:
         """Edit a direct message of the caller's own and return it whole."""
+        kept = await self._filters.passed(
+            draft,
+            revision(draft, caller.user.id, message_id),
+            partial(self.check_edit, caller, conversation_id, message_id),
+        )
         async with self._storage.write() as tx:
             found = await hold_direct(tx, caller, conversation_id, message_id)
             check_may_edit(caller, found)
-            return await amend(tx, found, draft, self._max_length)
+            return await amend(tx, found, kept, self._max_length)
 
     async def delete(self, caller: Caller, conversation_id: str, message_id: str) -> None:
         """Delete a direct message of the caller's own."""

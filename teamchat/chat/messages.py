@@ -5,6 +5,8 @@ Replies and direct messages may be edited and deleted here too; they follow the 
 
 from __future__ import annotations
 
+from functools import partial
+
 import msgspec
 from msgspec import Raw
 
@@ -13,6 +15,7 @@ from teamchat.chat import records
 from teamchat.chat.access import check_may_delete, check_may_edit, find_message, hold_message
 from teamchat.chat.changes import amend, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.filters import Filters, posting, revision
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_channel, insert_message
 from teamchat.errors import NotFound
@@ -25,9 +28,10 @@ _encode = msgspec.json.Encoder().encode
 class Messages:
     """Reading and writing channel messages."""
 
-    def __init__(self, storage: Storage, max_length: int) -> None:
+    def __init__(self, storage: Storage, max_length: int, filters: Filters) -> None:
         self._storage = storage
         self._max_length = max_length
+        self._filters = filters
         self._pages = recall.Recall(storage)
 
     async def page(
@@ -67,14 +71,17 @@ class Messages:
 
     async def post(self, caller: Caller, channel_id: str, draft: Draft, key: str | None = None) -> Message:
         """Post a message in a channel; `key` is the Idempotency-Key (decision D-07b)."""
+        kept = await self._filters.passed(
+            draft, posting(draft, caller.user.id, channel_id), partial(self.check_post, caller, channel_id)
+        )
         async with self._storage.write() as tx:
             await hold_channel(tx, channel_id)
-            content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
+            content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
             request = keyed(caller.user.id, key, f"channel {channel_id}", draft)
             message = await recollect(tx, request)
             if message is None:
                 message = await insert_message(
-                    tx, place_id=channel_id, author_id=caller.user.id, bot_name=None, draft=draft
+                    tx, place_id=channel_id, author_id=caller.user.id, bot_name=None, draft=kept
                 )
                 await remember(tx, request, message)
                 await tx.append(events.NewMessage.about(message).to())
@@ -87,10 +94,13 @@ class Messages:
 
     async def edit(self, caller: Caller, message_id: str, draft: Draft) -> Message:
         """Edit a message of the caller's own and return it whole."""
+        kept = await self._filters.passed(
+            draft, revision(draft, caller.user.id, message_id), partial(self.check_edit, caller, message_id)
+        )
         async with self._storage.write() as tx:
             found = await hold_message(tx, caller, message_id)
             check_may_edit(caller, found)
-            return await amend(tx, found, draft, self._max_length)
+            return await amend(tx, found, kept, self._max_length)
 
     async def delete(self, caller: Caller, message_id: str) -> None:
         """Delete a message with its thread, reactions and images."""

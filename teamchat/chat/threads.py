@@ -5,6 +5,8 @@ A reply can't have replies, and a direct message has no thread; reading the thre
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import Struct
 
 from teamchat import events
@@ -20,6 +22,7 @@ from teamchat.chat.access import (
 )
 from teamchat.chat.changes import amend, count_reply, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.filters import Filters, posting, revision
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import insert_message
 from teamchat.errors import BadRequest, NotFound
@@ -37,9 +40,10 @@ class Replied(Struct, frozen=True, rename="camel"):
 class Threads:
     """Reading and writing replies."""
 
-    def __init__(self, storage: Storage, max_length: int) -> None:
+    def __init__(self, storage: Storage, max_length: int, filters: Filters) -> None:
         self._storage = storage
         self._max_length = max_length
+        self._filters = filters
 
     async def page(self, caller: Caller, parent_id: str, limit: int, before: str | None) -> list[Message]:
         """Return the newest `limit` replies older than `before`, oldest first (decision D-08)."""
@@ -54,10 +58,15 @@ class Threads:
 
     async def reply(self, caller: Caller, parent_id: str, draft: Draft, key: str | None = None) -> Replied:
         """Reply to a message of a channel. Raises `BadRequest` if that can't have a thread."""
+        kept = await self._filters.passed(
+            draft,
+            posting(draft, caller.user.id, None, parent_id),
+            partial(self.check_reply, caller, parent_id),
+        )
         async with self._storage.write() as tx:
             parent = await hold_message(tx, caller, parent_id)
             _check_can_have_thread(parent)
-            content_of(draft, most=self._max_length, has_images=bool(images_of(draft)))
+            content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
             request = keyed(caller.user.id, key, f"thread {parent_id}", draft)
             reply = await recollect(tx, request)
             if reply is not None:
@@ -67,7 +76,7 @@ class Threads:
                 place_id=parent.place_id,
                 author_id=caller.user.id,
                 bot_name=None,
-                draft=draft,
+                draft=kept,
                 parent_id=parent_id,
             )
             await remember(tx, request, reply)
@@ -82,10 +91,15 @@ class Threads:
 
     async def edit(self, caller: Caller, parent_id: str, reply_id: str, draft: Draft) -> Message:
         """Edit a reply of the caller's own and return it whole."""
+        kept = await self._filters.passed(
+            draft,
+            revision(draft, caller.user.id, reply_id),
+            partial(self.check_edit, caller, parent_id, reply_id),
+        )
         async with self._storage.write() as tx:
             found = await hold_reply(tx, caller, parent_id, reply_id)
             check_may_edit(caller, found)
-            return await amend(tx, found, draft, self._max_length)
+            return await amend(tx, found, kept, self._max_length)
 
     async def delete(self, caller: Caller, parent_id: str, reply_id: str) -> None:
         """Delete a reply; its parent's figures are made anew."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
 from teamchat import text
 from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.filters import Filters, posting
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_place, insert_message
 from teamchat.chat.records import channel_exists
@@ -42,9 +44,10 @@ class _Poster(NamedTuple):
 class Webhooks:
     """Managing webhooks, and what they post."""
 
-    def __init__(self, storage: Storage, max_message_length: int) -> None:
+    def __init__(self, storage: Storage, max_message_length: int, filters: Filters) -> None:
         self._storage = storage
         self._max_message_length = max_message_length
+        self._filters = filters
 
     async def list(self, caller: Caller) -> list[Webhook]:
         """Return all webhooks, oldest first, without tokens. Admins alone."""
@@ -93,16 +96,21 @@ class Webhooks:
 
     async def post(self, webhook_id: str, token: str, draft: Draft, key: str | None = None) -> Message:
         """Post into the webhook's channel as a bot of the webhook's name; `key` is the Idempotency-Key."""
+        kept = await self._filters.passed(
+            draft,
+            posting(draft, AUTHOR_PREFIX + webhook_id, None),
+            partial(self.check_post, webhook_id, token),
+        )
         async with self._storage.write() as tx:
             poster = await _authenticate(tx, webhook_id, token)
             await hold_place(tx, poster.channel_id)
             # Look again: while this waited, somebody may have removed the webhook or its channel.
             poster = await _authenticate(tx, webhook_id, token)
-            content_of(draft, most=self._max_message_length, has_images=bool(images_of(draft)))
+            content_of(kept, most=self._max_message_length, has_images=bool(images_of(kept)))
             request = keyed(poster.author_id, key, "webhook", draft)
             message = await recollect(tx, request)
             if message is None:
-                message = await _insert_post(tx, poster, draft)
+                message = await _insert_post(tx, poster, kept)
                 await remember(tx, request, message)
         return message
 

@@ -1,7 +1,7 @@
 """Typed configuration from a file, the environment and flags.
 
-`load` reads it, `backend_options` reads what belongs to a chosen backend, `jwt_secret` gives the key for
-access tokens.  Errors name the key and never the value.
+`load` reads it, `backend_options` and `plugin_options` read what belongs to a chosen backend or a plugin,
+`jwt_secret` gives the key for access tokens.  Errors name the key and never the value.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ from teamchat.settings.keys import (
 )
 from teamchat.settings.sample import sample
 from teamchat.settings.signing import jwt_secret
-from teamchat.settings.sources import backend_options, load, load_plugins_settings
+from teamchat.settings.sources import (
+    backend_options,
+    load,
+    load_plugins_settings,
+    plugin_name,
+    plugin_options,
+)
 
 __all__ = [
     "AuthSettings",
@@ -51,5 +57,7 @@ __all__ = [
     "jwt_secret",
     "load",
     "load_plugins_settings",
+    "plugin_name",
+    "plugin_options",
     "sample",
 ]

@@ -7,12 +7,12 @@ ranges, ``teamchat init``) is worked out from it.  A field marked secret never s
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from msgspec import Meta, field
 
-from teamchat.settings.section import Section
+from teamchat.settings.section import Gathering, Section
 
 _TEN_YEARS = 315_360_000
 
@@ -112,18 +112,12 @@ class ChatSettings(Section, frozen=True):
     )
 
 
-class BackendSection(Section, frozen=True):
+class BackendSection(Gathering, frozen=True, kw_only=True):
     """A table that chooses a backend; keys other than its own are gathered for that backend."""
 
     key: ClassVar[str]
 
     backend: Annotated[str, Meta(description="Which one.")]
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [
-            (name, sorted(value) if name == "options" else value) for name, value in super().__rich_repr__()
-        ]
 
 
 class EmailSettings(BackendSection, frozen=True):
@@ -342,6 +336,10 @@ class ServerSettings(Section, frozen=True):
     http1: Annotated[
         str, Meta(description="What serves plain HTTP/1.1: native, or hypercorn as it does TLS and HTTP/2.")
     ] = "native"
+    workers: Annotated[
+        Annotated[int, Meta(ge=1, le=256)] | Literal["auto"],
+        Meta(description="Processes that serve: a number, or auto for one a processor."),
+    ] = 1
     access_log: Annotated[
         bool, Meta(description="Write a line for every request: method, path, status, time, address.")
     ] = False
@@ -389,8 +387,8 @@ class EventsSettings(Section, frozen=True):
     ] = 15
 
 
-class PluginsSettings(Section, frozen=True):
-    """The plugins that are installed."""
+class PluginsSettings(Gathering, frozen=True):
+    """The plugins that are installed; ``[plugins.<name>]`` holds the keys of one of them."""
 
     disabled: Annotated[
         list[str],

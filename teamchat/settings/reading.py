@@ -13,14 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
 
 from teamchat.errors import SettingsError
-from teamchat.settings.keys import BackendSection
-from teamchat.settings.section import is_secret
+from teamchat.settings.section import Gathering, is_secret
 
 _TRUE, _FALSE = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
@@ -41,19 +40,23 @@ class Kind:
     base: Any
     meta: Meta | None
     is_optional: bool
+    words: tuple[str, ...] = ()
+    """The words that may stand in a number's place."""
 
     @classmethod
     def of(cls, annotation: Any) -> Kind:
         """Take an annotation apart into its type, its `Meta` and whether it may be None."""
-        base, meta, is_optional = annotation, None, False
+        base, meta, is_optional, words = annotation, None, False, ()
         if get_origin(base) is Annotated:
             meta = next((found for found in base.__metadata__ if isinstance(found, Meta)), None)
             base = base.__origin__
         if get_origin(base) in (Union, UnionType):
             others = [arg for arg in get_args(base) if arg is not NoneType]
             is_optional = len(others) < len(get_args(base))
+            words = tuple(word for arg in others if get_origin(arg) is Literal for word in get_args(arg))
+            others = [arg for arg in others if get_origin(arg) is not Literal]
             base = others[0] if len(others) == 1 else base
-        return cls(annotation, base, meta, is_optional)
+        return cls(annotation, base, meta, is_optional, words)
 
     @property
     def struct(self) -> type[Struct] | None:
@@ -76,6 +79,8 @@ class Kind:
             return "a table"
         if self.items:
             return f"a list, each item {self.items.phrase()}"
+        if self.words:
+            return ", or ".join([Kind.of(self.base).phrase(), *self.words])
         names = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
         return names.get(self.base, "of another type") + self._bounds()
 
@@ -119,7 +124,7 @@ class Reader:
     def table(self, value: Any, struct: type[Struct], key: str) -> Any:
         """Return a table of known keys as `struct`."""
         self._require(value, dict, Kind.of(struct), key)
-        gathers = issubclass(struct, BackendSection)
+        gathers = issubclass(struct, Gathering)
         fields = {
             found.encode_name: found
             for found in msgspec.structs.fields(struct)
@@ -196,7 +201,7 @@ def _parse(text: EnvText, kind: Kind, key: str) -> Any:
         return _parse_structure(text, kind, key)
     if kind.base is bool and text.strip().casefold() in _TRUE | _FALSE:
         return text.strip().casefold() in _TRUE
-    if kind.base is int and _WHOLE_NUMBER.match(text.strip()):
+    if _is_whole(kind) and _WHOLE_NUMBER.match(text.strip()):
         return int(text)
     if kind.base is float:
         try:
@@ -204,6 +209,10 @@ def _parse(text: EnvText, kind: Kind, key: str) -> Any:
         except ValueError:
             return str(text)
     return str(text)
+
+
+def _is_whole(kind: Kind) -> bool:
+    return kind.base is int or bool(kind.words and Kind.of(kind.base).base is int)
 
 
 def _parse_structure(text: EnvText, kind: Kind, key: str) -> Any:

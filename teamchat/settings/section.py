@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 
 def is_secret(meta: Meta | None) -> bool:
@@ -24,6 +24,17 @@ class Section(Struct, frozen=True, kw_only=True, rename="camel"):
         hidden = _hidden_fields(type(self))
         values = [(name, getattr(self, name)) for name in self.__struct_fields__]
         return [(name, _Hidden() if name in hidden and value else value) for name, value in values]
+
+
+class Gathering(Section, frozen=True):
+    """A table that gathers the keys it does not know itself, for whoever they belong to."""
+
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [
+            (name, sorted(value) if name == "options" else value) for name, value in super().__rich_repr__()
+        ]
 
 
 class _Hidden:

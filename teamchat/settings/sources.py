@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -27,6 +27,7 @@ PREFIX = "TEAMCHAT_"
 _SEPARATOR = "__"
 _POSITION = re.compile(r"\(at [a-z0-9 ,]+\)\Z")
 Tree = dict[str, Any]
+T = TypeVar("T", bound=Struct)
 
 
 def load(
@@ -70,6 +71,27 @@ def backend_options(section: BackendSection, backend: Backend[Any]) -> Struct:
     }
     options: Struct = Reader({}).table(own | section.options, backend.options, section.key)
     return options
+
+
+def plugin_options(section: PluginsSettings, name: str, kind: type[T]) -> T:
+    """Return what ``[plugins.<name>]`` says, read strictly. Raises `SettingsError` naming the key."""
+    given: Any = next((table for key, table in section.options.items() if plugin_name(key) == name), {})
+    options: T = Reader({}).table(given, kind, f"plugins.{name}")
+    return options
+
+
+def plugin_name(key: str) -> str:
+    """Return the plugin that a key in ``[plugins]`` means: a variable's name can't hold a dash."""
+    return key.replace("_", "-") if isinstance(key, EnvText) else key
+
+
+def without_keys(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without the variables that set keys; those that secrets name stay."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if not (name.upper().startswith(PREFIX) and _SEPARATOR in name) and name != "INITIAL_USER_PASSWORD"
+    }
 
 
 def _read_file(file: Path | None) -> Tree:

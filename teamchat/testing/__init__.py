@@ -10,7 +10,8 @@ then pass.  They need ``pytest`` and ``pytest-trio`` with ``trio_mode = true``::
                 yield store
 
 `StorageContract` is for `teamchat.Storage`, `ImageStoreContract` for `teamchat.ImageStore`,
-`AuthModeContract` for `teamchat.AuthMode`, `MailerContract` for `teamchat.Mailer`.  The implementations that
+`AuthModeContract` for `teamchat.AuthMode`, `MailerContract` for `teamchat.Mailer`, `MessageFilterContract`
+for `teamchat.MessageFilter`, `EventListenerContract` for `teamchat.EventListener`.  The implementations that
 come with teamchat pass the same.
 `MALFORMED_BODIES` are for endpoints of your own, `provider` runs a provider of identities to sign in at.
 """
@@ -19,12 +20,17 @@ import pytest
 
 # Before the modules are imported, so that a failing assertion in them tells both sides.
 pytest.register_assert_rewrite(
-    *(f"teamchat.testing.{name}" for name in ("storage", "images", "auth", "mailer", "provider"))
+    *(
+        f"teamchat.testing.{name}"
+        for name in ("storage", "images", "auth", "mailer", "provider", "filters", "listeners")
+    )
 )
 
 from teamchat.testing.auth import AuthModeContract  # noqa: E402
 from teamchat.testing.bodies import MALFORMED_BODIES  # noqa: E402
+from teamchat.testing.filters import MessageFilterContract  # noqa: E402
 from teamchat.testing.images import ImageStoreContract  # noqa: E402
+from teamchat.testing.listeners import EventListenerContract, sample_events  # noqa: E402
 from teamchat.testing.mailer import MailerContract, RemoteMailerContract  # noqa: E402
 from teamchat.testing.provider import Provider, Reply, provider  # noqa: E402
 from teamchat.testing.storage import StorageContract  # noqa: E402
@@ -32,11 +38,14 @@ from teamchat.testing.storage import StorageContract  # noqa: E402
 __all__ = [
     "MALFORMED_BODIES",
     "AuthModeContract",
+    "EventListenerContract",
     "ImageStoreContract",
     "MailerContract",
+    "MessageFilterContract",
     "Provider",
     "RemoteMailerContract",
     "Reply",
     "StorageContract",
     "provider",
+    "sample_events",
 ]

@@ -1,0 +1,31 @@
+"""Tells other systems what happens in the chat: an HTTP POST for each event, signed.
+
+It offers an event listener for each target in ``[[plugins.outgoing-webhooks.targets]]``; teamchat itself
+keeps how far each has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from teamchat import EventListener, SettingsError, hookimpl
+from teamchat_outgoing_webhooks.options import Options, Target
+from teamchat_outgoing_webhooks.sender import Sender
+
+if TYPE_CHECKING:
+    from teamchat.application import Application
+
+__all__ = ["Options", "Sender", "Target", "event_listeners"]
+
+
+@hookimpl
+def event_listeners(app: Application) -> Sequence[EventListener]:
+    """Offer a listener for each target."""
+    targets = app.plugin_options("outgoing-webhooks", Options).targets
+    names = [target.name for target in targets]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise SettingsError(f"plugins.outgoing-webhooks.targets: two targets have the name {twice!r}.")
+    for target in targets:
+        target.check()
+    return [Sender(target) for target in targets]

@@ -1,0 +1,43 @@
+"""The keys of ``[plugins.outgoing-webhooks]``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from msgspec import Meta, Struct, field
+
+from teamchat import SettingsError
+
+
+class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """Whom to tell.
+
+    `events` names the types to send; empty means all. `channels` are ids, and empty means all. What is said
+    in direct conversations is sent only if `include_direct_messages` is true. `secret` signs each request.
+    """
+
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+    url: Annotated[str, Meta(extra={"secret": True})]
+    secret: Annotated[str, Meta(min_length=16, extra={"secret": True})]
+    events: list[str] = field(default_factory=list)
+    channels: list[str] = field(default_factory=list)
+    include_direct_messages: bool = False
+
+    def __repr__(self) -> str:
+        return f"Target(name={self.name!r})"
+
+    def check(self) -> None:
+        """Raise `SettingsError` if the address is none."""
+        parts = urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise SettingsError(
+                f"plugins.outgoing-webhooks.targets: the url of {self.name!r} must begin with "
+                "https:// or http:// and name a host."
+            )
+
+
+class Options(Struct, frozen=True, forbid_unknown_fields=True):
+    """All targets. None are told anything unless they stand here."""
+
+    targets: list[Target] = field(default_factory=list)

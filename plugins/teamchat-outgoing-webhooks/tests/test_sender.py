@@ -1,0 +1,148 @@
+"""What a target is sent, how it can tell that it is genuine, and what happens when it does not answer."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+from teamchat_outgoing_webhooks import Sender, Target
+from teamchat_outgoing_webhooks import sender as module
+
+from teamchat import LoggedEvent
+from teamchat.testing import EventListenerContract
+
+SECRET = "a secret of the two"
+
+
+class Receiver(httpx2.AsyncBaseTransport):
+    """Takes the requests in place of a network, and answers as told; the last answer is repeated."""
+
+    def __init__(self, *answers: int | Exception) -> None:
+        self.requests: list[httpx2.Request] = []
+        self._answers = list(answers) or [204]
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        if not answer:
+            await trio.sleep_forever()
+        return httpx2.Response(answer, headers={"Location": "https://elsewhere.example/"})
+
+
+class TestSender(EventListenerContract):
+    @asynccontextmanager
+    async def open_listener(self) -> AsyncIterator[Sender]:
+        yield Sender(target(include_direct_messages=True), Receiver())
+
+
+def event(
+    kind: str = "NEW_MESSAGE", seq: int = 7, audience: tuple[str, ...] | None = None, **payload: Any
+) -> LoggedEvent:
+    return LoggedEvent(seq, kind, json.dumps({"channelId": "c1"} | payload), audience)
+
+
+def target(**keys: Any) -> Target:
+    return Target(name="tracker", url="https://tracker.example/hook", secret=SECRET, **keys)
+
+
+async def heard(receiver: Receiver, *events: LoggedEvent, **keys: Any) -> list[dict[str, Any]]:
+    sender = Sender(target(**keys), receiver)
+    for each in events:
+        await sender.hear(each)
+    return [json.loads(request.content) for request in receiver.requests]
+
+
+async def test_a_target_is_sent_the_type_and_the_payload() -> None:
+    sent = await heard(Receiver(), event(content="Grüße"))
+    assert sent == [{"type": "NEW_MESSAGE", "payload": {"channelId": "c1", "content": "Grüße"}}]
+
+
+async def test_a_target_can_tell_that_a_request_is_genuine_as_standard_webhooks_say() -> None:
+    receiver = Receiver()
+    await heard(receiver, event())
+    [request] = receiver.requests
+    signed = b".".join(
+        [
+            request.headers["Webhook-Id"].encode(),
+            request.headers["Webhook-Timestamp"].encode(),
+            request.content,
+        ]
+    )
+    expected = hmac.new(SECRET.encode(), signed, hashlib.sha256).digest()
+    assert request.headers["Webhook-Signature"] == "v1," + base64.b64encode(expected).decode()
+    assert request.headers["Webhook-Id"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("keys", "kinds"),
+    [
+        ({}, ["NEW_MESSAGE", "NEW_CHANNEL", "DELETE_MESSAGE"]),
+        ({"events": ["NEW_MESSAGE"]}, ["NEW_MESSAGE"]),
+        ({"channels": ["c2"]}, ["DELETE_MESSAGE"]),
+        (
+            {"include_direct_messages": True},
+            ["NEW_MESSAGE", "NEW_CHANNEL", "DELETE_MESSAGE", "NEW_DM_MESSAGE"],
+        ),
+    ],
+)
+async def test_a_target_gets_what_it_asked_for_and_no_private_word(
+    keys: dict[str, Any], kinds: list[str]
+) -> None:
+    events = [
+        event("NEW_MESSAGE"),
+        event("NEW_CHANNEL"),
+        event("DELETE_MESSAGE", channelId="c2"),
+        event("NEW_DM_MESSAGE", audience=("u1", "u2")),
+    ]
+    assert [each["type"] for each in await heard(Receiver(), *events, **keys)] == kinds
+
+
+@pytest.mark.parametrize("trouble", [500, 429, 302, httpx2.ConnectError("refused"), 0])
+async def test_a_target_in_trouble_is_asked_again_with_the_same_id(
+    trouble: int | Exception, autojump_clock: trio.testing.MockClock
+) -> None:
+    receiver = Receiver(trouble, trouble, 200)
+    await heard(receiver, event())
+    assert [request.headers["Webhook-Id"] for request in receiver.requests] == ["7", "7", "7"]
+    assert {request.url.host for request in receiver.requests} == {"tracker.example"}
+
+
+async def test_after_the_last_try_an_event_is_given_up_and_the_next_one_sent(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    tries = len(module.PAUSES) + 1
+    receiver = Receiver(*[503] * tries, 200)
+    began = trio.current_time()
+    await heard(receiver, event(seq=1), event(seq=2))
+    assert [request.headers["Webhook-Id"] for request in receiver.requests] == ["1"] * tries + ["2"]
+    assert trio.current_time() - began == pytest.approx(sum(module.PAUSES))
+    assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
+        "target tracker: event 1 was given up (503)"
+    ]
+
+
+async def test_a_target_that_is_gone_is_not_asked_again() -> None:
+    receiver = Receiver(410)
+    await heard(receiver, event())
+    assert len(receiver.requests) == 1
+
+
+async def test_the_log_holds_neither_address_nor_secret_nor_message(
+    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    await heard(Receiver(500), event(content="between us"))
+    assert caplog.records
+    assert not [word for word in ("between us", SECRET, "tracker.example") if word in caplog.text]
+    assert SECRET not in repr(target())

@@ -1,0 +1,72 @@
+"""What plugins may change or refuse in a message before it is stored.
+
+What must stay true: only what the chat's own rules already accept reaches a filter, and what the filters made
+of it is held to the same rules again.  A filter runs before the transaction, so it may wait for something
+else; one that takes too long, or fails, stops the message rather than lets it pass unseen, and the log names
+it.  Without filters nothing of this costs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+import trio
+
+from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.errors import Problem, Unavailable
+from teamchat.interfaces import MessageFilter, Posting
+from teamchat.logs import get_logger
+
+FILTER_SECONDS = 10.0
+
+_log = get_logger(__name__)
+
+
+class Filters:
+    """The filters of all plugins, in the plugins' order. There are none until `use` is called."""
+
+    def __init__(self, max_length: int) -> None:
+        self._max_length = max_length
+        self._filters: Sequence[MessageFilter] = ()
+
+    def use(self, filters: Sequence[MessageFilter]) -> None:
+        """Have every message pass these from now on."""
+        self._filters = tuple(filters)
+
+    async def passed(self, draft: Draft, posting: Posting, check: Callable[[], Awaitable[None]]) -> Draft:
+        """Return the draft as the filters leave it. `check` raises if the caller may not post it anyway.
+
+        Raises what a filter raises to refuse it (a `Problem`), and `Unavailable` if one takes too long.
+        """
+        if not self._filters:
+            return draft
+        await check()
+        content_of(draft, most=self._max_length, has_images=True)
+        for each in self._filters:
+            posting = msgspec.structs.replace(posting, content=await _asked(each, posting))
+        return Draft(posting.content, draft.images)
+
+
+def posting(draft: Draft, author_id: str, place_id: str | None, parent_id: str | None = None) -> Posting:
+    """Return what a filter is told of a new message."""
+    return Posting(draft.content, tuple(images_of(draft)), author_id, place_id, parent_id)
+
+
+def revision(draft: Draft, author_id: str, message_id: str) -> Posting:
+    """Return what a filter is told of the new content of a message that is there."""
+    return Posting(draft.content, tuple(images_of(draft)), author_id, None, None, message_id)
+
+
+async def _asked(asked: MessageFilter, posting: Posting) -> str:
+    try:
+        with trio.fail_after(FILTER_SECONDS):
+            return await asked.filter(posting)
+    except Problem:
+        raise
+    except trio.TooSlowError:
+        _log.error("a message filter took too long", filter=asked.name)
+        raise Unavailable("The message could not be checked in time. Try again later.") from None
+    except Exception as error:
+        _log.error("a message filter failed", filter=asked.name, exc_info=error)
+        raise Unavailable("The message could not be checked. Try again later.") from error

@@ -1,0 +1,157 @@
+"""The service that tells plugins' listeners what happened.
+
+What must stay true: a listener hears every event that clients can hear, in the log's order, after its commit
+and at least once, however slow it is; it holds up nobody, not the next listener either.  How far it has come
+is kept in the database under its name, so it goes on after a restart where it was; a new one begins with what
+happens from then on.  Of all processes on one database a single one tells a listener at a time: it holds the
+listener's row for a while and renews that; when it dies, another one takes over once the time is up.  A
+listener that fails is named in the log, and the event counts as heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from typing import cast
+
+import trio
+
+from teamchat.errors import StorageError
+from teamchat.events import LoggedEvent, is_internal
+from teamchat.ids import new_id
+from teamchat.interfaces import EventListener, Storage
+from teamchat.logs import get_logger
+from teamchat.model import now_ms
+
+HOLD_SECONDS = 15.0
+"""For how long a process holds a listener that it does not renew."""
+SAVE_SECONDS = 1.0
+"""How often, at most, it is written down how far a listener has come."""
+_RENEW_SECONDS = 5.0
+_AGAIN_SECONDS = 5.0
+
+_log = get_logger(__name__)
+
+
+class Listeners:
+    """Tells each listener of the events, in a task of its own."""
+
+    name = "event listeners"
+
+    def __init__(self, storage: Storage, listeners: Sequence[EventListener]) -> None:
+        self._storage = storage
+        self._listeners = listeners
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Tell until cancelled; then give the listeners back, so that another process need not wait."""
+        async with trio.open_nursery() as nursery:
+            for listener in self._listeners:
+                nursery.start_soon(self._tell_for_ever, listener, name=f"listener {listener.name}")
+            task_status.started()
+
+    async def _tell_for_ever(self, listener: EventListener) -> None:
+        place = _Place(self._storage, listener.name)
+        while True:
+            try:
+                await place.take()
+                await self._tell(listener, place)
+            except* (StorageError, _Lost) as group:
+                reason = type(group.exceptions[0]).__name__
+                _log.warning("an event listener pauses", listener=listener.name, reason=reason)
+            await trio.sleep(_AGAIN_SECONDS)
+
+    async def _tell(self, listener: EventListener, place: _Place) -> None:
+        async with trio.open_nursery() as nursery:
+            try:
+                nursery.start_soon(place.keep)
+                followed = self._storage.follow(place.position)
+                async with aclosing(cast("AsyncGenerator[Sequence[LoggedEvent], None]", followed)) as log:
+                    async for events in log:
+                        for event in events:
+                            await _hear(listener, event)
+                            place.position = event.seq
+            finally:
+                await place.give_back()
+
+
+async def _hear(listener: EventListener, event: LoggedEvent) -> None:
+    if is_internal(event.type):
+        return
+    try:
+        await listener.hear(event)
+    except Exception as error:
+        _log.error("an event listener failed", listener=listener.name, type=event.type, exc_info=error)
+
+
+class _Lost(Exception):
+    """Another process holds the listener now: this one was away for too long."""
+
+
+class _Place:
+    """How far a listener has come, and which process tells it."""
+
+    def __init__(self, storage: Storage, name: str, clock: Callable[[], int] = now_ms) -> None:
+        self._storage = storage
+        self._name = name
+        self._clock = clock
+        self._holder = new_id()
+        self.position = 0
+        self._saved = 0
+
+    async def take(self) -> None:
+        """Wait until this process may tell the listener, and find out from where on."""
+        while not await self._taken():  # noqa: ASYNC110  # It is another process that will let it go.
+            await trio.sleep(_AGAIN_SECONDS)
+
+    async def keep(self) -> None:
+        """Renew the hold, and write down how far the listener has come. Raises `_Lost`."""
+        renewed = trio.current_time()
+        while True:
+            await trio.sleep(SAVE_SECONDS)
+            if self.position != self._saved or trio.current_time() - renewed >= _RENEW_SECONDS:
+                await self._save(self._clock() + int(HOLD_SECONDS * 1000))
+                renewed = trio.current_time()
+
+    async def give_back(self) -> None:
+        """Write down how far the listener has come, and let others have it."""
+        with trio.move_on_after(SAVE_SECONDS, shield=True):
+            try:
+                await self._save(0)
+            except (StorageError, _Lost):
+                return
+
+    async def _taken(self) -> bool:
+        now = self._clock()
+        _, end_of_log = await self._storage.log_bounds()
+        async with self._storage.write() as tx:
+            await tx.lock("listeners")
+            rows = await tx.fetch("select position, held_until from listeners where name = $1", self._name)
+            if rows and rows[0][1] > now:
+                return False
+            self.position = rows[0][0] if rows else end_of_log
+            await tx.fetch(
+                """insert into listeners (name, position, holder, held_until) values ($1, $2, $3, $4)
+                on conflict (name) do update set
+                  holder = excluded.holder, held_until = excluded.held_until""",
+                self._name,
+                self.position,
+                self._holder,
+                now + int(HOLD_SECONDS * 1000),
+            )
+        self._saved = self.position
+        return True
+
+    async def _save(self, held_until: int) -> None:
+        position = self.position
+        async with self._storage.write() as tx:
+            kept = await tx.fetch(
+                """update listeners set position = $3, held_until = $4 where name = $1 and holder = $2
+                returning 1""",
+                self._name,
+                self._holder,
+                position,
+                held_until,
+            )
+        if not kept:
+            raise _Lost
+        self._saved = position

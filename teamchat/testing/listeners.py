@@ -1,0 +1,110 @@
+"""What every event listener must do, whatever it makes of the events."""
+
+# Tests assert; that is what they are.
+# ruff: noqa: S101
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from contextlib import AbstractAsyncContextManager
+
+import trio
+
+from teamchat.events import LoggedEvent
+from teamchat.interfaces import EventListener
+
+PATIENCE_SECONDS = 30
+
+_AUTHOR = {"id": "0190-ada", "userName": "Ada"}
+_MESSAGE: dict[str, object] = {
+    "id": "0190-m1", "channelId": "0190-c1", "author": _AUTHOR, "content": "Grüße ✉", "createdAt": 1,
+    "updatedAt": None, "reactions": {},
+}  # fmt: skip
+_META = {"replyCount": 1, "lastReplyAt": 1, "lastReplyBy": _AUTHOR, "participants": ["0190-ada"]}
+_BOTH = ("0190-ada", "0190-bob")
+_DIRECT = _MESSAGE | {"channelId": "dm:0190-d1", "participants": list(_BOTH)}
+SAMPLES: dict[str, dict[str, object]] = {
+    "NEW_MESSAGE": _MESSAGE,
+    "UPDATE_MESSAGE": _MESSAGE | {"updatedAt": 2},
+    "DELETE_MESSAGE": {"id": "0190-m1", "channelId": "0190-c1"},
+    "NEW_CHANNEL": {"id": "0190-c1", "name": "General", "createdAt": 1, "createdBy": "0190-ada"},
+    "UPDATE_CHANNEL": {"id": "0190-c1", "name": "Lobby"},
+    "DELETE_CHANNEL": {"id": "0190-c1", "name": "Lobby"},
+    "NEW_REACTION": {"messageId": "0190-m1", "userId": "0190-ada", "reaction": "👍"},
+    "DELETE_REACTION": {"messageId": "0190-m1", "userId": "0190-ada", "reaction": "👍"},
+    "NEW_USER": {"id": "0190-bob", "userName": "bob", "email": "bob@example.org"},
+    "REMOVE_USER": {"id": "0190-bob", "email": "bob@example.org"},
+    "USER_EXIT": {"id": "0190-bob", "userName": "bob"},
+    "UPDATE_USER": {"id": "0190-bob", "userName": "Bob"},
+    "NEW_CONVERSATION": {"id": "dm:0190-d1", "participants": list(_BOTH), "createdAt": 1},
+    "NEW_DM_MESSAGE": _DIRECT,
+    "UPDATE_DM_MESSAGE": _DIRECT | {"updatedAt": 2},
+    "DELETE_DM_MESSAGE": {"id": "0190-m1", "conversationId": "dm:0190-d1", "participants": list(_BOTH)},
+    "NEW_THREAD_REPLY": {
+        "parentMessageId": "0190-m1", "channelId": "0190-c1", "reply": _MESSAGE | {"threadId": "0190-m1"},
+        "threadMeta": _META,
+    },
+    "UPDATE_THREAD_REPLY": _MESSAGE | {"threadId": "0190-m1", "updatedAt": 2},
+    "DELETE_THREAD_REPLY": {
+        "id": "0190-m2", "threadId": "0190-m1", "channelId": "0190-c1", "threadMeta": None,
+    },
+    "NEW_WEBHOOK": {"id": "0190-w1", "name": "bot", "channelId": "0190-c1"},
+    "DELETE_WEBHOOK": {"id": "0190-w1", "channelId": "0190-c1"},
+    "UPDATE_SERVER_SETTINGS": {"name": "Team"},
+}  # fmt: skip
+"""A payload of each type of event (interface, part 6)."""
+
+
+def sample_events() -> list[LoggedEvent]:
+    """Return an event of each type, and one of a type that a later teamchat may bring."""
+    kinds: list[tuple[str, dict[str, object]]] = [
+        *SAMPLES.items(),
+        ("NEW_IN_A_LATER_VERSION", {"id": "0190-x"}),
+    ]
+    return [
+        LoggedEvent(
+            number, kind, json.dumps(payload), _BOTH if "DM" in kind or "CONVERSATION" in kind else None
+        )
+        for number, (kind, payload) in enumerate(kinds, 1)
+    ]
+
+
+class EventListenerContract(ABC):
+    """Tests of a listener. Subclass it with a name that begins with ``Test`` and give one method::
+
+    class TestCounter(EventListenerContract):
+        @asynccontextmanager
+        async def open_listener(self):
+            yield Counter()
+    """
+
+    @abstractmethod
+    def open_listener(self) -> AbstractAsyncContextManager[EventListener]:
+        """Open the listener, with whatever it talks to."""
+
+    async def test_it_has_a_name_that_stays_the_same(self) -> None:
+        async with self.open_listener() as one, self.open_listener() as another:
+            assert one.name
+            assert one.name == another.name, "how far it has come is kept under its name"
+
+    async def test_it_hears_an_event_of_every_type_one_it_does_not_know_too(self) -> None:
+        async with self.open_listener() as listener:
+            with trio.fail_after(PATIENCE_SECONDS):
+                for event in sample_events():
+                    await listener.hear(event)
+
+    async def test_an_event_may_come_again(self) -> None:
+        async with self.open_listener() as listener:
+            with trio.fail_after(PATIENCE_SECONDS):
+                for event in [*sample_events()[:3], *sample_events()[:3]]:
+                    await listener.hear(event)
+
+    async def test_it_can_be_stopped_while_it_hears(self) -> None:
+        async with self.open_listener() as listener:
+            for event in sample_events()[:3]:
+                with trio.CancelScope() as scope:
+                    scope.cancel()
+                    await listener.hear(event)
+            with trio.fail_after(PATIENCE_SECONDS):
+                await listener.hear(sample_events()[0])

@@ -1,0 +1,169 @@
+"""What plugins may change or refuse before a message is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+import trio
+
+from teamchat import BadRequest, Forbidden, NotFound, Posting, Unauthorized, Unavailable
+from teamchat.chat import Draft
+from teamchat.chat.filters import FILTER_SECONDS
+from teamchat.model import Caller
+from tests.chat.conftest import MAX_LENGTH, World
+
+Judge = Callable[[Posting], Awaitable[str]]
+
+
+class Filter:
+    """A filter that does what it is given, and remembers what it was asked."""
+
+    def __init__(self, judge: Judge, name: str = "test") -> None:
+        self.name = name
+        self.asked: list[Posting] = []
+        self._judge = judge
+
+    async def filter(self, posting: Posting) -> str:
+        self.asked.append(posting)
+        return await self._judge(posting)
+
+
+async def shouting(posting: Posting) -> str:
+    return posting.content.upper()
+
+
+async def refusing(_: Posting) -> str:
+    raise BadRequest("No such words here.")
+
+
+async def test_what_a_filter_makes_of_a_message_is_what_everyone_gets(
+    world: World, ada: Caller, channel: str
+) -> None:
+    world.chat.filters.use([Filter(shouting)])
+    posted = await world.chat.messages.post(ada, channel, Draft("hello"))
+    assert posted.content == "HELLO"
+    assert [message.content for message in await world.chat.messages.page(ada, channel, 50, None)] == [
+        "HELLO"
+    ]
+    assert [payload["content"] for kind, payload, _ in await world.events() if kind == "NEW_MESSAGE"] == [
+        "HELLO"
+    ]
+
+
+async def test_every_way_to_write_passes_the_filters(
+    world: World, ada: Caller, channel: str, direct: str
+) -> None:
+    parent = await world.chat.messages.post(ada, channel, Draft("parent"))
+    reply = (await world.chat.threads.reply(ada, parent.id, Draft("reply"))).reply
+    private = await world.chat.conversations.post(ada, direct, Draft("direct"))
+    hook = await world.chat.webhooks.create(ada, "bot", channel)
+    assert hook.token is not None
+    asked = Filter(shouting)
+    world.chat.filters.use([asked])
+
+    chat, draft, me = world.chat, Draft("x"), ada.user.id
+    await chat.messages.post(ada, channel, draft)
+    await chat.messages.edit(ada, parent.id, draft)
+    await chat.threads.reply(ada, parent.id, draft)
+    await chat.threads.edit(ada, parent.id, reply.id, draft)
+    await chat.conversations.post(ada, direct, draft)
+    await chat.conversations.edit(ada, direct, private.id, draft)
+    await chat.webhooks.post(hook.id, hook.token, draft)
+    assert asked.asked == [
+        Posting("x", (), me, channel, None),
+        Posting("x", (), me, None, None, parent.id),
+        Posting("x", (), me, None, parent.id),
+        Posting("x", (), me, None, None, reply.id),
+        Posting("x", (), me, direct, None),
+        Posting("x", (), me, None, None, private.id),
+        Posting("x", (), f"webhook:{hook.id}", None, None),
+    ]
+
+
+async def test_filters_are_asked_in_order_and_each_sees_what_the_one_before_made(
+    world: World, ada: Caller, channel: str
+) -> None:
+    async def dotted(posting: Posting) -> str:
+        return posting.content + "."
+
+    second = Filter(shouting)
+    world.chat.filters.use([Filter(dotted), second])
+    assert (await world.chat.messages.post(ada, channel, Draft("a"))).content == "A."
+    assert second.asked[0].content == "a."
+
+
+async def test_a_refused_message_leaves_no_trace_and_says_why(
+    world: World, ada: Caller, channel: str
+) -> None:
+    world.chat.filters.use([Filter(refusing)])
+    with pytest.raises(BadRequest, match="No such words here"):
+        await world.chat.messages.post(ada, channel, Draft("hello"))
+    assert await world.chat.messages.page(ada, channel, 50, None) == []
+    assert "NEW_MESSAGE" not in [kind for kind, _, _ in await world.events()]
+
+
+async def test_what_is_refused_anyway_never_reaches_a_filter(
+    world: World, ada: Caller, bob: Caller, channel: str
+) -> None:
+    asked = Filter(shouting)
+    world.chat.filters.use([asked])
+    message = await world.chat.messages.post(ada, channel, Draft("mine"))
+    asked.asked.clear()
+    with pytest.raises(NotFound):
+        await world.chat.messages.post(ada, "nowhere", Draft("hello"))
+    with pytest.raises(BadRequest):
+        await world.chat.messages.post(ada, channel, Draft("x" * (MAX_LENGTH + 1)))
+    with pytest.raises(Forbidden):
+        await world.chat.messages.edit(bob, message.id, Draft("yours"))
+    with pytest.raises(Unauthorized):
+        await world.chat.webhooks.post("any", "wrong", Draft("hello"))
+    assert asked.asked == []
+
+
+@pytest.mark.parametrize("made", ["", " ", "x" * (MAX_LENGTH + 1), "\x00"])
+async def test_what_a_filter_makes_is_held_to_the_rules(
+    world: World, ada: Caller, channel: str, made: str
+) -> None:
+    async def spoiling(_: Posting) -> str:
+        return made
+
+    world.chat.filters.use([Filter(spoiling)])
+    with pytest.raises(BadRequest):
+        await world.chat.messages.post(ada, channel, Draft("hello"))
+
+
+async def test_a_filter_that_fails_stops_the_message_and_is_named(
+    world: World, ada: Caller, channel: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def failing(_: Posting) -> str:
+        raise ValueError("a secret word")
+
+    world.chat.filters.use([Filter(failing, "the broken one")])
+    with pytest.raises(Unavailable):
+        await world.chat.messages.post(ada, channel, Draft("hello"))
+    assert await world.chat.messages.page(ada, channel, 50, None) == []
+    assert [record.__dict__["teamchat_fields"]["filter"] for record in caplog.records] == ["the broken one"]
+
+
+async def test_a_filter_that_hangs_is_not_waited_for_for_ever(
+    world: World, ada: Caller, channel: str, autojump_clock: trio.testing.MockClock
+) -> None:
+    async def hanging(_: Posting) -> str:
+        await trio.sleep_forever()
+        return ""
+
+    world.chat.filters.use([Filter(hanging)])
+    began = trio.current_time()
+    with pytest.raises(Unavailable):
+        await world.chat.messages.post(ada, channel, Draft("hello"))
+    assert trio.current_time() - began == pytest.approx(FILTER_SECONDS)
+
+
+async def test_a_repeated_request_gets_the_message_again_whatever_the_filter_says_now(
+    world: World, ada: Caller, channel: str
+) -> None:
+    world.chat.filters.use([Filter(shouting)])
+    first = await world.chat.messages.post(ada, channel, Draft("hello"), "key")
+    world.chat.filters.use([])
+    assert await world.chat.messages.post(ada, channel, Draft("hello"), "key") == first
