@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
-.PHONY: install run test conformance lint format bench docs lock clean
+.PHONY: install server run test conformance lint format bench docs lock clean
 
 install: $(READY)
 
@@ -14,6 +14,17 @@ $(READY): requirements.lock pyproject.toml conformance/pyproject.toml $(wildcard
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(foreach package,$(PACKAGES),-e $(package))
 	touch $@
+
+# For a server that runs for years: the program in PREFIX, without what development needs. Again: an upgrade.
+PREFIX ?= /opt/teamchat
+server: install
+	rm -rf build/wheels
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheels \
+		. $(filter plugins/%,$(PACKAGES))
+	$(PYTHON) -m venv $(PREFIX)
+	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r deploy/requirements.lock
+	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall \
+		build/wheels/*.whl
 
 run: install
 	$(BIN)/teamchat serve
@@ -43,15 +54,21 @@ format: install
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)
 
-# The documentation is Markdown that reads as it is; what can be generated is, and the rest is checked.
+# The documentation is Markdown that reads as it is; what can be generated is, the rest is checked, and all of it
+# becomes a site in build/site.
 docs: install
 	$(BIN)/python docs/generate.py
+	$(BIN)/python docs/site.py
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
+# Two locks: what development needs, and what a server needs and no more (for containers).
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-annotate --custom-compile-command "make lock" --no-emit-package teamchat
+PROJECTS = pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml)
+
 lock: install
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
-		--custom-compile-command "make lock" --no-emit-package teamchat \
-		--group dev pyproject.toml conformance/pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml) --output-file requirements.lock
+	$(COMPILE) --group dev $(PROJECTS) conformance/pyproject.toml --output-file requirements.lock
+	$(COMPILE) --constraints requirements.lock $(PROJECTS) --output-file deploy/requirements.lock
 
 clean:
 	rm -rf $(VENV)

@@ -10,9 +10,10 @@ then pass.  They need ``pytest`` and ``pytest-trio`` with ``trio_mode = true``::
                 yield store
 
 `StorageContract` is for `teamchat.Storage`, `ImageStoreContract` for `teamchat.ImageStore`,
-`AuthModeContract` for `teamchat.AuthMode`, `MailerContract` for `teamchat.Mailer`, `MessageFilterContract`
-for `teamchat.MessageFilter`, `EventListenerContract` for `teamchat.EventListener`.  The implementations that
-come with teamchat pass the same.
+`AuthModeContract` for `teamchat.AuthMode`, `MailerContract` for `teamchat.Mailer`, `OAuthProviderContract`
+for `teamchat.OAuthProvider`, `MessageFilterContract` for `teamchat.MessageFilter`, `EventListenerContract`
+for `teamchat.EventListener`, `ServiceContract` for `teamchat.Service`, `RoutesContract` for blueprints.  The
+implementations that come with teamchat pass the same.
 `MALFORMED_BODIES` are for endpoints of your own, `provider` runs a provider of identities to sign in at.
 """
 
@@ -22,7 +23,17 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"teamchat.testing.{name}"
-        for name in ("storage", "images", "auth", "mailer", "provider", "filters", "listeners")
+        for name in (
+            "storage",
+            "shared_storage",
+            "storage_steps",
+            "images",
+            "auth",
+            "mailer",
+            "provider",
+            "filters",
+            "listeners",
+        )
     )
 )
 
@@ -32,7 +43,10 @@ from teamchat.testing.filters import MessageFilterContract  # noqa: E402
 from teamchat.testing.images import ImageStoreContract  # noqa: E402
 from teamchat.testing.listeners import EventListenerContract, sample_events  # noqa: E402
 from teamchat.testing.mailer import MailerContract, RemoteMailerContract  # noqa: E402
+from teamchat.testing.oauth import OAuthProviderContract, Said  # noqa: E402
 from teamchat.testing.provider import Provider, Reply, provider  # noqa: E402
+from teamchat.testing.routes import RoutesContract  # noqa: E402
+from teamchat.testing.services import ServiceContract  # noqa: E402
 from teamchat.testing.storage import StorageContract  # noqa: E402
 
 __all__ = [
@@ -42,9 +56,13 @@ __all__ = [
     "ImageStoreContract",
     "MailerContract",
     "MessageFilterContract",
+    "OAuthProviderContract",
     "Provider",
     "RemoteMailerContract",
     "Reply",
+    "RoutesContract",
+    "Said",
+    "ServiceContract",
     "StorageContract",
     "provider",
     "sample_events",
