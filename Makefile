@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
-.PHONY: install server run test conformance lint format bench docs lock clean
+.PHONY: install server run test conformance lint format new-plugin bench docs lock clean
 
 install: $(READY)
 
@@ -50,6 +50,11 @@ lint: install
 format: install
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# A plugin beside the others, whose tests pass at once: make new-plugin NAME=lunch-menu KIND=routes
+new-plugin: install
+	$(BIN)/teamchat new-plugin "$(NAME)" --kind "$(KIND)" --directory plugins
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e "plugins/teamchat-$(NAME)"
 
 bench: install
 	$(BIN)/python -m benchmarks $(ARGS)
