@@ -63,7 +63,7 @@ bench: install
 # becomes a site in build/site.
 docs: install
 	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/site.py
+	$(BIN)/python docs/site_of_docs.py
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
 # Two locks: what development needs, and what a server needs and no more (for containers).

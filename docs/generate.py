@@ -6,26 +6,41 @@
 from __future__ import annotations
 
 import inspect
+import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import http_reference
 import msgspec
 
-from teamchat import events, hookspecs, settings
+from teamchat import events, hookspecs, scaffold, settings
 
 REFERENCE = Path(__file__).parent / "reference"
 MARK = "<!-- generated -->\n"
 
 
 def hooks() -> str:
-    """Return every hook with its signature and docstring."""
+    """Return every hook with its signature, its docstring, and the template's example of it."""
+    examples = {name: (kind, code) for kind in scaffold.KINDS for name, code in [_example(kind)]}
     parts = []
     for name, function in vars(hookspecs).items():
         if getattr(function, "teamchat_spec", None) is None:
             continue
+        kind, code = examples[name]
         arguments = ", ".join(inspect.signature(function).parameters)
         parts.append(f"## `{name}({arguments})`\n\n{inspect.getdoc(function)}\n")
+        parts.append(f"What `teamchat new-plugin example --kind {kind}` makes:\n\n```python\n{code}```\n")
     return "\n".join(parts)
+
+
+def _example(kind: str) -> tuple[str, str]:
+    """Return the hook that a kind of plugin implements, and the module made for it; tests run it."""
+    with tempfile.TemporaryDirectory() as directory:
+        made = scaffold.make(kind, "example", Path(directory))
+        code = (made / "teamchat_example" / "__init__.py").read_text()
+    [hook] = re.findall(r"^@hookimpl\ndef (\w+)\(", code, re.MULTILINE)
+    return hook, code
 
 
 def event_types() -> str:
@@ -61,6 +76,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "hooks.md": hooks,
     "events.md": event_types,
     "configuration.md": configuration,
+    "http.md": http_reference.rendered,
 }
 
 

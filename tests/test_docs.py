@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -44,7 +45,7 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in listed.splitlines() if (ROOT / name).is_file()]
 
 
-@pytest.mark.parametrize("page", ["hooks.md", "events.md", "configuration.md"])
+@pytest.mark.parametrize("page", generator().PAGES)
 def test_generated_reference_pages_are_up_to_date(page: str) -> None:
     assert generator().rendered(page) == (ROOT / "docs" / "reference" / page).read_text(), "run `make docs`"
 
@@ -53,6 +54,14 @@ def test_every_hook_is_documented() -> None:
     hooks = [value for value in vars(hookspecs).values() if hasattr(value, "teamchat_spec")]
     assert hooks
     assert all(hook.__doc__ for hook in hooks)
+
+
+def test_the_site_is_made_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = importlib.import_module("site_of_docs")
+    monkeypatch.setattr(site, "BUILD", tmp_path)
+    site.build()
+    pages = {page.relative_to(tmp_path / "site") for page in (tmp_path / "site").rglob("*.html")}
+    assert {Path(place).with_suffix(".html") for place in site.pages().values()} <= pages | {Path("index.html")}
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:
