@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +41,12 @@ class Server:
         """Return how many files and sockets the process has open."""
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
+    def worker_descriptors(self) -> dict[int, int]:
+        """Return how many files and sockets each serving process has open, by its id."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        workers = [int(pid) for thread in threads for pid in thread.read_text().split()]
+        return {pid: len(os.listdir(f"/proc/{pid}/fd")) for pid in workers or [self.process.pid]}
+
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         """End the process and return its exit status."""
         self.process.send_signal(number)
@@ -65,9 +71,11 @@ class Server:
 
 
 @contextmanager
-def running(data: Path, *, http1: str = NATIVE) -> Iterator[Server]:
-    """Run a server with its data in this directory."""
-    server = start(data, http1=http1)
+def running(
+    data: Path, *, http1: str = NATIVE, workers: int = 1, storage: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """Run a server with its data in this directory, or where `storage` says."""
+    server = start(data, http1=http1, workers=workers, storage=storage)
     try:
         yield server
     finally:
@@ -75,7 +83,14 @@ def running(data: Path, *, http1: str = NATIVE) -> Iterator[Server]:
         server.wait()
 
 
-def start(data: Path, *, http1: str = NATIVE, port: int = 0) -> Server:
+def start(
+    data: Path,
+    *,
+    http1: str = NATIVE,
+    port: int = 0,
+    workers: int = 1,
+    storage: Mapping[str, str] | None = None,
+) -> Server:
     """Start ``teamchat serve`` and wait until it is ready; port 0 is a free one."""
     settings = {
         "auth": {
@@ -86,8 +101,8 @@ def start(data: Path, *, http1: str = NATIVE, port: int = 0) -> Server:
         },
         "chat": {"initialUser": {"email": EMAIL}},
         "events": {"maxStreamsPerUser": 1_000_000},
-        "server": {"host": "127.0.0.1", "port": port, "http1": http1},
-        "storage": {"path": str(data / "data")},
+        "server": {"host": "127.0.0.1", "port": port, "http1": http1, "workers": workers},
+        "storage": {"path": str(data / "data")} | dict(storage or {}),
     }
     config = data / "bench.json"
     config.write_text(json.dumps(settings))

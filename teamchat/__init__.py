@@ -1,8 +1,8 @@
 """teamchat: a self-hosted team chat server.
 
 A plugin author needs the names below, `teamchat.web` for endpoints, `teamchat.mail` for mailers,
-`teamchat.storage.schema` for storages and `teamchat.testing` for the contract tests.  Everything else is
-private and may change.
+`teamchat.storage.schema` for storages, `teamchat.measures` for what is counted and `teamchat.testing` for the
+contract tests.  Everything else is private and may change.
 """
 
 from teamchat.errors import (
@@ -38,6 +38,7 @@ from teamchat.interfaces import (
     Service,
     Storage,
     Transaction,
+    Upgrade,
 )
 
 __version__ = "0.1.0"
@@ -73,6 +74,7 @@ __all__ = [
     "Transaction",
     "Unauthorized",
     "Unavailable",
+    "Upgrade",
     "__version__",
     "hookimpl",
 ]

@@ -31,13 +31,25 @@ class NoOptions(Struct, frozen=True, forbid_unknown_fields=True):
     """The options of a backend that has none."""
 
 
+class Upgrade(Struct, frozen=True):
+    """What opening a storage would do to its schema: from `present` to `newest`, with so many rows in it."""
+
+    present: int
+    newest: int
+    rows: int
+
+
 @dataclass(frozen=True)
 class Backend(Generic[T_co]):
-    """A named offer of an implementation. `options` is the struct its configuration section is read into."""
+    """A named offer of an implementation. `options` is the struct its configuration section is read into.
+
+    A storage may offer `rehearse`: it tries what opening would do to the schema, and changes nothing.
+    """
 
     name: str
     open: Callable[[Any], AbstractAsyncContextManager[T_co]]
     options: type[Struct] = NoOptions
+    rehearse: Callable[[Any], Awaitable[Upgrade]] | None = None
 
 
 class Transaction(Protocol):

@@ -1,4 +1,4 @@
-"""The one nursery: stream hub, services and HTTP server live and end in it together.
+"""The one nursery of a serving process: stream hub, services and HTTP server live and end in it together.
 
 What must stay true: a service that raises ends the whole server, and the message names it; the server
 never lives on by halves.  On SIGTERM and SIGINT the event streams end first, each with a proper last
@@ -8,28 +8,26 @@ once.  Nothing is lost by any of that, for every write is durable before it is a
 
 from __future__ import annotations
 
-import errno
-import gc
-import os
-import signal
-import socket
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import trio
 
-from teamchat import http1, hypercorn_server, tls
+from teamchat import http1, hypercorn_server, measures, tls
 from teamchat.application import Application, open_application
 from teamchat.errors import OperatorError, ServiceCrashed, SettingsError
 from teamchat.interfaces import AuthMode, Service
+from teamchat.listeners import Listeners
 from teamchat.logs import get_logger
+from teamchat.process import plain_operator_errors, prepare, say, until_signalled
 from teamchat.settings import ServerSettings, Settings
+from teamchat.sockets import address, listening, port_of
 from teamchat.web.access_log import AccessLog
 from teamchat.web.app import create_app
 from teamchat.web.events import AsgiApp, EventsEndpoint, Message
+from teamchat.web.measuring import RequestMeter
 
 if TYPE_CHECKING:
     from teamchat.plugins import Plugins
@@ -58,26 +56,8 @@ _log = get_logger(__name__)
 
 def run(settings: Settings, plugins: Plugins) -> None:
     """Serve until SIGTERM or SIGINT. Raises an `OperatorError` if the server can't start or has crashed."""
-    _raise_file_limit()
-    _calm_the_collector()
-    trio.run(_serve_until_signalled, settings, plugins)
-
-
-async def _serve_until_signalled(settings: Settings, plugins: Plugins) -> None:
-    stop = trio.Event()
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals, _plain_operator_errors():
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(_heed, signals, stop)
-            await serve(settings, plugins, stop=stop)
-            nursery.cancel_scope.cancel()
-
-
-async def _heed(signals: AsyncIterator[int], stop: trio.Event) -> None:
-    """Stop at the first signal, exit at the second."""
-    async for number in signals:
-        if stop.is_set():
-            os._exit(128 + number)
-        stop.set()
+    prepare()
+    trio.run(until_signalled, lambda stop: serve(settings, plugins, stop=stop))
 
 
 async def serve(
@@ -91,17 +71,56 @@ async def serve(
 
     Raises an `OperatorError` if the server can't start, and `ServiceCrashed` if a service raises.
     """
-    stop = trio.Event() if stop is None else stop
-    with _plain_operator_errors():
+
+    def ready(port: int) -> None:
+        say_ready(settings.server, port)
+        task_status.started(port)
+
+    with plain_operator_errors():
         make_server = _http_server(settings.server)
         # The port is taken before the application opens: a password that was made and shown must not be
         # lost to a port in use.
         async with (
             _sign_in(settings, plugins) as mode,
-            _listening(settings.server) as listeners,
+            listening(settings.server) as listeners,
             open_application(settings, plugins, _show_password) as app,
         ):
-            await _serve_application(app, plugins, mode, make_server, listeners, stop, task_status)
+            stop = trio.Event() if stop is None else stop
+            await _serve_application(app, plugins, mode, make_server, listeners, stop, ready)
+
+
+@asynccontextmanager
+async def prepared(settings: Settings, plugins: Plugins) -> AsyncIterator[Sequence[trio.SocketListener]]:
+    """Do all that is done once, and yield listening sockets for as many processes as are to serve on them.
+
+    The schema is brought up to date, the first user and channel are made.  Raises as `serve` does.
+    """
+    with plain_operator_errors():
+        _http_server(settings.server)
+        async with _sign_in(settings, plugins), listening(settings.server) as listeners:
+            async with open_application(settings, plugins, _show_password):
+                pass
+            yield listeners
+
+
+async def serve_on(
+    listeners: Sequence[trio.SocketListener],
+    settings: Settings,
+    plugins: Plugins,
+    *,
+    stop: trio.Event,
+    task_status: trio.TaskStatus[int] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve as one of several processes, on sockets that `prepared` yielded in another one."""
+    with plain_operator_errors():
+        make_server = _http_server(settings.server)
+        async with _sign_in(settings, plugins) as mode, open_application(settings, plugins) as app:
+            await _serve_application(app, plugins, mode, make_server, listeners, stop, task_status.started)
+
+
+def say_ready(server: ServerSettings, port: int) -> None:
+    """Tell the operator where the server is."""
+    say(f"teamchat is ready on {address(server, port)}")
 
 
 async def _serve_application(
@@ -111,22 +130,25 @@ async def _serve_application(
     make_server: MakeServer,
     listeners: Sequence[trio.SocketListener],
     stop: trio.Event,
-    task_status: trio.TaskStatus[int],
+    ready: Callable[[int], object],
 ) -> None:
     site = create_app(app, [mode.routes(app), *plugins.routes(app)])
+    app.chat.filters.use(plugins.message_filters(app))
+    event_listeners = Listeners(app.storage, plugins.event_listeners(app))
     web = EventsEndpoint(app, site, site.guard.admit)
     lifespan = WebLifespan(web)
+    port = port_of(listeners)
     async with trio.open_nursery() as nursery:
-        for service in (app.hub, *plugins.services(app), lifespan):
+        services: list[Service] = [app.hub, event_listeners, *plugins.services(app), lifespan]
+        for service in services:
             await _start_service(nursery, service)
         logged = AccessLog(web, site.guard.client_address) if app.settings.server.access_log else web
-        http = make_server(logged, listeners)
+        measured = RequestMeter(logged) if measures.count_requests.is_on else logged
+        http = make_server(measured, listeners)
         nursery.start_soon(_end_streams, stop, app)
         async with trio.open_nursery() as serving:
             await serving.start(partial(http.run, stop, grace=GRACE_SECONDS))
-            port = listeners[0].socket.getsockname()[1]
-            _say(f"teamchat is ready on {_base(app.settings.server)}:{port}")
-            task_status.started(port)
+            ready(port)
         await lifespan.stop()
         nursery.cancel_scope.cancel()
 
@@ -204,88 +226,5 @@ async def _sign_in(settings: Settings, plugins: Plugins) -> AsyncIterator[AuthMo
         yield mode
 
 
-@asynccontextmanager
-async def _listening(server: ServerSettings) -> AsyncIterator[Sequence[trio.SocketListener]]:
-    """Yield sockets that listen on the configured address. Raises `SettingsError` naming the key."""
-    try:
-        listeners = await trio.open_tcp_listeners(server.port, host=server.host)
-    except OSError as error:
-        raise _cannot_listen(server, error) from error
-    if not server.port:  # A free port is free on one address; a second one would get another port.
-        for unused in listeners[1:]:
-            await unused.aclose()
-        del listeners[1:]
-    try:
-        yield listeners
-    finally:
-        for listener in listeners:
-            listener.socket.close()
-
-
-def _cannot_listen(server: ServerSettings, error: OSError) -> SettingsError:
-    if error.errno == errno.EADDRINUSE:
-        return SettingsError(
-            f"server.port: another program already listens on {server.host} port {server.port}. "
-            "End it, or choose another port."
-        )
-    if error.errno == errno.EACCES:
-        return SettingsError(
-            f"server.port: this user may not listen on port {server.port}. Choose one above 1023."
-        )
-    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
-        return SettingsError(f"server.host: {server.host!r} is no address of this machine.")
-    return SettingsError(f"server.host, server.port: can't listen there ({error.strerror}).")
-
-
-@contextmanager
-def _plain_operator_errors() -> Iterator[None]:
-    """Raise the operator's error that a nursery wrapped into a group by itself."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        found = _first_operator_error(group)
-        if found is None:
-            raise
-        raise found from found.__cause__
-
-
-def _first_operator_error(group: BaseExceptionGroup[BaseException]) -> OperatorError | None:
-    for error in group.exceptions:
-        if isinstance(error, OperatorError):
-            return error
-        if isinstance(error, BaseExceptionGroup) and (found := _first_operator_error(error)):
-            return found
-    return None
-
-
-def _raise_file_limit() -> None:
-    """Allow as many connections as the system does: each takes a file descriptor."""
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _calm_the_collector() -> None:
-    """Look for cycles in what requests leave, not again and again in what was loaded at start.
-
-    Measured: an eighth more page reads a second.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
-
-
 def _show_password(email: str, password: str) -> None:
-    _say(f"The first user is {email} with the password {password} (shown this once).")
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-def _base(server: ServerSettings) -> str:
-    host = f"[{server.host}]" if ":" in server.host else server.host
-    return f"{'http' if server.tls is None else 'https'}://{host}"
+    say(f"The first user is {email} with the password {password} (shown this once).")

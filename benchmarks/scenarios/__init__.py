@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from benchmarks.report import Report
 from benchmarks.scenarios import (
+    drivers,
     fan_out,
+    log,
     memory,
     posts,
     reconnect,
@@ -14,6 +16,7 @@ from benchmarks.scenarios import (
     saturation,
     shutdown,
     stalled,
+    workers,
 )
 from benchmarks.sizes import Sizes
 
@@ -26,4 +29,7 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "stalled": stalled.run,
     "reconnect": reconnect.run,
     "shutdown": shutdown.run,
+    "workers": workers.run,
+    "drivers": drivers.run,
+    "log": log.run,
 }

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Backend, Storage
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite, rehearse_upgrade
 
 
 @hookimpl
 def storages() -> Sequence[Backend[Storage]]:
     """Offer ``sqlite``."""
-    return [Backend("sqlite", open_sqlite, SqliteOptions)]
+    return [Backend("sqlite", open_sqlite, SqliteOptions, rehearse_upgrade)]

@@ -107,4 +107,31 @@ MIGRATIONS: tuple[Migration, ...] = (
             "create index identities_by_user on identities(user_id)",
         ),
     ),
+    Migration(
+        3,
+        (
+            # The processes that serve this storage. One whose beats stand still has died.
+            """create table members (id text primary key, joined_at {int} not null,
+               beats {int} not null){table_end}""",
+            # What all of them must agree on: the signing secret, the place of the images.
+            "create table marks (name text primary key, value text not null){table_end}",
+            # Open event streams, while there is more than one process.
+            """create table streams (member_id text not null references members(id) on delete cascade,
+               number {int} not null, user_id text not null, opened_at {int} not null,
+               primary key (member_id, number)){table_end}""",
+            "create index streams_by_user on streams(user_id)",
+            # How much of the limit on requests (server.rateLimit) was handed to processes, by client network.
+            """create table request_windows (network text primary key, window_start {int} not null,
+               taken {int} not null){table_end}""",
+            "create index request_windows_by_age on request_windows(window_start)",
+        ),
+    ),
+    Migration(
+        4,
+        (
+            # How far plugins' listeners have heard the log, and which process tells each of them until when.
+            """create table listeners (name text primary key, position {int} not null, holder text not null,
+               held_until {int} not null){table_end}""",
+        ),
+    ),
 )

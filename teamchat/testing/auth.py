@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.chat import Chat
-from teamchat.interfaces import AuthMode
+from teamchat.interfaces import AuthMode, Storage
 from teamchat.settings import Settings
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
@@ -23,11 +23,20 @@ from teamchat.testing.bodies import MALFORMED_BODIES
 from teamchat.testing.images import MemoryStore
 from teamchat.web.app import create_app
 
+OpenStorage = Callable[[Path], AbstractAsyncContextManager[Storage]]
+
+
+def on_sqlite(directory: Path) -> AbstractAsyncContextManager[Storage]:
+    """Open the embedded storage in a directory."""
+    return open_sqlite(SqliteOptions(path=str(directory)))
+
 
 @asynccontextmanager
-async def application(settings: Settings, directory: Path) -> AsyncIterator[Application]:
-    """Build an application on SQLite in `directory`, with its initial user and first channel."""
-    async with open_sqlite(SqliteOptions(path=str(directory))) as storage:
+async def application(
+    settings: Settings, directory: Path, open_storage: OpenStorage = on_sqlite
+) -> AsyncIterator[Application]:
+    """Build an application on the storage of `directory`, with its initial user and first channel."""
+    async with open_storage(directory) as storage:
         app = Application(
             settings=settings,
             storage=storage,
@@ -69,9 +78,16 @@ class AuthModeContract(ABC):
     async def sign_in(self, app: Application, client: Any) -> str:
         """Sign somebody in through Quart's test client and return the access token."""
 
+    def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:
+        """Open the storage of the application. Override it to ask on another than SQLite."""
+        return on_sqlite(directory)
+
     @asynccontextmanager
     async def _serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
-        async with application(self.settings(), tmp_path) as app, self.open_mode() as mode:
+        async with (
+            application(self.settings(), tmp_path, self.open_storage) as app,
+            self.open_mode() as mode,
+        ):
             mode.check(app.settings)
             yield app, create_app(app, [mode.routes(app)])
 

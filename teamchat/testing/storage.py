@@ -8,9 +8,8 @@ The tests write rows of ``server_settings`` and events, for those tables hang on
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from abc import abstractmethod
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -19,64 +18,22 @@ import trio.testing
 
 from teamchat.errors import StorageError
 from teamchat.events import Event, LoggedEvent
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import Storage
+from teamchat.testing.shared_storage import SharedStorageContract
+from teamchat.testing.storage_steps import (
+    PATIENCE_SECONDS,
+    append,
+    followed,
+    following,
+    save,
+    set_value,
+    values,
+)
 
-PATIENCE_SECONDS = 20
-
-
-async def set_value(tx: Transaction, name: str, value: str) -> None:
-    """Write one row."""
-    await tx.fetch(
-        "insert into server_settings (name, value) values ($1, $2)"
-        " on conflict (name) do update set value = excluded.value",
-        name,
-        value,
-    )
-
-
-async def save(storage: Storage, name: str, value: str) -> None:
-    """Write one row in a transaction of its own."""
-    async with storage.write() as tx:
-        await set_value(tx, name, value)
+__all__ = ["StorageContract", "append", "followed", "following", "save", "set_value", "values"]
 
 
-async def values(storage: Storage) -> dict[str, str]:
-    """Return all rows."""
-    async with storage.read() as tx:
-        return dict(await tx.fetch("select name, value from server_settings"))
-
-
-async def append(storage: Storage, payload: str, audience: tuple[str, ...] | None = None) -> None:
-    """Write one event in a transaction of its own."""
-    async with storage.write() as tx:
-        await tx.append(Event("TEST", payload, audience))
-
-
-@asynccontextmanager
-async def following(storage: Storage, after: int) -> AsyncIterator[AsyncIterator[Sequence[LoggedEvent]]]:
-    """Follow the log, and close the iterator in the end if it is a generator."""
-    batches = storage.follow(after)
-    try:
-        yield batches
-    finally:
-        if isinstance(batches, AsyncGenerator):
-            await batches.aclose()
-
-
-async def followed(storage: Storage, after: int, count: int) -> list[LoggedEvent]:
-    """Return the first `count` events that `follow` gives."""
-    events: list[LoggedEvent] = []
-    with trio.fail_after(PATIENCE_SECONDS):
-        async with following(storage, after) as batches:
-            async for batch in batches:
-                assert batch, "follow yields no empty batch"
-                events += batch
-                if len(events) >= count:
-                    break
-    return events
-
-
-class StorageContract(ABC):
+class StorageContract(SharedStorageContract):
     """Tests of a storage. Subclass it with a name that begins with ``Test`` and give `open_storage`::
 
     class TestSqlite(StorageContract):
@@ -86,7 +43,10 @@ class StorageContract(ABC):
 
     @abstractmethod
     def open_storage(self, tmp_path: Path) -> AbstractAsyncContextManager[Storage]:
-        """Open the storage that belongs to `tmp_path`: empty at first, and the same when opened again."""
+        """Open the storage that belongs to `tmp_path`: empty at first, and the same when opened again.
+
+        It is also opened a second time while it is open, as another process would.
+        """
 
     async def test_what_was_written_is_read(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
@@ -248,6 +208,38 @@ class StorageContract(ABC):
             async with storage.write() as tx:
                 await tx.fetch("delete from events")
             assert await storage.position() == 4
+
+    async def test_an_advanced_log_goes_on_behind_and_never_back(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            async with storage.write() as tx:
+                await tx.advance_log(7)
+            assert await storage.log_bounds() == (8, 7)
+            assert await storage.position() == 7
+            await append(storage, "next")
+            async with storage.write() as tx:
+                await tx.advance_log(3)
+            await append(storage, "and next")
+            assert await storage.log_bounds() == (8, 9)
+            assert [event.seq for event in await followed(storage, 0, 2)] == [8, 9]
+
+    async def test_a_log_written_by_hand_keeps_its_numbers(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            async with storage.write() as tx:
+                await tx.fetch(
+                    "insert into events (seq, type, payload, created_at) values ($1, $2, $3, $4)",
+                    *(5, "TEST", "old", 1),
+                )
+                await tx.advance_log(6)
+            assert await storage.log_bounds() == (5, 6)
+            await append(storage, "new")
+            assert [event.seq for event in await followed(storage, 0, 2)] == [5, 7]
+
+    async def test_the_log_can_not_be_advanced_in_a_reading_transaction(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            with pytest.raises(StorageError):
+                async with storage.read() as tx:
+                    await tx.advance_log(1)
+            assert await storage.log_bounds() == (1, 0)
 
     async def test_follow_gives_what_was_logged_before_and_what_comes(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:

@@ -7,7 +7,11 @@ What must stay true:
   So an acknowledged write survives ``kill -9`` and a power cut, and a thousand writers share one fsync.
 * Bodies and commits take turns through one first-in-first-out lock.  The first writer of a batch commits
   it: it queues again behind those already waiting, so a batch holds exactly the burst that came together.
-* Events get their numbers in the transaction; with one writer their order is the order of commits.
+* Other processes may use the same file.  A batch begins with SQLite's write lock and holds it until it has
+  committed; who has to wait for it sleeps on Trio's clock (`turns`), and after `BUSY_SECONDS` says so.
+* Events get their numbers under the write lock, so their order is the order of commits, of all processes.
+* Who follows the log is woken by commits of this process, and asks after those of others every few
+  milliseconds: ``pragma data_version`` tells for two microseconds whether there were any.
 * Indexed reads run inline on the event loop: 25 to 65 microseconds for a page, where a hop to a thread
   alone costs 100.
 """
@@ -24,30 +28,35 @@ from typing import Any
 
 import apsw
 import trio
-from msgspec import Struct
 
-from teamchat.errors import StorageError
+from teamchat import measures
+from teamchat.errors import StorageError, Unavailable
 from teamchat.events import Event, LoggedEvent
 from teamchat.interfaces import Row
 from teamchat.model import now_ms
-from teamchat.storage.schema import MIGRATIONS
+from teamchat.storage.sqlite.connections import cause, connect
+from teamchat.storage.sqlite.turns import Turns
 
-DATABASE_NAME = "teamchat.db"
-_DIALECT = {"int": "integer", "log_key": "integer primary key autoincrement", "table_end": " strict"}
+BUSY_SECONDS = 5.0
+"""How long a write waits for other processes before it gives up."""
+_READERS_WAIT = 5000  # milliseconds
+_SHORTEST_POLL = 0.002  # seconds between two looks for what other processes have committed
+_LONGEST_POLL = 0.04
 _FOLLOW_BATCH = 1000
 _LAST = "select coalesce((select seq from sqlite_sequence where name = 'events'), 0)"
-
-
-class SqliteOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """The keys of ``[storage]`` for the backend ``sqlite``. `path` is the directory of the data."""
-
-    path: str = "teamchat-data"
 
 
 @lru_cache(maxsize=512)
 def _numbered(sql: str) -> str:
     """Turn ``$1`` into ``?1``: SQLite numbers the former by appearance, not by its number."""
     return re.sub(r"\$(\d+)", r"?\1", sql)
+
+
+class DatabaseBusy(Unavailable, StorageError):
+    """Another process held the database for too long: a client gets 503 and may try again."""
+
+    def __init__(self) -> None:
+        super().__init__("The database is in use by another process. Nothing was changed; try again later.")
 
 
 class _SqliteTransaction:
@@ -72,6 +81,17 @@ class _SqliteTransaction:
     async def lock(self, name: str) -> None:
         """Nothing to do: bodies of writing transactions run one at a time."""
 
+    async def advance_log(self, last: int) -> None:
+        if not self._writable:
+            raise StorageError("The log can be advanced in a writing transaction alone.")
+        self._connection.execute(
+            "insert into sqlite_sequence (name, seq) select 'events', 0"
+            " where not exists (select 1 from sqlite_sequence where name = 'events')"
+        )
+        self._connection.execute(
+            "update sqlite_sequence set seq = max(seq, ?) where name = 'events'", (last,)
+        )
+
 
 class _Batch:
     """Writes that wait for the same COMMIT."""
@@ -84,19 +104,20 @@ class _Batch:
 class SqliteStorage:
     """`teamchat.interfaces.Storage` on one SQLite file. Made by `open_sqlite`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writer: apsw.Connection) -> None:
         self._path = path
-        self._writer = _connect(path)
+        self._writer = writer
         self._turn = trio.StrictFIFOLock()
+        self._turns = Turns(path.with_name(f"{path.name}-turns"))
         self._batch: _Batch | None = None
         self._readers: list[apsw.Connection] = []
-        self._watch = _connect(path)
+        self._watch = connect(path, _READERS_WAIT)
         self._version = self._position = -1
         self._committed = trio.Event()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[_SqliteTransaction]:
-        connection = self._readers.pop() if self._readers else _connect(self._path)
+        connection = self._readers.pop() if self._readers else connect(self._path, _READERS_WAIT)
         try:
             connection.execute("begin")
             try:
@@ -108,9 +129,11 @@ class SqliteStorage:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[_SqliteTransaction]:
+        deadline = trio.current_time() + BUSY_SECONDS
         async with self._turn:
             if self._batch is None:
-                self._execute("begin immediate")
+                if not await self._turns.take(self._begun, deadline):
+                    raise DatabaseBusy
                 self._batch, leads = _Batch(), True
             else:
                 leads = False
@@ -124,6 +147,7 @@ class SqliteStorage:
                     self._hand_over(batch)
                 raise
             self._execute("release body")
+            measures.writes.value += 1
         if leads:
             with trio.CancelScope(shield=True):
                 await self._commit(batch)
@@ -145,26 +169,39 @@ class SqliteStorage:
             self._writer.execute("rollback")
         batch.finished.set()
 
+    def _begun(self) -> bool:
+        """Take the write lock of the database, unless another process has it."""
+        try:
+            self._execute("begin immediate")
+        except StorageError as error:
+            if isinstance(error.__cause__, apsw.BusyError):
+                return False
+            raise
+        return True
+
     def _execute(self, sql: str) -> None:
         try:
             self._writer.execute(sql)
         except apsw.Error as error:
-            raise StorageError(f"SQLite could not write to {self._path.name}: {_cause(error)}.") from error
+            raise StorageError(f"SQLite could not write to {self._path.name}: {cause(error)}.") from error
 
     async def _commit(self, batch: _Batch) -> None:
         async with self._turn:
+            began = trio.current_time()
             try:
                 await trio.to_thread.run_sync(self._writer.execute, "commit")
             except apsw.Error as error:
-                batch.error = StorageError(f"SQLite could not commit: {_cause(error)}.")
+                batch.error = StorageError(f"SQLite could not commit: {cause(error)}.")
                 if self._writer.in_transaction:
                     self._writer.execute("rollback")
             finally:
                 self._batch = None
                 batch.finished.set()
+                measures.commits.observe(trio.current_time() - began)
         if batch.error is None:
-            self._committed.set()
-            self._committed = trio.Event()
+            self._turns.wrote()
+            with suppress(apsw.Error):  # What is committed is committed; who follows looks again anyway.
+                self._look()
 
     async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
         while True:
@@ -174,7 +211,27 @@ class SqliteStorage:
                 after = events[-1].seq
                 yield events
             else:
+                await self._until_set(committed)
+
+    async def _until_set(self, committed: trio.Event) -> None:
+        """Wait for a commit of this process, and look now and then whether another has committed."""
+        pause = _SHORTEST_POLL
+        while not committed.is_set():
+            with trio.move_on_after(pause):
                 await committed.wait()
+            self._look()
+            pause = min(2 * pause, _LONGEST_POLL)
+
+    def _look(self) -> None:
+        """See how far the log reaches, and wake who follows it if that is further than before."""
+        version = self._watch.execute("pragma data_version").get
+        if version == self._version:
+            return
+        position, self._version = self._watch.execute(_LAST).get, version
+        if position != self._position:
+            self._position = position
+            self._committed.set()
+            self._committed = trio.Event()
 
     async def logged(self, after: int) -> list[LoggedEvent]:
         """Return up to 1,000 events with ``seq > after``, in order."""
@@ -197,72 +254,12 @@ class SqliteStorage:
 
     async def position(self) -> int:
         # Two microseconds while nobody has written, in this process or another one.
-        version = self._watch.execute("pragma data_version").get
-        if version != self._version:
-            self._version, self._position = version, self._watch.execute(_LAST).get
+        self._look()
         return self._position
 
     def close(self) -> None:
-        """Close every connection; the last one folds the write-ahead log into the database."""
+        """Close every connection; the last one, of all processes, folds the log into the database."""
         for reader in (*self._readers, self._watch):
             reader.close()
         self._writer.close()
-
-
-@asynccontextmanager
-async def open_sqlite(options: SqliteOptions) -> AsyncIterator[SqliteStorage]:
-    """Open (or make) the database in the directory `options.path` and bring its schema up to date.
-
-    Raises `StorageError` if the directory can't be used, another process has the database, or its
-    schema is newer than this version knows.
-    """
-    try:
-        storage = _open(Path(options.path))
-    except (OSError, apsw.Error) as error:
-        raise StorageError(
-            f"The directory of storage.path can't hold the database: {_cause(error)}. "
-            "Give a directory that this user may write to."
-        ) from error
-    try:
-        migrate(storage._writer)
-        yield storage
-    finally:
-        storage.close()
-
-
-def _open(directory: Path) -> SqliteStorage:
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return SqliteStorage(directory / DATABASE_NAME)
-
-
-def migrate(connection: apsw.Connection) -> None:
-    """Run the migrations that the database has not seen, each in a transaction of its own."""
-    version = int(connection.execute("pragma user_version").fetchall()[0][0] or 0)
-    newest = MIGRATIONS[-1].number
-    if version > newest:
-        raise StorageError(
-            f"The database has schema {version}, and this version of teamchat knows {newest} at most. "
-            "Install the version that wrote it, or a later one."
-        )
-    for migration in MIGRATIONS:
-        if migration.number > version:
-            with connection:
-                for statement in migration.statements:
-                    connection.execute(statement.format(**_DIALECT))
-                connection.pragma("user_version", migration.number)
-
-
-def _connect(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path))
-    connection.set_busy_timeout(5000)
-    connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", "full")
-    connection.pragma("foreign_keys", True)
-    return connection
-
-
-def _cause(error: Exception) -> str:
-    """Name an error without its message, which may hold a path or a value."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return type(error).__name__
+        self._turns.close()

@@ -1,0 +1,23 @@
+"""The embedded storage: SQLite through apsw, for one process or for several on one machine.
+
+The parts: `storage` (transactions, group commit, the log), `turns` (which process writes next), `connections`
+(a connection and the schema), `upgrading` (a copy of
+what was, and a rehearsal), `opening` (all of it put together).
+"""
+
+from teamchat.storage.sqlite.opening import (
+    DATABASE_NAME,
+    SqliteOptions,
+    open_sqlite,
+    rehearse_upgrade,
+)
+from teamchat.storage.sqlite.storage import DatabaseBusy, SqliteStorage
+
+__all__ = [
+    "DATABASE_NAME",
+    "DatabaseBusy",
+    "SqliteOptions",
+    "SqliteStorage",
+    "open_sqlite",
+    "rehearse_upgrade",
+]

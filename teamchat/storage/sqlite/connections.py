@@ -1,0 +1,79 @@
+"""A connection to the database file, and the schema in it.
+
+What must stay true: every connection is in WAL mode, with commits that are on the disk when they return and
+references that are kept; and processes that open, migrate or close the same database at one moment disturb
+one another only as far as `apsw.BusyError` tells: what was begun can be begun again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+from teamchat.errors import StorageError
+from teamchat.storage.schema import MIGRATIONS, Migration
+
+_DIALECT = {"int": "integer", "log_key": "integer primary key autoincrement", "table_end": " strict"}
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Run the migrations that the database has not seen, each in a transaction of its own."""
+    newest = MIGRATIONS[-1].number
+    if (version := version_of(connection)) > newest:
+        raise StorageError(
+            f"The database has schema {version}, and this version of teamchat knows {newest} at most. "
+            "Install the version that wrote it, or a later one."
+        )
+    for migration in MIGRATIONS:
+        if migration.number > version_of(connection):
+            _run(migration, connection)
+
+
+def _run(migration: Migration, connection: apsw.Connection) -> None:
+    """Run one migration, unless another process has done so by the time this one may write."""
+    connection.execute("begin immediate")
+    try:
+        if migration.number > version_of(connection):
+            for statement in migration.statements:
+                connection.execute(statement.format(**_DIALECT))
+            connection.pragma("user_version", migration.number)
+        connection.execute("commit")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("rollback")
+        raise
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """Return the number of the last migration that the database has seen, 0 for a new one."""
+    return int(connection.execute("pragma user_version").get)
+
+
+def connect(path: Path, busy_milliseconds: int) -> apsw.Connection:
+    """Open a connection in WAL mode, which waits so long where SQLite would answer that it is busy.
+
+    A reader meets that only for as long as another reads the write-ahead log anew after a crash, which is
+    milliseconds; it waits inline.  The writer does not wait at all: `Turns` does.
+    """
+    connection = apsw.Connection(str(path))
+    try:
+        connection.set_busy_timeout(busy_milliseconds)
+        if connection.pragma("journal_mode", "wal") != "wal":
+            raise StorageError(
+                "The file system of storage.path can't hold SQLite's write-ahead log. "
+                "Give a directory on a disk of this machine."
+            )
+        connection.pragma("synchronous", "full")
+        connection.pragma("foreign_keys", True)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def cause(error: Exception) -> str:
+    """Name an error without its message, which may hold a path or a value."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return type(error).__name__

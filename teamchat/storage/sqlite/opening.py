@@ -1,0 +1,94 @@
+"""Opening the database, whatever other processes do with it at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import apsw
+import trio
+from msgspec import Struct
+
+from teamchat.errors import StorageError
+from teamchat.interfaces import Upgrade
+from teamchat.logs import get_logger
+from teamchat.storage.sqlite.connections import cause, connect, migrate
+from teamchat.storage.sqlite.storage import SqliteStorage
+from teamchat.storage.sqlite.upgrading import keep_copy, rehearse
+
+DATABASE_NAME = "teamchat.db"
+OPEN_SECONDS = 30.0
+"""How long opening waits for another process that opens, migrates or closes the same database."""
+_OPEN_PAUSE = 0.02
+
+_log = get_logger(__name__)
+
+
+class SqliteOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The keys of ``[storage]`` for the backend ``sqlite``. `path` is the directory of the data.
+
+    `copy_before_upgrade`: keep a copy of the database beside it when a new version changes the schema.
+    """
+
+    path: str = "teamchat-data"
+    copy_before_upgrade: bool = True
+
+
+@asynccontextmanager
+async def open_sqlite(options: SqliteOptions) -> AsyncIterator[SqliteStorage]:
+    """Open (or make) the database in the directory `options.path` and bring its schema up to date.
+
+    Other processes may have it open, or open it at the same moment.  Raises `StorageError` if the directory
+    can't be used, or the schema is newer than this version knows.
+    """
+    try:
+        storage = await _open_in_time(Path(options.path), keeps_copy=options.copy_before_upgrade)
+    except (OSError, apsw.Error) as error:
+        raise StorageError(
+            f"The directory of storage.path can't hold the database: {cause(error)}. "
+            "Give a directory that this user may write to."
+        ) from error
+    try:
+        yield storage
+    finally:
+        storage.close()
+
+
+async def _open_in_time(directory: Path, *, keeps_copy: bool) -> SqliteStorage:
+    """Try again while another process opens, migrates or closes: what an attempt did can be done twice."""
+    deadline = trio.current_time() + OPEN_SECONDS
+    while True:
+        try:
+            return _open(directory, keeps_copy=keeps_copy)
+        except apsw.BusyError:
+            if trio.current_time() >= deadline:
+                raise StorageError(
+                    "The database in storage.path is in use by another program, which does not let go of it."
+                ) from None
+        await trio.sleep(_OPEN_PAUSE)
+
+
+def _open(directory: Path, *, keeps_copy: bool) -> SqliteStorage:
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = directory / DATABASE_NAME
+    writer = connect(path, 0)
+    try:
+        if keeps_copy and (kept := keep_copy(writer, path)):
+            _log.warning("the database is upgraded; a copy of what it was is kept", file=kept.name)
+        migrate(writer)
+        return SqliteStorage(path, writer)
+    except BaseException:
+        writer.close()
+        raise
+
+
+async def rehearse_upgrade(options: SqliteOptions) -> Upgrade:
+    """Try on a copy what opening would do to the schema. Raises `StorageError` if it would fail."""
+    path = Path(options.path) / DATABASE_NAME
+    if not await trio.Path(path).is_file():
+        raise StorageError("There is no database in storage.path yet, so there is nothing to upgrade.")
+    try:
+        return await trio.to_thread.run_sync(rehearse, path)
+    except apsw.Error as error:
+        raise StorageError(f"The upgrade was tried on a copy, and failed: {cause(error)}.") from error

@@ -1,0 +1,104 @@
+"""Upgrading the schema without fear: a copy of what was is kept, and an upgrade can be rehearsed.
+
+What must stay true: before a migration touches a database that has data, a whole copy of it stands beside
+it, named after its schema, for its owner alone; an interrupted copy is none.  A rehearsal works on a copy,
+which it removes, and leaves the database as it is, also while a server uses it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from teamchat.errors import StorageError
+from teamchat.interfaces import Upgrade
+from teamchat.storage.schema import MIGRATIONS
+from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
+
+
+def keep_copy(connection: apsw.Connection, path: Path) -> Path | None:
+    """Keep a copy of a database that is about to be migrated; return where, or None if it needs none.
+
+    Raises `StorageError` if there is no room for it.
+    """
+    version = version_of(connection)
+    kept = path.with_name(f"{path.name}.schema-{version}")
+    if not 0 < version < MIGRATIONS[-1].number or kept.exists():
+        return None
+    with _copied(connection, path) as copy:
+        with closing(apsw.Connection(str(copy))) as opened:
+            if version_of(opened) != version:  # Another process was faster, and has kept its own copy.
+                return None
+        _sync(copy)
+        copy.replace(kept)
+        _sync(path.parent)
+    return kept
+
+
+def rehearse(path: Path) -> Upgrade:
+    """Run the migrations on a copy of the database and look whether everything is still there.
+
+    Raises `StorageError` if a migration fails or something is missing afterwards.
+    """
+    with closing(connect(path, 5000)) as connection:
+        present = version_of(connection)
+        with _copied(connection, path) as copy, closing(apsw.Connection(str(copy))) as opened:
+            before = _counts(opened)
+            migrate(opened)
+            if (
+                opened.pragma("integrity_check") != "ok"
+                or opened.execute("pragma foreign_key_check").fetchall()
+            ):
+                raise StorageError(
+                    "The upgrade was tried on a copy, and left it damaged. Nothing was changed."
+                )
+            after = _counts(opened)
+            if missing := [table for table, count in before.items() if after.get(table, 0) < count]:
+                raise StorageError(
+                    f"The upgrade was tried on a copy, and rows of {', '.join(missing)} were missing "
+                    "afterwards. Nothing was changed."
+                )
+    return Upgrade(present, MIGRATIONS[-1].number, sum(before.values()))
+
+
+@contextmanager
+def _copied(connection: apsw.Connection, path: Path) -> Iterator[Path]:
+    """Copy the database as it is at one moment, for as long as the copy is looked at."""
+    copy = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        try:
+            connection.execute("vacuum into ?", (str(copy),))
+        except (apsw.FullError, apsw.IOError) as error:
+            size = path.stat().st_size // 1_048_576 + 1
+            raise StorageError(
+                "Before an upgrade a copy of the database is made beside it, and there is no room for that: "
+                f"about {size} MiB ({cause(error)}). Make room, or set storage.copyBeforeUpgrade to false."
+            ) from error
+        yield copy
+    finally:
+        for leftover in (copy, *(copy.with_name(copy.name + end) for end in ("-wal", "-shm", "-journal"))):
+            leftover.unlink(missing_ok=True)
+
+
+def _counts(connection: apsw.Connection) -> dict[str, int]:
+    tables = connection.execute(
+        "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'"
+    ).fetchall()
+    return {
+        str(name): connection.execute(f"select count(*) from {name}").get  # noqa: S608  # its own tables
+        for (name,) in tables
+    }
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

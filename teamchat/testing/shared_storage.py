@@ -1,0 +1,109 @@
+"""What a storage must do when several processes have it open, told as two storages in one."""
+
+# Tests assert; that is what they are.
+# ruff: noqa: S101
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import trio
+import trio.testing
+
+from teamchat.events import Event, LoggedEvent
+from teamchat.interfaces import Storage
+from teamchat.testing.storage_steps import PATIENCE_SECONDS, append, followed, save, set_value, values
+
+
+class SharedStorageContract(ABC):
+    """The part of `teamchat.testing.StorageContract` about several storages on one place."""
+
+    @abstractmethod
+    def open_storage(self, tmp_path: Path) -> AbstractAsyncContextManager[Storage]:
+        """Open the storage that belongs to `tmp_path`; it may be open already."""
+
+    async def test_what_one_storage_wrote_another_on_the_same_place_reads(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as one, self.open_storage(tmp_path) as other:
+            for number in range(1, 21):
+                writer, reader = (one, other) if number % 2 else (other, one)
+                async with writer.write() as tx:
+                    await set_value(tx, "a", str(number))
+                    await tx.append(Event("TEST", str(number)))
+                assert await values(reader) == {"a": str(number)}
+                assert await reader.position() == number
+
+    async def test_bodies_of_two_storages_take_turns(self, tmp_path: Path) -> None:
+        async def count_up(storage: Storage) -> None:
+            async with storage.write() as tx:
+                await tx.lock("the counter")
+                rows = await tx.fetch("select value from server_settings where name = 'count'")
+                await trio.lowlevel.checkpoint()
+                await set_value(tx, "count", str(int(rows[0][0]) + 1 if rows else 1))
+
+        async with self.open_storage(tmp_path) as one, self.open_storage(tmp_path) as other:
+            with trio.fail_after(PATIENCE_SECONDS):
+                async with trio.open_nursery() as nursery:
+                    for number in range(60):
+                        nursery.start_soon(count_up, other if number % 3 else one)
+            assert await values(one) == await values(other) == {"count": "60"}
+
+    async def test_followers_of_two_storages_see_the_events_of_both_in_one_order_without_a_gap(
+        self, tmp_path: Path
+    ) -> None:
+        writers, each = 8, 15
+        seen: list[list[LoggedEvent]] = []
+
+        async def write(storage: Storage, writer: int) -> None:
+            for number in range(each):
+                await append(storage, f"{writer}/{number}")
+
+        async def follow(storage: Storage) -> None:
+            seen.append(await followed(storage, 0, writers * each))
+
+        async with (
+            self.open_storage(tmp_path) as one,
+            self.open_storage(tmp_path) as other,
+            trio.open_nursery() as nursery,
+        ):
+            for storage in (one, other, one, other):
+                nursery.start_soon(follow, storage)
+            for writer in range(writers):
+                nursery.start_soon(write, other if writer % 2 else one, writer)
+        assert seen[0] == seen[1] == seen[2] == seen[3]
+        assert [event.seq for event in seen[0]] == list(range(1, writers * each + 1))
+        for writer in range(writers):
+            own = [event.payload for event in seen[0] if event.payload.startswith(f"{writer}/")]
+            assert own == [f"{writer}/{number}" for number in range(each)]
+
+    async def test_who_waits_for_events_is_woken_by_another_storage(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as one, self.open_storage(tmp_path) as other:
+            async with trio.open_nursery() as nursery:
+
+                @nursery.start_soon
+                async def _later() -> None:
+                    await trio.testing.wait_all_tasks_blocked()
+                    await append(other, "from elsewhere")
+
+                [event] = await followed(one, 0, 1)
+            assert event.payload == "from elsewhere"
+
+    async def test_two_that_open_an_empty_place_at_once_agree(self, tmp_path: Path) -> None:
+        opened, all_open = 0, trio.Event()
+
+        async def open_and_write(number: int) -> None:
+            nonlocal opened
+            async with self.open_storage(tmp_path) as storage:
+                opened += 1
+                if opened == 4:
+                    all_open.set()
+                await all_open.wait()
+                await save(storage, str(number), "there")
+
+        with trio.fail_after(PATIENCE_SECONDS):
+            async with trio.open_nursery() as nursery:
+                for number in range(4):
+                    nursery.start_soon(open_and_write, number)
+        async with self.open_storage(tmp_path) as storage:
+            assert set(await values(storage)) == {"0", "1", "2", "3"}

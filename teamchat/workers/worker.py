@@ -1,0 +1,109 @@
+"""One worker process, as the supervisor sees it.
+
+It is a new interpreter, not a fork.  A fork copies one thread of a process that has several, with locks that
+the others held and will never release; it would carry SQLite's connections into a process that does not hold
+their locks; and a worker that is started a week later would begin with whatever had gathered until then.  A
+new interpreter costs a second, has what it was given (the line and the listening sockets) and nothing else.
+
+What must stay true: a worker never outlives its supervisor.  It ends when its line does, and is killed and
+waited for when the supervisor lets go of it otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+import trio
+
+from teamchat.settings import Settings
+from teamchat.workers.line import Failed, Line
+
+_LAST_WORDS_SECONDS = 1.0  # for what a worker told before it died, which may not be read yet
+
+
+class Worker:
+    """A worker that was started. Made by `started`."""
+
+    def __init__(self, process: trio.Process, line: Line) -> None:
+        self._process = process
+        self._line = line
+        self.pid = process.pid
+        self.was_ready = False
+        self.reason: str | None = None
+        """Why it has ended, in a sentence for the operator, if it said so."""
+
+    async def live(self, is_ready: Callable[[], object]) -> None:
+        """Wait until it has ended; call `is_ready` once it serves."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._process.wait)
+            with trio.CancelScope() as listening:
+                nursery.start_soon(self._give_up_soon_after_death, listening)
+                while (report := await self._line.hear()) is not None:
+                    if isinstance(report, Failed):
+                        self.reason = report.sentence
+                    else:
+                        self.was_ready = True
+                        is_ready()
+
+    async def end(self) -> None:
+        """Have it finish what it does, and end."""
+        await self._line.end()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self._process.kill()
+
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether it ended as it should: somebody sent it SIGTERM."""
+        return self._process.returncode == 0
+
+    def how_it_ended(self) -> str:
+        """Name the signal that killed it, or its exit status."""
+        status = self._process.returncode
+        if status is not None and status < 0:
+            return f"killed by {signal.Signals(-status).name}"
+        return f"exit status {status}"
+
+    async def _give_up_soon_after_death(self, listening: trio.CancelScope) -> None:
+        await self._process.wait()
+        listening.deadline = trio.current_time() + _LAST_WORDS_SECONDS
+
+
+@asynccontextmanager
+async def started(settings: Settings, listeners: Sequence[trio.SocketListener]) -> AsyncIterator[Worker]:
+    """Start a worker and hand it the settings; leave no process behind, whatever happens."""
+    line, theirs = Line.pair()
+    try:
+        with theirs:
+            process = await _open(theirs.fileno(), *(listener.socket.fileno() for listener in listeners))
+        try:
+            await line.give(settings)
+            yield Worker(process, line)
+        finally:
+            if process.returncode is None:
+                process.kill()
+            with trio.CancelScope(shield=True):
+                await process.wait()
+    finally:
+        line.close()
+
+
+async def _open(*descriptors: int) -> trio.Process:
+    """Run ``teamchat.workers`` in a process group of its own: Ctrl-C is for the supervisor alone."""
+    return await trio.lowlevel.open_process(
+        [sys.executable, *_where_to_look(), "-m", "teamchat.workers", *map(str, descriptors)],
+        stdin=subprocess.DEVNULL,
+        pass_fds=descriptors,
+        process_group=0,
+    )
+
+
+def _where_to_look() -> list[str]:
+    """Have the new interpreter look for modules in the current directory only if this one does."""
+    return [] if sys.path[0] in {"", os.getcwd()} else ["-P"]

@@ -1,0 +1,141 @@
+"""An upgrade keeps a copy of what was, can be rehearsed, and can be taken back."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+
+from teamchat.errors import StorageError
+from teamchat.storage import schema
+from teamchat.storage.schema import MIGRATIONS, Migration
+from teamchat.storage.sqlite import (
+    DATABASE_NAME,
+    SqliteOptions,
+    connections,
+    open_sqlite,
+    rehearse_upgrade,
+    upgrading,
+)
+from teamchat.testing.storage import set_value, values
+
+NEWEST = MIGRATIONS[-1].number
+NEXT = Migration(NEWEST + 1, ("create table novelties (id text primary key){table_end}",))
+BROKEN = Migration(NEWEST + 1, ("create table novelties (id text primary key){table_end}", "nonsense"))
+HARMFUL = Migration(NEWEST + 1, ("delete from server_settings",))
+
+
+@pytest.fixture
+async def options(tmp_path: Path) -> SqliteOptions:
+    """A database of this version, with something in it."""
+    options = SqliteOptions(path=str(tmp_path))
+    async with open_sqlite(options) as storage, storage.write() as tx:
+        await set_value(tx, "kept", "yes")
+    return options
+
+
+def know(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
+    """Become a later version, with more migrations."""
+    for module in (schema, connections, upgrading):
+        monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, *more))
+
+
+def version(file: Path) -> int:
+    connection = apsw.Connection(str(file))
+    try:
+        return connections.version_of(connection)
+    finally:
+        connection.close()
+
+
+async def test_an_upgrade_keeps_a_copy_of_what_was(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, NEXT)
+    async with open_sqlite(options) as storage:
+        assert await values(storage) == {"kept": "yes"}
+    kept = tmp_path / f"{DATABASE_NAME}.schema-{NEWEST}"
+    assert (version(kept), version(tmp_path / DATABASE_NAME)) == (NEWEST, NEWEST + 1)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+async def test_the_way_back_is_the_copy_and_the_version_before(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as later:
+        know(later, NEXT)
+        async with open_sqlite(options) as storage, storage.write() as tx:
+            await set_value(tx, "written", "after the upgrade")
+    with pytest.raises(StorageError, match="Install the version that wrote it"):
+        async with open_sqlite(options):
+            pass
+    (tmp_path / f"{DATABASE_NAME}.schema-{NEWEST}").replace(tmp_path / DATABASE_NAME)
+    async with open_sqlite(options) as storage:
+        assert await values(storage) == {"kept": "yes"}
+
+
+async def test_neither_a_new_database_nor_one_that_is_up_to_date_is_copied(
+    options: SqliteOptions, tmp_path: Path
+) -> None:
+    async with open_sqlite(options):
+        pass
+    assert not [name for name in os.listdir(tmp_path) if "schema" in name]
+
+
+async def test_the_copy_can_be_declined(
+    tmp_path: Path, options: SqliteOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, NEXT)
+    async with open_sqlite(SqliteOptions(path=options.path, copy_before_upgrade=False)):
+        pass
+    assert not [name for name in os.listdir(tmp_path) if "schema" in name]
+
+
+async def test_without_room_for_the_copy_nothing_is_upgraded(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, NEXT)
+
+    def full(_: apsw.Connection, __: Path) -> None:
+        raise StorageError("no room")
+
+    monkeypatch.setattr("teamchat.storage.sqlite.opening.keep_copy", full)
+    with pytest.raises(StorageError, match="no room"):
+        async with open_sqlite(options):
+            pass
+    assert version(tmp_path / DATABASE_NAME) == NEWEST
+
+
+async def test_a_rehearsal_changes_nothing_also_beside_a_running_server(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_sqlite(options) as storage:
+        know(monkeypatch, NEXT)
+        before = sorted(os.listdir(tmp_path))
+        found = await rehearse_upgrade(options)
+        assert (found.present, found.newest, found.rows) == (NEWEST, NEWEST + 1, 1)
+        assert sorted(os.listdir(tmp_path)) == before
+        assert await values(storage) == {"kept": "yes"}
+    assert version(tmp_path / DATABASE_NAME) == NEWEST
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), [(BROKEN, "failed"), (HARMFUL, "rows of server_settings were missing")]
+)
+async def test_a_rehearsal_finds_what_would_go_wrong(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: Migration, told: str
+) -> None:
+    know(monkeypatch, wrong)
+    with pytest.raises(StorageError, match=told):
+        await rehearse_upgrade(options)
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
+    assert version(tmp_path / DATABASE_NAME) == NEWEST
+
+
+async def test_there_is_nothing_to_rehearse_without_a_database(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="no database"):
+        await rehearse_upgrade(SqliteOptions(path=str(tmp_path / "nowhere")))
+    assert os.listdir(tmp_path) == []
