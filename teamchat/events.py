@@ -238,6 +238,27 @@ class UserGone(Payload, frozen=True):
     user_id: str
 
 
+class MemberJoined(Payload, frozen=True):
+    """Internal: another process began to serve the same storage."""
+
+    type = "_MEMBER_JOINED"
+    member_id: str
+
+
+class DisplacedStream(Struct, frozen=True, rename="camel"):
+    """A stream by the process that holds it, and its number there."""
+
+    member_id: str
+    number: int
+
+
+class StreamsDisplaced(Payload, frozen=True):
+    """Internal: these streams end, for newer ones of their users at other processes (decision D-37)."""
+
+    type = "_STREAMS_DISPLACED"
+    streams: Sequence[DisplacedStream]
+
+
 def is_internal(event_type: str) -> bool:
     """Tell whether an event is for the server alone."""
     return event_type.startswith("_")

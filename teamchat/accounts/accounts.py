@@ -17,6 +17,7 @@ from teamchat.accounts.attempts import Limits, MailLimits
 from teamchat.accounts.callers import Callers
 from teamchat.accounts.links import Links
 from teamchat.accounts.magic_links import MagicLinks
+from teamchat.accounts.oauth import states
 from teamchat.accounts.outbox import Outbox
 from teamchat.accounts.passwords import Passwords
 from teamchat.accounts.records import NAMES_LOCK
@@ -162,6 +163,15 @@ class Accounts:
             return await self._hasher.hash(password)
         except BadRequest as error:
             raise SettingsError(f"chat.initialUser.password can't be used: {error.sentence}") from None
+
+    async def renew_in(self, tx: Transaction) -> None:
+        """Mend what was made with another secret, in the transaction that notes the new one.
+
+        Sessions, refresh tokens and mailed links do not hang on the secret; access tokens do, and clients
+        fetch others.
+        """
+        await self.links.renew_in(tx)
+        await states.forget_in(tx)
 
     async def sweep(self) -> None:
         """Remove what has expired: sessions (and end their streams), refresh tokens, links, counters."""

@@ -114,6 +114,19 @@ class Links:
         """End every link of an email, and with it a mail that has not been sent yet."""
         await tx.fetch("delete from links where email_key = $1", text.fold(email))
 
+    async def renew_in(self, tx: Transaction) -> None:
+        """Give the links whose mails are not written yet tokens of this server's secret, after it changed.
+
+        Those that were mailed before go on working, for they are known by their hashes.
+        """
+        waiting = await tx.fetch(
+            """select l.id, l.purpose, l.email_key from links l join mails m on m.link_id = l.id
+               where m.is_decoy = 0"""
+        )
+        for link_id, purpose, email_key in waiting:
+            token = self._token(link_id, purpose, email_key)
+            await tx.fetch("update links set token_hash = $2 where id = $1", link_id, keys.digest(token))
+
     async def sweep_in(self, tx: Transaction) -> None:
         """Remove expired links."""
         await tx.fetch("delete from links where expires_at <= $1", self._clock())

@@ -70,6 +70,12 @@ class Outbox:
             return math.inf
         return 0.0 if last > self._in(_FARTHEST_SECONDS) else max(0.0, (first - self._clock()) / 1000)
 
+    async def waiting(self) -> int:
+        """Return how many mails wait to be sent."""
+        async with self._storage.read() as tx:
+            [(count,)] = await tx.fetch("select count(*) from mails where is_decoy = 0")
+        return int(count)
+
     async def claim(self, most: int) -> list[QueuedMail]:
         """Take up to `most` mails that are due, those first that were tried least, and lease them."""
         async with self._storage.write() as tx:

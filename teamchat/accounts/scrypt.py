@@ -14,10 +14,12 @@ import re
 import secrets
 import unicodedata
 from base64 import b64decode, b64encode
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import trio
 
+from teamchat import measures
 from teamchat.errors import BadRequest, TooManyRequests
 
 MIN_PASSWORD = 8
@@ -25,6 +27,8 @@ MAX_PASSWORD = 1024
 SALT_BYTES = 16
 KEY_BYTES = 64
 MAX_WAITING = 50
+
+_T = TypeVar("_T")
 
 # The PHC string format: $scrypt$ln=14,r=8,p=5$<salt>$<key>, base64 without padding.
 _FORMAT = re.compile(r"\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)\Z")
@@ -92,8 +96,7 @@ class Hasher:
         """Return the hash to store. Raises `BadRequest` if `password` can't be a password (D-17)."""
         check_password(password)
         self._refuse_overflow()
-        made = await trio.to_thread.run_sync(PasswordHash.make, password, limiter=self._limiter)
-        return str(made)
+        return str(await self._in_thread(PasswordHash.make, password))
 
     async def matches(self, stored: str | None, password: str) -> bool:
         """Tell whether `password` is the stored one; None stands for no account or no password."""
@@ -102,8 +105,15 @@ class Hasher:
         # Normalising takes quadratic time in the worst case, so nothing longer than a password reaches it.
         if len(password) > MAX_PASSWORD:
             against, password = self._nobody, ""
-        matched = await trio.to_thread.run_sync(against.matches, password, limiter=self._limiter)
+        matched = await self._in_thread(against.matches, password)
         return matched and against is not self._nobody
+
+    async def _in_thread(self, work: Callable[[str], _T], password: str) -> _T:
+        measures.passwords_waiting.value += 1
+        try:
+            return await trio.to_thread.run_sync(work, password, limiter=self._limiter)
+        finally:
+            measures.passwords_waiting.value -= 1
 
     def _refuse_overflow(self) -> None:
         if self._limiter.statistics().tasks_waiting >= self._max_waiting:

@@ -179,6 +179,25 @@ class Users:
         await self._links.forget_in(tx, user.email)
         await self._sessions.end_all_in(tx, user_id, keep=keep)
 
+    async def remove_in(self, tx: Transaction, user: User) -> None:
+        """Remove a user in a transaction that is open. Raises `BadRequest` for the last admin (D-22)."""
+        await tx.lock(ADMINS_LOCK)
+        if user.is_admin and await _is_last_admin(tx, user.id):
+            raise BadRequest("The last admin can't be removed; make another admin first.")
+        await self._leave(tx, user, RemoveUser(user.id, user.email).to())
+
+    async def set_role_in(self, tx: Transaction, user: User, *, is_admin: bool) -> None:
+        """Make a user an admin, or one no longer, in a transaction that is open.
+
+        It is told as UPDATE_USER, so that no server goes on with what it remembers of them.  Raises
+        `BadRequest` for the last admin.
+        """
+        await tx.lock(ADMINS_LOCK)
+        if not is_admin and user.is_admin and await _is_last_admin(tx, user.id):
+            raise BadRequest("The last admin must stay one; make another admin first.")
+        await tx.fetch("update users set is_admin = $2 where id = $1", user.id, int(is_admin))
+        await tx.append(UpdateUser(user.id, user.user_name).to())
+
     async def find_or_create_in(self, tx: Transaction, email: str) -> User:
         """Return the user of an email that proved theirs, created on first sign-in (part 5, rule 10).
 

@@ -11,7 +11,15 @@ from urllib.parse import urlsplit
 
 from teamchat import text
 from teamchat.errors import BadRequest, SettingsError
-from teamchat.settings.keys import InitialUser, OAuthSettings, ServerSettings, Settings, Templates
+from teamchat.logs import FORMATS, LEVELS
+from teamchat.settings.keys import (
+    InitialUser,
+    LogsSettings,
+    OAuthSettings,
+    ServerSettings,
+    Settings,
+    Templates,
+)
 
 MIN_SECRET_BYTES = 32
 _PROVIDER_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
@@ -30,6 +38,7 @@ def check(settings: Settings) -> None:
     _jwt_secret(settings.auth.jwt_secret)
     _templates(settings.auth.templates)
     _server(settings.server)
+    _logs(settings.logs)
     _initial_user(settings.chat.initial_user)
     _oauth(settings.oauth)
     if settings.email:
@@ -87,6 +96,13 @@ def _server(server: ServerSettings) -> None:
             raise SettingsError(
                 f"server.trustedProxies[{number}] must be an IP address or a network such as 10.0.0.0/8."
             ) from None
+
+
+def _logs(logs: LogsSettings) -> None:
+    if logs.level not in LEVELS:
+        raise SettingsError("logs.level must be debug, info, warning or error.")
+    if logs.format not in FORMATS:
+        raise SettingsError("logs.format must be json or text.")
 
 
 def _initial_user(user: InitialUser) -> None:

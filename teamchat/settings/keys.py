@@ -107,6 +107,10 @@ class ChatSettings(Section, frozen=True):
     max_message_length: Annotated[
         int, Meta(ge=1, le=100_000, description="The longest message, in characters.")
     ] = 16_000
+    retention_days: Annotated[
+        int,
+        Meta(ge=0, le=36_500, description="Messages older than so many days are removed; 0 keeps all."),
+    ] = 0
     initial_user: Annotated[InitialUser, Meta(description="The admin that is made on the first start.")] = (
         field(default_factory=InitialUser)
     )
@@ -387,6 +391,15 @@ class EventsSettings(Section, frozen=True):
     ] = 15
 
 
+class LogsSettings(Section, frozen=True):
+    """What is written to stderr, and how."""
+
+    level: Annotated[
+        str, Meta(description="From which level on: debug, info, warning or error. Debug is teamchat's own.")
+    ] = "info"
+    format: Annotated[str, Meta(description="json, one object a line, or text, for people.")] = "json"
+
+
 class PluginsSettings(Gathering, frozen=True):
     """The plugins that are installed; ``[plugins.<name>]`` holds the keys of one of them."""
 
@@ -421,6 +434,9 @@ class Settings(Section, frozen=True):
     oauth: Annotated[
         OAuthSettings, Meta(description="Sign-in through other services, beside the chosen mode.")
     ] = field(default_factory=OAuthSettings)
+    logs: Annotated[LogsSettings, Meta(description="What is written to stderr, and how.")] = field(
+        default_factory=LogsSettings
+    )
     plugins: Annotated[PluginsSettings, Meta(description="The plugins that are installed.")] = field(
         default_factory=PluginsSettings
     )

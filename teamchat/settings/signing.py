@@ -2,6 +2,8 @@
 
 What must stay true: the generated secret appears in the data directory whole or not at all, is readable by
 its owner alone, survives a power cut once it is used, and two servers that start at once agree on it.
+Servers on one database with directories of their own can't: they are given the same ``auth.jwtSecret``, and
+refuse to start otherwise (`teamchat.cluster.agreement`).
 """
 
 from __future__ import annotations
@@ -36,9 +38,31 @@ def jwt_secret(settings: Settings) -> bytes:
     if len(kept) < MIN_SECRET_BYTES:
         raise SettingsError(
             f"storage.path: the file {SECRET_NAME} there is damaged. Restore it, or remove it: "
-            "then everyone signs in again."
+            "then another is made, and clients fetch new access tokens."
         )
     return kept
+
+
+def kept_secret(settings: Settings) -> bytes | None:
+    """Return the key for access tokens if there is one, and make none. Raises `SettingsError`."""
+    if settings.auth.jwt_secret is None and not (Path(settings.storage.path) / SECRET_NAME).exists():
+        return None
+    return jwt_secret(settings)
+
+
+def keep_secret(settings: Settings, secret: bytes) -> None:
+    """Keep a secret that was made elsewhere, in place of one that may be there. Raises `SettingsError`."""
+    directory = Path(settings.storage.path)
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = _write(directory, secret)
+        fresh.rename(directory / SECRET_NAME)
+        _sync(directory)
+    except OSError as error:
+        raise SettingsError(
+            f"storage.path: the signing secret can't be kept there ({type(error).__name__}). "
+            "Make the directory writable."
+        ) from error
 
 
 def _kept(file: Path) -> bytes:
@@ -53,17 +77,27 @@ def _create(directory: Path) -> None:
     target = directory / SECRET_NAME
     if target.exists():
         return
-    fresh = directory / f".{SECRET_NAME}-{secrets.token_hex(8)}"
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    fresh = _write(directory, secrets.token_hex(MIN_SECRET_BYTES).encode())
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_hex(MIN_SECRET_BYTES).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
         os.link(fresh, target)
     finally:
         fresh.unlink()
     _sync(directory)
+
+
+def _write(directory: Path, secret: bytes) -> Path:
+    """Write a secret to the disk under a name of its own, and return where."""
+    fresh = directory / f".{SECRET_NAME}-{secrets.token_hex(8)}"
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secret + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        fresh.unlink()
+        raise
+    return fresh
 
 
 def _sync(directory: Path) -> None:

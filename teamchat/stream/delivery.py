@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import trio
 
 from teamchat.events import LoggedEvent, is_internal
+from teamchat.measures import deliveries as deliveries_counted
 from teamchat.stream.sse import Frame, Parcel, Piece
 from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import Subscriptions
@@ -56,6 +57,7 @@ async def deliver(deliveries: Iterable[Delivery]) -> None:
             portion = streams[start : start + PORTION]
             hand_out(portion, parcel)
             delivered += len(portion)
+            deliveries_counted.value += len(portion)
             if delivered >= PORTION:
                 delivered = 0
                 await trio.lowlevel.checkpoint()

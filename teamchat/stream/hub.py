@@ -16,22 +16,23 @@ import json
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import trio
 
 from teamchat.errors import StorageError, Unavailable
-from teamchat.events import LoggedEvent, SessionsEnded, UserGone
+from teamchat.events import LoggedEvent, MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
 from teamchat.interfaces import Storage
 from teamchat.logs import get_logger
 from teamchat.model import Caller
 from teamchat.stream import sse
 from teamchat.stream.backlog import Backlog
+from teamchat.stream.census import Census
 from teamchat.stream.delivery import addressed, deliver, hand_out, together
 from teamchat.stream.missed import Missed, read_log, visible
 from teamchat.stream.recent import Recent
 from teamchat.stream.stream import Stream
-from teamchat.stream.subscriptions import Subscriptions
+from teamchat.stream.subscriptions import DISPLACED, Subscriptions
 from teamchat.stream.transport import Transport
 
 if TYPE_CHECKING:
@@ -56,12 +57,14 @@ class Hub:
         *,
         recent: Recent | None = None,
         backlog: Backlog | None = None,
+        census: Census | None = None,
     ) -> None:
         self.position = 0
         self.recent = recent or Recent()
         self.backlog = backlog or Backlog()
         self.missed = Missed(storage, self.recent)
         self._storage = storage
+        self._census = census
         self._keep_alive_seconds = settings.keep_alive_seconds
         self._streams = Subscriptions(settings.max_streams_per_user)
         self._accepts = False
@@ -72,12 +75,19 @@ class Hub:
         """Return how many streams are open."""
         return len(self._streams)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether streams can be opened: from the end of start-up to the beginning of shutdown."""
+        return self._accepts
+
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Follow the log from its current end until cancelled, then end every stream."""
         await self._remember()
         try:
             async with trio.open_nursery() as self._nursery:
                 self._nursery.start_soon(self._tick)
+                if self._census is not None:
+                    self._nursery.start_soon(self._census.run)
                 self._accepts = True
                 task_status.started()
                 followed = cast(
@@ -101,6 +111,8 @@ class Hub:
             raise Unavailable("The server is shutting down.")
         stream = Stream(self, caller, transport, with_ids=last_event_id is not None)
         self._streams.add(stream)
+        if self._census is not None:
+            stream.number = self._census.opened(stream)
         if not last_event_id:
             self._streams.join(stream)
             return stream
@@ -133,6 +145,8 @@ class Hub:
     def forget(self, stream: Stream) -> None:
         """A stream has ended."""
         self._streams.remove(stream)
+        if self._census is not None:
+            self._census.closed(stream.number)
 
     async def reach(self, position: int) -> None:
         """Wait until the hub is at `position`: another server may have handed out more of the same log."""
@@ -183,13 +197,20 @@ class Hub:
 
     def _end_what_is_over(self, event: LoggedEvent) -> None:
         payload = json.loads(event.payload)
-        over: Sequence[Stream] = ()
         if event.type == SessionsEnded.type:
-            over = self._streams.of_sessions(payload["sessionIds"])
+            _end_all(self._streams.of_sessions(payload["sessionIds"]))
         elif event.type == UserGone.type:
-            over = self._streams.of_user(payload["userId"])
-        for stream in over:
-            stream.end("the session has ended", drop=True)
+            _end_all(self._streams.of_user(payload["userId"]))
+        elif self._census is not None:
+            self._heed(self._census, event.type, payload)
+
+    def _heed(self, census: Census, kind: str, payload: dict[str, Any]) -> None:
+        """Do what another process asks for."""
+        if kind == StreamsDisplaced.type:
+            for stream in census.own(payload["streams"]):
+                stream.end(DISPLACED)
+        elif kind == MemberJoined.type:
+            census.somebody_joined()
 
     async def _tick(self) -> None:
         """Send keep-alive comments to all idle streams, and forget what the log has forgotten."""
@@ -204,3 +225,9 @@ class Hub:
                 _log.warning("the event log's beginning could not be read", exc_info=error)
             else:
                 self.recent.forget_before(first)
+
+
+def _end_all(streams: Sequence[Stream]) -> None:
+    """End streams for good: what was waiting for them is not theirs any more."""
+    for stream in streams:
+        stream.end("the session has ended", drop=True)

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat import measures
 from teamchat.events import Connected, Event, Resync
 from teamchat.ids import new_id
 from teamchat.logs import get_logger
-from teamchat.model import Caller
+from teamchat.model import Caller, now_ms
 from teamchat.stream import sse
 from teamchat.stream.sse import Piece
 from teamchat.stream.transport import CLIENT_IS_GONE, Transport
@@ -62,6 +63,8 @@ class Stream:
         "end_reason",
         "form",
         "is_live",
+        "number",
+        "opened_at",
         "send_now",
         "session_id",
         "size",
@@ -73,6 +76,8 @@ class Stream:
         self.session_id = caller.session_id
         self.form = (sse.WITH_IDS if with_ids else 0) | (sse.CHUNKED if transport.chunked else 0)
         self.is_live = False
+        self.number = 0  # in the census
+        self.opened_at = now_ms()
         self.end_reason: str | None = None
         self.send_now: Callable[[bytes], int] | None = None
         self.size = 0  # of all that waits and is being written
@@ -268,6 +273,7 @@ class Stream:
         self.send_now = None
         if self.end_reason is None:
             self.end_reason = reason
+            measures.streams_ended.add(reason)
             self._hub.forget(self)
 
     def _detach(self) -> None:

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from teamchat.stream.stream import Stream
 
+DISPLACED = "displaced by a newer stream"
+"""Why a stream ended that made room for another of its user."""
+
 # Dictionaries are sets that remember their order: the first stream of a user is the oldest.
 _Streams = dict["Stream", None]
 
@@ -51,7 +54,7 @@ class Subscriptions:
         """Take a stream in, as one that has not caught up; the user's oldest is ended beyond the limit."""
         own = self._by_user.get(stream.user_id, {})
         for oldest in tuple(islice(own, max(len(own) + 1 - self._most_a_user, 0))):
-            oldest.end("displaced by a newer stream")
+            oldest.end(DISPLACED)
         self._resuming[stream] = None
         self._by_user.setdefault(stream.user_id, {})[stream] = None
         self._by_session.setdefault(stream.session_id, {})[stream] = None

@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
-import trio
 from msgspec import Struct
 
 from teamchat.accounts.attempts import network_of
-from teamchat.errors import TooManyRequests, Unauthorized
+from teamchat.errors import Unauthorized
+from teamchat.web.limits import RequestLimit
 
 if TYPE_CHECKING:
     from teamchat.accounts import Accounts
+    from teamchat.interfaces import Storage
     from teamchat.model import Caller
     from teamchat.settings import Settings
 
 _BEARER = re.compile(r"bearer +([A-Za-z0-9\-._~+/]+=*) *\Z", re.IGNORECASE)
 _MOST_USER_AGENT = 512
-_MOST_ADDRESSES = 20_000
 
 Address = IPv4Address | IPv6Address
 
@@ -40,11 +40,11 @@ class Visitor(Struct, frozen=True):
 class Guard:
     """Tells who is asking, and limits how often one address may (``server.rateLimit``)."""
 
-    def __init__(self, settings: Settings, accounts: Accounts) -> None:
+    def __init__(self, settings: Settings, accounts: Accounts, storage: Storage) -> None:
         self._accounts = accounts
         self._proxies = [ip_network(text, strict=False) for text in settings.server.trusted_proxies]
         limit = settings.server.rate_limit
-        self._limit = _RateLimit(limit.attempts, limit.window_seconds) if limit is not None else None
+        self._limit = RequestLimit(storage, limit) if limit is not None else None
 
     async def caller(self, headers: Any) -> Caller:
         """Return the caller a request's access token stands for, or raise `Unauthorized`."""
@@ -72,34 +72,13 @@ class Guard:
                 break
         return str(address)
 
-    def admit(self, scope: Any) -> None:
+    async def admit(self, scope: Any) -> None:
         """Count the request; raise `TooManyRequests` if its address has sent too many (decision D-18)."""
         if self._limit is not None:
-            self._limit.count(network_of(self.client_address(scope)))
+            await self._limit.count(network_of(self.client_address(scope)))
 
     def _trusts(self, address: Address) -> bool:
         return any(address in network for network in self._proxies)
-
-
-class _RateLimit:
-    """Counts requests by address in windows of fixed length; forgets the oldest beyond 20,000 addresses."""
-
-    def __init__(self, attempts: int, window_seconds: float) -> None:
-        self._attempts = attempts
-        self._seconds = window_seconds
-        self._windows: dict[str, tuple[float, int]] = {}
-
-    def count(self, address: str) -> None:
-        now = trio.current_time()
-        start, seen = self._windows.get(address, (now, 0))
-        if now - start >= self._seconds:
-            start, seen = now, 0
-        if seen >= self._attempts:
-            raise TooManyRequests(int(start + self._seconds - now) + 1)
-        self._windows.pop(address, None)
-        if len(self._windows) >= _MOST_ADDRESSES:
-            del self._windows[next(iter(self._windows))]
-        self._windows[address] = (start, seen + 1)
 
 
 def bearer(headers: Any) -> str | None:

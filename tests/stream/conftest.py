@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from teamchat.storage.sqlite import SqliteOptions, SqliteStorage, open_sqlite
+from teamchat.interfaces import Storage
+from tests.storages import open_storage
 from tests.stream.wire import WAYS, World, running
 
 
@@ -17,12 +18,12 @@ def way(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def storage(tmp_path: Path) -> AsyncIterator[SqliteStorage]:
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as opened:
+async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
+    async with open_storage(tmp_path) as opened:
         yield opened
 
 
 @pytest.fixture
-async def world(storage: SqliteStorage, way: str) -> AsyncIterator[World]:
+async def world(storage: Storage, way: str) -> AsyncIterator[World]:
     async with running(storage, way) as started:
         yield started

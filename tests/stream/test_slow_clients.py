@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from teamchat import events
 from teamchat.events import LoggedEvent
-from teamchat.storage.sqlite import SqliteStorage
+from teamchat.interfaces import Storage
 from teamchat.stream import sse
 from teamchat.stream.backlog import Backlog
 from teamchat.stream.delivery import hand_out
@@ -96,7 +96,7 @@ async def test_a_client_that_reads_again_gets_everything_in_order(world: World) 
 
 
 async def test_past_the_bound_over_all_streams_those_furthest_behind_are_cut(
-    storage: SqliteStorage, way: str
+    storage: Storage, way: str
 ) -> None:
     async with running(storage, way, backlog=Backlog(1_000_000)) as world:
         furthest, behind = await world.connected(caller("furthest")), await world.connected(caller("behind"))

@@ -15,7 +15,6 @@ from teamchat import events
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, User
 from teamchat.settings import EventsSettings
-from teamchat.storage.sqlite import SqliteStorage
 from teamchat.stream import Hub, Stream, Transport, transport_for
 from teamchat.stream.transport import ABORT, EXTENSION
 
@@ -184,7 +183,7 @@ class Client:
 class World:
     """A hub on a storage, and clients that come to it one way or the other."""
 
-    def __init__(self, way: str, storage: SqliteStorage, hub: Hub, nursery: trio.Nursery) -> None:
+    def __init__(self, way: str, storage: Storage, hub: Hub, nursery: trio.Nursery) -> None:
         self.way = way
         self.storage = storage
         self.hub = hub
@@ -237,7 +236,7 @@ def _socket_pair() -> tuple[trio.SocketStream, trio.SocketStream]:
 
 @asynccontextmanager
 async def running(
-    storage: SqliteStorage, way: str, chosen: EventsSettings | None = None, **parts: Any
+    storage: Storage, way: str, chosen: EventsSettings | None = None, **parts: Any
 ) -> AsyncIterator[World]:
     seen: Storage = parts.pop("seen_by_hub", storage)
     hub = Hub(seen, chosen or EventsSettings(), **parts)

@@ -88,6 +88,11 @@ async def sweep_in(tx: Transaction, now: int) -> None:
     await tx.fetch("delete from oauth_states where created_at <= $1", now - LIFETIME_MS)
 
 
+async def forget_in(tx: Transaction) -> None:
+    """End every sign-in under way: with another secret its proofs can't be worked out any more."""
+    await tx.fetch("delete from oauth_states")
+
+
 async def count_in(tx: Transaction, subject: str, limit: RateLimit, now: int) -> None:
     """Count one more of something in its window (``oauth.rateLimit``), in the table of attempts.
 

@@ -1,0 +1,129 @@
+"""What all members must have in common: the signing secret, and the place where images are kept.
+
+What must stay true: a mark of the secret stands in the storage, and a process whose secret has another mark
+starts only if no member is alive, for it and the others would refuse each other's tokens.  Nobody can find a
+secret by its mark: it is too short to tell a right guess from a wrong one.  A member is known to be alive by
+its next beat, not by its row alone, so a server that was killed hinders nobody for long.
+
+Images are compared by a random name that is kept among them.  There a difference is told and not refused.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+
+import trio
+
+from teamchat.cluster.members import BEAT_SECONDS, Members, beats_in, silent
+from teamchat.errors import SettingsError
+from teamchat.interfaces import ImageStore, Storage, Transaction
+from teamchat.logs import get_logger
+
+IMAGES_KEY = "store-id"
+"""The key in the image store under which its random name is kept."""
+_WATCH_SECONDS = 2.5 * BEAT_SECONDS
+_MOST_NAME = 64
+_LOOKS = 4
+_LOOK_SECONDS = 0.5
+
+_log = get_logger(__name__)
+
+Renew = Callable[[Transaction], Awaitable[object]]
+
+
+async def agree_on_secret(storage: Storage, members: Members, mark: str, renew: Renew) -> None:
+    """Become a member. `mark` is that of this process's secret; `renew` mends what an older secret made.
+
+    Raises `SettingsError` if a living member has another secret.
+    """
+    if await _join(storage, members, mark, renew, {}):
+        return
+    _log.warning("a server with another signing secret was here; waiting to see whether it still runs")
+
+    async def read() -> list[tuple[str, int]]:
+        async with storage.read() as tx:
+            return await beats_in(tx)
+
+    async with storage.write() as tx:
+        await members.call_in(tx)
+    dead = await silent(read, _WATCH_SECONDS)
+    if dead is None or not await _join(storage, members, mark, renew, dead):
+        raise SettingsError(
+            "auth.jwtSecret: another server runs on this storage with another secret, and the two would "
+            "refuse each other's tokens. Give all servers the same auth.jwtSecret; to change it, end them "
+            "all first."
+        )
+
+
+async def _join(storage: Storage, members: Members, mark: str, renew: Renew, dead: Mapping[str, int]) -> bool:
+    """Become a member if no living one has another secret, and return whether that was so."""
+    async with storage.write() as tx:
+        if await _mark_in(tx, "secret") != mark:
+            if any(dead.get(member) != beats for member, beats in await beats_in(tx)):
+                return False
+            await tx.fetch("delete from members")
+            await renew(tx)
+            await _set_mark_in(tx, "secret", mark)
+        await members.join_in(tx)
+    return True
+
+
+async def agree_on_images(storage: Storage, members: Members, images: ImageStore) -> None:
+    """Compare the place of the images with that of the other members, and warn of a difference."""
+    try:
+        known = await _known_place(storage, members, images)
+        is_same = known is None or await _is_named(images, known)
+    except Exception as error:  # Images may be away for a while; the rest of the chat need not be.
+        _log.warning("the place of the images could not be compared with the other servers'", exc_info=error)
+        return
+    if not is_same:
+        _log.warning(
+            "images.path: another server on this storage keeps its images elsewhere, so each shows only "
+            "those that were uploaded to it. Give all servers the same directory, or another images.backend"
+        )
+
+
+async def _known_place(storage: Storage, members: Members, images: ImageStore) -> str | None:
+    """Return how the other members' place is named; None without others: then this one's is given a name."""
+    named = await _name_of(images)
+    async with storage.write() as tx:
+        known = await _mark_in(tx, "images")
+        is_first = known is None or all(member == members.id for member, _ in await beats_in(tx))
+        if not is_first:
+            return known
+        chosen = named or known or secrets.token_hex(16)
+        await _set_mark_in(tx, "images", chosen)
+    if named is None:
+        await images.put(IMAGES_KEY, chosen.encode())
+    return None
+
+
+async def _is_named(images: ImageStore, known: str) -> bool:
+    """Look a few times: a server that starts at this moment may be about to write the name."""
+    for _ in range(_LOOKS):
+        if await _name_of(images) == known:
+            return True
+        await trio.sleep(_LOOK_SECONDS)
+    return False
+
+
+async def _name_of(images: ImageStore) -> str | None:
+    chunks = await images.get(IMAGES_KEY)
+    if chunks is None:
+        return None
+    name = b"".join([chunk async for chunk in chunks])
+    return name[:_MOST_NAME].decode("ascii", "replace")
+
+
+async def _mark_in(tx: Transaction, name: str) -> str | None:
+    rows = await tx.fetch("select value from marks where name = $1", name)
+    return str(rows[0][0]) if rows else None
+
+
+async def _set_mark_in(tx: Transaction, name: str, value: str) -> None:
+    await tx.fetch(
+        "insert into marks (name, value) values ($1, $2) on conflict (name) do update set value = $2",
+        name,
+        value,
+    )
