@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
-.PHONY: install server run test conformance lint format new-plugin bench docs lock clean
+.PHONY: install server run test test-postgres conformance conformance-postgres same-verdicts lint format new-plugin bench docs lock clean
 
 install: $(READY)
 
@@ -40,6 +40,29 @@ endif
 conformance: install
 	$(BIN)/teamchat-conformance run --instance conformance/teamchat.toml --launch all --strict \
 		--report conformance-report $(ARGS)
+
+# The same on PostgreSQL, one to throw away: every test that has to do with a storage, and the conformance suite,
+# whose verdicts must be those that it gave on SQLite. What knows no storage, or has its own, has run by `make test`.
+NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/deploy tests/scaffold tests/test_architecture.py \
+	tests/test_benchmarks.py tests/test_docs.py tests/test_settings.py \
+	$(addprefix plugins/teamchat-,images-files images-s3 storage-postgres web)
+test-postgres: install
+	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest $(addprefix --ignore=,$(NO_STORAGE)) $(ARGS)
+ifeq ($(strip $(ARGS)),)
+	$(MAKE) conformance-postgres
+endif
+
+conformance-postgres: install
+	$(BIN)/python -m tests.on_postgres $(BIN)/teamchat-conformance run --instance conformance/teamchat.toml \
+		--set 'launch.command=["{python}", "$(CURDIR)/tests/serve_on_postgres.py", "--config", "{config}"]' \
+		--launch all --strict --report conformance-report/postgres $(ARGS)
+ifeq ($(strip $(ARGS)),)
+	test ! -f conformance-report/results.json || $(MAKE) same-verdicts
+endif
+
+# Of the last `make conformance` and the last `make conformance-postgres`, check by check.
+same-verdicts: install
+	$(BIN)/python -m tests.same_verdicts conformance-report/results.json conformance-report/postgres/results.json
 
 lint: install
 	$(BIN)/ruff check

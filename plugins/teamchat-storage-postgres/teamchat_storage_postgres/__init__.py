@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from teamchat import Backend, Storage, hookimpl
 from teamchat_storage_postgres.options import PostgresOptions
-from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
+from teamchat_storage_postgres.storage import PostgresStorage, open_postgres, rehearse_upgrade
 
-__all__ = ["PostgresOptions", "PostgresStorage", "open_postgres", "storages"]
+__all__ = ["PostgresOptions", "PostgresStorage", "open_postgres", "rehearse_upgrade", "storages"]
 
 
 @hookimpl
 def storages() -> Sequence[Backend[Storage]]:
     """Offer ``postgres``."""
-    return [Backend("postgres", open_postgres, PostgresOptions)]
+    return [Backend("postgres", open_postgres, PostgresOptions, rehearse_upgrade)]

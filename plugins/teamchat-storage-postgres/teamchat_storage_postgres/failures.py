@@ -45,13 +45,15 @@ def unreachable(error: psycopg.Error) -> DatabaseUnavailable:
     """Return what to raise when no connection could be made, told apart as far as that helps an operator."""
     said = str(error)
     if any(
+        part in said for part in ("too many clients", "remaining connection slots", "too many connections")
+    ):
+        return DatabaseUnavailable("takes no more connections; see storage.poolSize")
+    if any(
         part in said for part in ("authentication failed", "no password supplied", 'role "', "pg_hba.conf")
     ):
         return DatabaseUnavailable("does not take the user or the password of storage.url")
     if 'database "' in said and "does not exist" in said:
         return DatabaseUnavailable("that storage.url names does not exist on its server")
-    if "too many clients" in said or "remaining connection slots" in said:
-        return DatabaseUnavailable("takes no more connections; see storage.poolSize")
     if "SSL" in said or "certificate" in said:
         return DatabaseUnavailable("and storage.url do not agree on encryption (sslmode, sslrootcert)")
     return DatabaseUnavailable("can't be reached at the address of storage.url")

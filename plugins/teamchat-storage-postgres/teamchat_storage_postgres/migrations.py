@@ -2,7 +2,8 @@
 
 What must stay true: each migration runs once, in a transaction of its own that holds a lock, so servers that
 start together do it once and the others wait.  A schema newer than this version knows is refused.  Text is
-compared byte by byte whatever the database's collation, as on SQLite: pages and cursors depend on it.
+compared byte by byte whatever the database's collation, as on SQLite: pages and cursors depend on it.  What
+cannot keep every character is refused too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 
 import psycopg
 
-from teamchat import StorageError
+from teamchat import StorageError, Upgrade
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
@@ -32,6 +33,11 @@ insert into teamchat_log_end select 0 where not exists (select 1 from teamchat_l
 
 async def migrate(connection: Connection) -> None:
     """Run the migrations that the database has not seen. Raises `StorageError`."""
+    if (encoding := connection.info.parameter_status("server_encoding")) != "UTF8":
+        raise StorageError(
+            f"The database has the encoding {encoding}, and not every message could be kept in it. "
+            "Create it with encoding 'UTF8' template template0."
+        )
     try:
         while await _step(connection):
             pass
@@ -40,6 +46,36 @@ async def migrate(connection: Connection) -> None:
     except psycopg.Error as error:
         await connection.roll_back()
         raise refused(error) from None
+
+
+async def rehearse(connection: Connection) -> Upgrade:
+    """Run the migrations in one transaction, and take it back. Raises `StorageError` if one fails.
+
+    What a migration alters is locked meanwhile; a server that uses it waits for that long.
+    """
+    try:
+        await connection.run(_BEGIN)
+        present = await _version(connection)
+        rows = await _rows(connection)
+        version = present
+        while (migration := _after(version)) is not None:
+            await _apply(connection, migration)
+            version = migration.number
+    except ConnectionLost:
+        raise DatabaseUnavailable("ended the connection") from None
+    except psycopg.Error as error:
+        raise refused(error) from None
+    finally:
+        await connection.roll_back()
+    return Upgrade(present, version, rows)
+
+
+async def _rows(connection: Connection) -> int:
+    tables = await connection.run(
+        "select tablename from pg_tables where schemaname = current_schema and tablename not like 'teamchat%'"
+    )
+    counts = [await connection.run(f'select count(*) from "{name}"') for (name,) in tables]  # noqa: S608
+    return sum(int(count) for [(count,)] in counts)
 
 
 def translated(statement: str) -> str:
@@ -54,11 +90,15 @@ async def _step(connection: Connection) -> bool:
     version = await _version(connection)
     migration = _after(version)
     if migration is not None:
-        for statement in migration.statements:
-            await connection.run(translated(statement))
-        await connection.run("update teamchat_schema set version = $1", migration.number)
+        await _apply(connection, migration)
     await connection.run("commit")
     return migration is not None
+
+
+async def _apply(connection: Connection, migration: Migration) -> None:
+    for statement in migration.statements:
+        await connection.run(translated(statement))
+    await connection.run("update teamchat_schema set version = $1", migration.number)
 
 
 async def _version(connection: Connection) -> int:

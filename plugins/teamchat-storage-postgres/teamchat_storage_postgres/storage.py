@@ -16,10 +16,10 @@ from functools import partial
 
 import trio
 
-from teamchat import LoggedEvent, StorageError
+from teamchat import LoggedEvent, StorageError, Upgrade
 from teamchat_storage_postgres.connection import connect_to
 from teamchat_storage_postgres.listener import listen
-from teamchat_storage_postgres.migrations import migrate
+from teamchat_storage_postgres.migrations import migrate, rehearse
 from teamchat_storage_postgres.options import PostgresOptions
 from teamchat_storage_postgres.pool import Connect, Pool
 from teamchat_storage_postgres.position import Position
@@ -116,6 +116,15 @@ class PostgresStorage:
             return []
         self._is_away = False
         return events
+
+
+async def rehearse_upgrade(options: PostgresOptions) -> Upgrade:
+    """Try what opening would do to the schema, and take it back. Raises `StorageError` if it would fail."""
+    connection = await connect_to(options)
+    try:
+        return await rehearse(connection)
+    finally:
+        await connection.close()
 
 
 @asynccontextmanager

@@ -31,6 +31,9 @@ class ReadingTransaction:
     async def lock(self, _: str) -> None:
         """Nothing to do: a snapshot does not change."""
 
+    async def advance_log(self, _: int) -> None:
+        raise StorageError("The log can be advanced in a writing transaction alone.")
+
 
 class WritingTransaction(ReadingTransaction):
     """`teamchat.Transaction` for one body of a batch."""
@@ -44,3 +47,6 @@ class WritingTransaction(ReadingTransaction):
 
     async def lock(self, _: str) -> None:
         """Nothing to do: bodies run one at a time, across all servers on the database."""
+
+    async def advance_log(self, last: int) -> None:
+        await self.fetch("update teamchat_log_end set last = greatest(last, $1)", last)

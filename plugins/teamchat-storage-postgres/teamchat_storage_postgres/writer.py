@@ -25,7 +25,7 @@ from contextlib import asynccontextmanager
 import psycopg
 import trio
 
-from teamchat import Event, StorageError
+from teamchat import Event, StorageError, measures
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
 from teamchat_storage_postgres.pool import Connect, Pool
@@ -109,6 +109,7 @@ class Writer:
                     await (self._give_up(batch, None) if leads else self._undo_body(batch))
                 raise
             batch.bodies += 1
+            measures.writes.value += 1
             batch.events += tx.events
         if leads:
             with trio.CancelScope(shield=True):
@@ -172,7 +173,7 @@ class Writer:
     async def _commit(self, batch: _Batch) -> None:
         if batch.finished.is_set():
             return
-        is_sent = False
+        is_sent, began = False, trio.current_time()
         try:
             await batch.log()
             is_sent = True
@@ -181,6 +182,7 @@ class Writer:
             batch.error = _lost_at_commit() if is_sent else DatabaseUnavailable("ended the connection")
         except psycopg.Error as error:
             batch.error = refused(error)
+        measures.commits.observe(trio.current_time() - began)
         if batch.error is None and batch.events:
             self._committed()
         await self._give_up(batch, batch.error)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 
 import pytest
 import trio
-from teamchat_storage_postgres import PostgresOptions, PostgresStorage, connection, open_postgres, sockets
+from teamchat_storage_postgres import PostgresOptions, PostgresStorage, connection, open_postgres
 
 from tests.postgres import Postgres, shared
 
@@ -100,47 +99,55 @@ def impatient(
     )
 
 
-class Cut:
-    """Cancels a scope at the n-th time that a socket is waited for in it: before the wait, or after it."""
+class _Moment(trio.abc.Instrument):
+    """Cancels a scope at the n-th of all moments in which the task that made this waits."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._patch = partial(monkeypatch.setattr, sockets, "_ready")
-        self._ready = sockets._ready
+    def __init__(self, number: int) -> None:
+        self.waits = 0
+        self.scope = trio.CancelScope()
+        self._number = number
+        self._task = trio.lowlevel.current_task()
+
+    def after_task_step(self, task: trio.lowlevel.Task) -> None:
+        """It waits now."""
+        if task is self._task:
+            if self._number == 2 * self.waits:
+                self.scope.cancel()
+            self.waits += 1
+
+    def before_task_step(self, task: trio.lowlevel.Task) -> None:
+        """What it waited for has come."""
+        if task is self._task and self._number == 2 * self.waits - 1:
+            self.scope.cancel()
+
+
+class Cut:
+    """Cancels a piece of work at a moment that is counted, whatever its task waits for."""
 
     async def count(self, work: Callable[[], AbstractAsyncContextManager[None]]) -> int:
         """Return how often `work` waits."""
-        scope = await self.at(-1, work)
-        assert not scope.cancelled_caught
-        return self.waits
+        return (await self._run(_Moment(-1), work)).waits
 
     async def at(
         self, number: int, work: Callable[[], AbstractAsyncContextManager[None]]
     ) -> trio.CancelScope:
-        """Run `work`, cancelled at its wait `number` (before it if even, after it if odd)."""
-        self.waits, task = 0, trio.lowlevel.current_task()
-        scope = trio.CancelScope()
+        """Run `work`, cancelled within its wait `number // 2`, or right after it if `number` is odd."""
+        return (await self._run(_Moment(number), work)).scope
 
-        async def ready(socket: int, wanted: int) -> int:
-            mine = trio.lowlevel.current_task() is task
-            if mine and 2 * self.waits == number:
-                scope.cancel()
-            result = await self._ready(socket, wanted)
-            if mine and 2 * self.waits + 1 == number:
-                scope.cancel()
-            self.waits += mine
-            return result
-
-        self._patch(ready)
-        with scope:
-            async with work():
-                pass
-        self._patch(self._ready)
-        return scope
+    async def _run(self, moment: _Moment, work: Callable[[], AbstractAsyncContextManager[None]]) -> _Moment:
+        trio.lowlevel.add_instrument(moment)
+        try:
+            with moment.scope:
+                async with work():
+                    pass
+        finally:
+            trio.lowlevel.remove_instrument(moment)
+        return moment
 
 
 @pytest.fixture
-def cut(monkeypatch: pytest.MonkeyPatch) -> Cut:
-    return Cut(monkeypatch)
+def cut() -> Cut:
+    return Cut()
 
 
 async def eventually(is_so: Callable[[], bool]) -> None:

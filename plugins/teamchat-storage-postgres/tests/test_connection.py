@@ -130,7 +130,7 @@ async def test_connecting_to_a_silent_server_ends(impatient: PostgresOptions, pr
 async def test_a_killed_connection_is_closed_and_says_so(
     server: Postgres, database: str, connection: Connection
 ) -> None:
-    server.run(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{database}'")
+    server.run(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{database}'")
     assert connection.was_hung_up
     with pytest.raises(ConnectionLost):
         await connection.run("select 1")

@@ -99,7 +99,7 @@ async def test_a_cancellation_at_any_wait_loses_no_connection(
 async def test_killed_connections_are_replaced_unnoticed(server: Postgres, database: str, pool: Pool) -> None:
     async with pool.lend("select 1"), pool.lend("select 1"), pool.lend("select 1"):
         pass
-    server.run(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{database}'")
+    server.run(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{database}'")
     for _ in range(SIZE + 1):
         await use(pool)
 

@@ -136,7 +136,7 @@ async def test_a_connection_lost_in_a_body_changes_nothing_and_says_so(
     with pytest.raises(DatabaseUnavailable):  # noqa: PT012
         async with storage.write() as tx:
             await set_value(tx, "lost", "x")
-            server.run(f"select pg_terminate_backend(pid) {BACKENDS}", database)
+            server.run(f"select pg_terminate_backend(pid, 5000) {BACKENDS}", database)
             await set_value(tx, "lost", "y")
     await save(storage, "after", "x")
     assert await values(storage) == {"after": "x"}
@@ -158,7 +158,7 @@ async def test_a_connection_lost_at_the_commit_acknowledges_nothing(
         nursery.start_soon(write)
         sleeping = f"select 1 {BACKENDS} and wait_event = 'PgSleep'"
         await until(lambda: bool(server.query(sleeping, database)))
-        server.run(f"select pg_terminate_backend(pid) {BACKENDS}", database)
+        server.run(f"select pg_terminate_backend(pid, 5000) {BACKENDS}", database)
     server.run("drop trigger at_commit on server_settings", database)
     await save(storage, "after", "x")
 

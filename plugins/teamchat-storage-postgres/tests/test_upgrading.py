@@ -1,0 +1,38 @@
+"""An upgrade of a PostgreSQL database can be rehearsed."""
+
+from __future__ import annotations
+
+import pytest
+from teamchat_storage_postgres import PostgresOptions, migrations, open_postgres, rehearse_upgrade
+
+from teamchat import StorageError
+from teamchat.storage.schema import MIGRATIONS, Migration
+from teamchat.testing.storage import set_value, values
+
+NEWEST = MIGRATIONS[-1].number
+
+
+async def test_a_rehearsal_changes_nothing_also_beside_a_running_server(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = Migration(NEWEST + 1, ("alter table server_settings add column novelty {int}",))
+    async with open_postgres(options) as storage:
+        async with storage.write() as tx:
+            await set_value(tx, "kept", "yes")
+        with monkeypatch.context() as version:
+            version.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, later))
+            found = await rehearse_upgrade(options)
+        assert (found.present, found.newest, found.rows) == (NEWEST, NEWEST + 1, 1)
+        assert await values(storage) == {"kept": "yes"}
+        async with storage.read() as tx:
+            assert await tx.fetch("select version from teamchat_schema") == [(NEWEST,)]
+
+
+async def test_a_rehearsal_finds_what_would_go_wrong(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_postgres(options):
+        pass
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, Migration(NEWEST + 1, ("nonsense",))))
+    with pytest.raises(StorageError, match="refused a statement"):
+        await rehearse_upgrade(options)
