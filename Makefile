@@ -89,12 +89,15 @@ docs: install
 	$(BIN)/python docs/site_of_docs.py
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
-# Two locks: what development needs, and what a server needs and no more (for containers).
+# Two locks: what development needs, and what a server needs and no more (for containers). What plugins mean by
+# "teamchat" is this directory: an index may have a package of that name, which is another one.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-annotate --custom-compile-command "make lock" --no-emit-package teamchat
+	--no-annotate --custom-compile-command "make lock" --overrides build/this --no-emit-package teamchat
 PROJECTS = pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml)
 
 lock: install
+	mkdir -p build
+	echo "teamchat @ file://$(CURDIR)" > build/this
 	$(COMPILE) --group dev $(PROJECTS) conformance/pyproject.toml --output-file requirements.lock
 	$(COMPILE) --constraints requirements.lock $(PROJECTS) --output-file deploy/requirements.lock
 

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import cli_reference
 import http_reference
 import msgspec
 
@@ -77,6 +78,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "events.md": event_types,
     "configuration.md": configuration,
     "http.md": http_reference.rendered,
+    "cli.md": cli_reference.rendered,
 }
 
 

@@ -7,6 +7,7 @@ order matters are made inside the write transaction, where bodies run one after 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 import time
@@ -29,6 +30,15 @@ def new_id() -> str:
         # so that ids stay in order and still can't be guessed from one another.
         _last = fresh if fresh > _last else _last + 1 + secrets.randbits(64)
         return _as_uuid7(_last)
+
+
+def id_at(milliseconds: int, about: str, within: int = 0) -> str:
+    """Return the id of what was made elsewhere, at that time: for the same time and `about` the same id.
+
+    `within`, below 1024, orders what was made in the same millisecond.
+    """
+    digest = int.from_bytes(hashlib.sha256(about.encode()).digest()[:8])
+    return _as_uuid7(milliseconds << _RANDOM_BITS | within << 64 | digest)
 
 
 def new_conversation_id() -> str:

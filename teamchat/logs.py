@@ -1,4 +1,4 @@
-"""Structured logs: one event, one line of JSON on stderr.
+"""Structured logs: one event, one line on stderr, of JSON or as text for people (``logs.format``).
 
 What must stay true: a line never holds a control character, whatever was logged; the message and the
 arguments of an exception nobody expected are never written, only its type and where it was raised, for they
@@ -71,16 +71,20 @@ def get_logger(name: str) -> Log:
     return Log(logging.getLogger(name), {})
 
 
-def configure(stream: TextIO | None = None, level: int = logging.INFO) -> None:
-    """Send every log record of the process to `stream` (stderr) as lines of JSON."""
+def configure(stream: TextIO | None = None, level: str = "info", format: str = "json") -> None:
+    """Send the process's log records from `level` on to `stream` (stderr), in one of `FORMATS`.
+
+    Below info only teamchat's own are written: libraries tell there what they send, headers and all.
+    """
     handler = _Handler(stream if stream is not None else sys.stderr)
-    handler.setFormatter(LineFormatter())
+    handler.setFormatter(FORMATS[format]())
     root = logging.getLogger()
     for old in root.handlers[:]:
         if isinstance(old, _Handler):
             root.removeHandler(old)
     root.addHandler(handler)
-    root.setLevel(level)
+    root.setLevel(max(LEVELS[level], logging.INFO))
+    logging.getLogger("teamchat").setLevel(logging.DEBUG if level == "debug" else logging.NOTSET)
 
 
 def guard_interpreter() -> None:
@@ -122,26 +126,71 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, in ASCII: JSON's escapes leave no control character in it."""
-        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        when = when.replace("+00:00", "Z")
         if isinstance(record.msg, Prepared):
             return (
-                f'{{"time": "{when}", "level": "{record.levelname.lower()}", "logger": "{record.name}", '
-                f'"event": "{record.msg.event}", {record.msg.fields}}}'
+                f'{{"time": "{_when(record)}", "level": "{record.levelname.lower()}", '
+                f'"logger": "{record.name}", "event": "{record.msg.event}", {record.msg.fields}}}'
             )
-        line: dict[str, Any] = {
-            "time": when,
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "event": redact(_message(record)),
-        }
-        for name, value in getattr(record, "teamchat_fields", {}).items():
-            key = name if name not in line and name != "error" else f"{name}_"
-            line[redact(key)] = _field(name, value)
-        error = _error_of(record)
-        if error is not None:
-            line["error"] = _describe(error, _Budget())
-        return json.dumps(line, ensure_ascii=True)
+        return json.dumps(_line(record), ensure_ascii=True)
+
+
+class TextFormatter(logging.Formatter):
+    """Turns a record into one line for people: time, level, event, ``name=value`` …, and the logger."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, in ASCII; what has spaces or could be taken for something else is in quotes."""
+        if isinstance(record.msg, Prepared):
+            fields = json.loads(f"{{{record.msg.fields}}}")
+            line = {"time": _when(record), "level": record.levelname, "event": record.msg.event, **fields}
+        else:
+            line = _line(record)
+        when, level, event = line.pop("time"), line.pop("level"), line.pop("event")
+        line.pop("logger", None)
+        fields = "".join(f" {_bare(name)}={_bare(value)}" for name, value in line.items())
+        shown = event if _is_harmless(event) else json.dumps(event)
+        return f"{when} {level.upper():<8} {shown}{fields} ({_bare(record.name)})"
+
+
+FORMATS: dict[str, type[logging.Formatter]] = {"json": LineFormatter, "text": TextFormatter}
+LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+def _line(record: logging.LogRecord) -> dict[str, Any]:
+    """Return all that a line tells, redacted."""
+    line: dict[str, Any] = {
+        "time": _when(record),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "event": redact(_message(record)),
+    }
+    for name, value in getattr(record, "teamchat_fields", {}).items():
+        key = name if name not in line and name != "error" else f"{name}_"
+        line[redact(key)] = _field(name, value)
+    error = _error_of(record)
+    if error is not None:
+        line["error"] = _describe(error, _Budget())
+    return line
+
+
+def _when(record: logging.LogRecord) -> str:
+    when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    return when.replace("+00:00", "Z")
+
+
+def _bare(value: object) -> str:
+    """Return a value without quotes where nobody could take it for something else."""
+    if isinstance(value, str) and value and _is_harmless(value) and not set(' "=') & set(value):
+        return value
+    return json.dumps(value, ensure_ascii=True)
+
+
+def _is_harmless(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 class _Handler(logging.StreamHandler[TextIO]):

@@ -1,4 +1,4 @@
-"""The service that removes what has had its time: old events, used keys, ended sessions, unused images.
+"""The service that removes what has had its time: events, keys, sessions, images, and messages if asked to.
 
 Each job is small, may run at any moment and on several servers at once, and a job that fails is tried
 again the next time: housekeeping must not end a server that can still serve.
@@ -7,10 +7,12 @@ again the next time: housekeeping must not end a server that can still serve.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat.chat.retention import Retention
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Service, Storage
 from teamchat.logs import get_logger
@@ -41,6 +43,9 @@ class Sweeper:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_repeat, HOUSEKEEPING_SECONDS, self._housekeeping())
             nursery.start_soon(_repeat, DOOMED_IMAGES_SECONDS, [self._app.chat.images.remove_doomed])
+            if days := self._app.settings.chat.retention_days:
+                # Apart from the others: the first time it may take hours.
+                nursery.start_soon(_repeat, HOUSEKEEPING_SECONDS, [partial(self.forget_messages, days)])
             task_status.started()
 
     def _housekeeping(self) -> Sequence[Job]:
@@ -69,6 +74,12 @@ class Sweeper:
             " (select seq from events where seq < $1 order by seq limit $2) returning 1",
             first_kept,
         )
+
+    async def forget_messages(self, days: int) -> None:
+        """Remove messages older than ``chat.retentionDays``."""
+        removed = await Retention(self._app.storage, days).sweep()
+        if removed:
+            _log.info("messages that were too old have been removed", count=removed)
 
     async def forget_keys(self) -> None:
         """Remove Idempotency-Keys of more than 24 hours ago."""

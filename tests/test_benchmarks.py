@@ -30,6 +30,9 @@ ROWS = {
     "stalled": {"readers alone", "beside 4 stalled"},
     "reconnect": {"server lived on", "after SIGKILL"},
     "shutdown": {"0 stalled", "2 stalled"},
+    "drivers": {"psycopg on Trio, a commit each", "triopg, a commit each", "the storage, shared commits"},
+    "log": {"1 server", "4 servers", "16 servers"},
+    "workers": {"sqlite, 1 worker", "sqlite, 2 workers", "postgres, 1 worker", "postgres, 2 workers"},
 }
 
 

@@ -16,8 +16,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from teamchat import cli
 from teamchat.cli import main
+from teamchat.cli import plugins as plugins_verb
+from teamchat.cli import serve as serve_verb
+from teamchat.cli import version as version_verb
 from teamchat.errors import OperatorError, PluginError, StorageError
 from teamchat.plugins import PluginReport
 from teamchat.settings import Settings, load
@@ -57,10 +59,10 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
         if ran.error:
             raise ran.error
 
-    module = ModuleType("teamchat.server")
+    module = ModuleType("teamchat.workers")
     module.run = run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "teamchat.server", module)
-    monkeypatch.setattr("teamchat.server", module, raising=False)
+    monkeypatch.setitem(sys.modules, "teamchat.workers", module)
+    monkeypatch.setattr("teamchat.workers", module, raising=False)
     return ran
 
 
@@ -89,7 +91,8 @@ def plugins(monkeypatch: pytest.MonkeyPatch) -> type[FakePlugins]:
     class Plugins(FakePlugins):
         pass
 
-    monkeypatch.setattr(cli, "Plugins", Plugins)
+    for verb in (plugins_verb, serve_verb):
+        monkeypatch.setattr(verb, "Plugins", Plugins)
     return Plugins
 
 
@@ -281,7 +284,7 @@ def test_init_refuses_names_and_places_it_can_not_write(capsys: pytest.CaptureFi
 
 
 def test_version_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(cli.metadata, "version", lambda name: "1.2.3")
+    monkeypatch.setattr(version_verb.metadata, "version", lambda name: "1.2.3")
     assert main(["version"]) == 0
     assert capsys.readouterr().out == "teamchat 1.2.3\n"
 

@@ -50,6 +50,17 @@ def test_generated_reference_pages_are_up_to_date(page: str) -> None:
     assert generator().rendered(page) == (ROOT / "docs" / "reference" / page).read_text(), "run `make docs`"
 
 
+def test_every_command_and_argument_is_documented() -> None:
+    generate = generator()
+    prose = "\n".join(page.read_text() for page in PAGES if page.name != "cli.md")
+    commands = list(generate.cli_reference.commands(generate.cli_reference.cli.parser()))
+    assert commands
+    for name, parser, what in commands:
+        assert what, name
+        assert all(argument.help for argument in parser._actions), name
+        assert f"{name}\n" in prose or f"{name} " in prose or f"{name}`" in prose, f"no page tells of {name}"
+
+
 def test_every_hook_is_documented() -> None:
     hooks = [value for value in vars(hookspecs).values() if hasattr(value, "teamchat_spec")]
     assert hooks
@@ -61,7 +72,9 @@ def test_the_site_is_made_without_a_warning(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(site, "BUILD", tmp_path)
     site.build()
     pages = {page.relative_to(tmp_path / "site") for page in (tmp_path / "site").rglob("*.html")}
-    assert {Path(place).with_suffix(".html") for place in site.pages().values()} <= pages | {Path("index.html")}
+    assert {Path(place).with_suffix(".html") for place in site.pages().values()} <= pages | {
+        Path("index.html")
+    }
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import httpx2
 import trio
 
 from tests.harness import listening, running
+from tests.storages import ON_SQLITE, look
 
 
 async def test_two_people_talk_in_a_channel_a_thread_and_a_conversation(tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ async def test_every_acknowledged_message_survives_kill_9_once(tmp_path: Path) -
                         nursery.start_soon(post, ada, f"/channels/{channel}/messages", writer)
                     nursery.start_soon(kill, server.process, enough)
 
-    database = apsw.Connection(str(tmp_path / "data" / "teamchat.db"))
-    assert database.execute("pragma integrity_check").fetchall() == [("ok",)]
-    stored = [row[0] for row in database.execute("select id from messages").fetchall()]
-    announced = database.execute("select count(*) from events where type = 'NEW_MESSAGE'").fetchall()
-    database.close()
+    data = tmp_path / "data"
+    if ON_SQLITE:
+        assert look(data, "pragma integrity_check") == [("ok",)]
+    stored = [found for (found,) in look(data, "select id from messages")]
+    announced = look(data, "select count(*) from events where type = 'NEW_MESSAGE'")
     assert len(stored) == len(set(stored))
     assert set(acknowledged) <= set(stored)
     assert announced == [(len(stored),)]

@@ -11,18 +11,19 @@ import pytest
 import trio
 
 from teamchat.events import DeleteMessage
+from teamchat.interfaces import Storage
 from teamchat.maintenance import Sweeper
 from teamchat.model import now_ms
 from teamchat.settings import Settings
-from teamchat.storage.sqlite import SqliteOptions, SqliteStorage, open_sqlite
+from tests.storages import open_storage
 
 DAY = 24 * 3600 * 1000
 PATIENCE = 5
 
 
 @pytest.fixture
-async def storage(tmp_path: Path) -> AsyncIterator[SqliteStorage]:
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as opened:
+async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
+    async with open_storage(tmp_path) as opened:
         yield opened
 
 
@@ -40,7 +41,7 @@ class Jobs:
         self.done.append("remove doomed")
 
 
-def sweeper(storage: SqliteStorage, jobs: Any = None) -> Sweeper:
+def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
     jobs = jobs or Jobs()
     app: Any = SimpleNamespace(
         storage=storage, settings=Settings(), accounts=jobs, chat=SimpleNamespace(images=jobs), oauth=None
@@ -48,33 +49,35 @@ def sweeper(storage: SqliteStorage, jobs: Any = None) -> Sweeper:
     return Sweeper(app)
 
 
-async def log_of_ages(storage: SqliteStorage, *ages: int) -> None:
+async def log_of_ages(storage: Storage, *ages: int) -> None:
     """Write an event for each age, in milliseconds."""
     async with storage.write() as tx:
-        for number, age in enumerate(ages, 1):
+        for number in range(1, len(ages) + 1):
             await tx.append(DeleteMessage(str(number), "c").to())
+    async with storage.write() as tx:
+        for number, age in enumerate(ages, 1):
             await tx.fetch("update events set created_at = $1 where seq = $2", now_ms() - age, number)
 
 
-async def kept(storage: SqliteStorage) -> list[int]:
+async def kept(storage: Storage) -> list[int]:
     async with storage.read() as tx:
         return [seq for (seq,) in await tx.fetch("select seq from events order by seq")]
 
 
-async def test_d34_events_older_than_the_retention_are_forgotten(storage: SqliteStorage) -> None:
+async def test_d34_events_older_than_the_retention_are_forgotten(storage: Storage) -> None:
     await log_of_ages(storage, 2 * DAY, DAY + 60_000, DAY - 60_000, 0)
     await sweeper(storage).forget_events()
     assert await kept(storage) == [3, 4]
     assert await storage.log_bounds() == (3, 4)
 
 
-async def test_d34_a_clock_set_back_makes_no_hole_in_the_log(storage: SqliteStorage) -> None:
+async def test_d34_a_clock_set_back_makes_no_hole_in_the_log(storage: Storage) -> None:
     await log_of_ages(storage, 2 * DAY, 0, 2 * DAY, 0)
     await sweeper(storage).forget_events()
     assert await kept(storage) == [2, 3, 4]
 
 
-async def test_d34_a_log_of_old_events_alone_is_emptied_and_goes_on_counting(storage: SqliteStorage) -> None:
+async def test_d34_a_log_of_old_events_alone_is_emptied_and_goes_on_counting(storage: Storage) -> None:
     await log_of_ages(storage, 2 * DAY, 2 * DAY)
     await sweeper(storage).forget_events()
     await sweeper(storage).forget_events()
@@ -82,7 +85,7 @@ async def test_d34_a_log_of_old_events_alone_is_emptied_and_goes_on_counting(sto
     assert await storage.log_bounds() == (3, 2)
 
 
-async def test_d07b_idempotency_keys_are_kept_for_a_day(storage: SqliteStorage) -> None:
+async def test_d07b_idempotency_keys_are_kept_for_a_day(storage: Storage) -> None:
     async with storage.write() as tx:
         for key, age in (("old", DAY + 60_000), ("young", DAY - 60_000)):
             await tx.fetch(
@@ -97,7 +100,7 @@ async def test_d07b_idempotency_keys_are_kept_for_a_day(storage: SqliteStorage) 
 
 
 async def test_a_job_that_fails_stops_neither_the_others_nor_the_server(
-    storage: SqliteStorage, nursery: trio.Nursery
+    storage: Storage, nursery: trio.Nursery
 ) -> None:
     jobs = Jobs()
     await nursery.start(sweeper(storage, jobs).run)

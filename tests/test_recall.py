@@ -12,7 +12,7 @@ from teamchat import events, recall
 from teamchat.events import Event, Payload
 from teamchat.interfaces import Storage
 from teamchat.recall import Recall, touched_by
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from tests.storages import open_storage
 
 KINDS = sorted(
     {
@@ -26,7 +26,7 @@ KINDS = sorted(
 
 @pytest.fixture
 async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         yield storage
 
 
@@ -54,7 +54,7 @@ async def test_what_nothing_touched_is_kept(storage: Storage) -> None:
 
 async def test_what_another_process_wrote_touches_too(storage: Storage, tmp_path: Path) -> None:
     memory = await filled(storage, "session:s")
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as other:
+    async with open_storage(tmp_path) as other:
         await append(other, events.SessionsEnded(["s"]).to())
     await memory.catch_up()
     assert memory.get("session:s") is None

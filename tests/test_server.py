@@ -25,6 +25,7 @@ from teamchat.plugins import Plugins
 from teamchat.server import serve
 from teamchat.settings import AuthSettings, ServerSettings, Settings, StorageSettings, TlsSettings
 from tests.harness import Server, running
+from tests.storages import STORAGE_PLUGIN, storage_settings
 
 PATIENCE = 10
 
@@ -46,7 +47,7 @@ class Entry:
 
 def plugins(*more: Any) -> Plugins:
     modules = [
-        "teamchat.storage.builtin",
+        STORAGE_PLUGIN,
         "teamchat.maintenance",
         "teamchat_auth_dev",
         "teamchat_auth_password",
@@ -62,7 +63,7 @@ def settings(directory: Path, mode: str = "dev", port: int = 0) -> Settings:
     return Settings(
         auth=AuthSettings(auth_mode=mode),
         server=ServerSettings(port=port),
-        storage=StorageSettings(path=str(directory)),
+        storage=storage_settings(directory),
     )
 
 

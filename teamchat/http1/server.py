@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat import measures
 from teamchat.http1 import response
 from teamchat.http1.connection import Connection
 from teamchat.http1.head import Refusal
@@ -107,6 +108,7 @@ class HttpServer:
             return
         connection = Connection(self._app, self, raw)
         self._connections.add(connection)
+        measures.connections.value += 1
         connections.start_soon(partial(self._serve, connection), name="connection")
 
     def _turn_away(self, raw: socket.socket) -> None:
@@ -121,6 +123,7 @@ class HttpServer:
             await connection.run()
         finally:
             self._connections.discard(connection)
+            measures.connections.value -= 1
             if self.is_stopping:
                 self._left.set()
 

@@ -24,6 +24,8 @@ from teamchat.web.connection import Connection
 from teamchat.web.endpoints import Endpoint, respond
 from teamchat.web.guard import Guard
 from teamchat.web.headers import Headers
+from teamchat.web.measuring import ENDPOINT
+from teamchat.web.readiness import Readiness
 from teamchat.web.routing import Router
 from teamchat.web.sections import SECTIONS, oauth
 
@@ -42,8 +44,9 @@ class Site(QuartTrio):
     def __init__(self, core: Application) -> None:
         super().__init__("teamchat", static_folder=None, template_folder=None)
         self.core = core
-        self.guard = Guard(core.settings, core.accounts)
+        self.guard = Guard(core.settings, core.accounts, core.storage)
         self.headers = Headers(core.settings)
+        self.readiness = Readiness(core)
         self.endpoints: list[Endpoint] = []
         self._calls: dict[str, Endpoint] = {}
         self._router = Router()
@@ -90,6 +93,7 @@ class Site(QuartTrio):
         if scope["type"] == "http" and not self._has_functions:
             found = self._router.find(scope["method"], scope["path"])
             if found is not None:
+                scope[ENDPOINT] = found[0].rule
                 await direct.serve(self, *found, scope, receive, send)
                 return
         await super().asgi_app(scope, receive, send)
@@ -109,6 +113,7 @@ class Site(QuartTrio):
         """Answer by the declared endpoint, or by a plugin's plain view."""
         request = (request_context or request_ctx).request
         if request.url_rule is not None and request.method != "OPTIONS":
+            request.scope[ENDPOINT] = request.url_rule.rule  # type: ignore[literal-required]
             endpoint = self._calls.get(request.url_rule.endpoint)
             if endpoint is not None:
                 return respond(await endpoint.serve(self, request))

@@ -29,18 +29,27 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ClientConfiguration(Struct, frozen=True):
-    """What a web client must know. `API_BASE_URL` empty means: the origin this was read from."""
+    """What a web client must know (interface, part 5).
+
+    `API_BASE_URL` empty means: the origin this was read from.  `IS_INVITE_REQUIRED` is an extension: whether
+    only admins add users; if not, a client offers people to sign up.
+    """
 
     AUTH_MODE: str
     HAS_EMAIL: bool
     ENABLE_OAUTH: bool
+    IS_INVITE_REQUIRED: bool
     API_BASE_URL: str = ""
 
 
 def configuration(settings: Settings) -> ClientConfiguration:
     """Return the clients' configuration that follows from the server's."""
-    oauth = bool(settings.oauth.presets or settings.oauth.custom)
-    return ClientConfiguration(settings.auth.auth_mode, settings.email is not None, oauth)
+    return ClientConfiguration(
+        AUTH_MODE=settings.auth.auth_mode,
+        HAS_EMAIL=settings.email is not None,
+        ENABLE_OAUTH=bool(settings.oauth.presets or settings.oauth.custom),
+        IS_INVITE_REQUIRED=settings.auth.is_invite_required,
+    )
 
 
 @hookimpl

@@ -109,7 +109,7 @@ class Endpoint:
 
     async def _admit(self, site: Site, request: Request | Call) -> dict[str, Any]:
         """Find out who asks, and for what; nothing of the body is read yet."""
-        site.guard.admit(request.scope)
+        await site.guard.admit(request.scope)
         values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
         if not self.open:
             values["caller"] = await site.guard.caller(request.headers)

@@ -57,7 +57,7 @@ class EventsEndpoint:
     """
 
     def __init__(
-        self, app: Application, inner: AsgiApp, admit: Callable[[Scope], object] = lambda _: None
+        self, app: Application, inner: AsgiApp, admit: Callable[[Scope], Awaitable[object]] | None = None
     ) -> None:
         self._app = app
         self._inner = inner
@@ -111,7 +111,8 @@ class EventsEndpoint:
 
     async def _open(self, scope: Scope, transport: Transport) -> Stream | None:
         """Return the caller's stream; None for HEAD, which takes no place among the user's streams."""
-        self._admit(scope)
+        if self._admit is not None:
+            await self._admit(scope)
         query = _query(scope)
         token = _token(scope, query)
         caller = await self._app.accounts.authenticate(token)

@@ -16,7 +16,7 @@ from teamchat.accounts import Accounts
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, SignedIn, now_ms
 from teamchat.settings import AuthSettings, InitialUser
-from tests.postgres import open_storage
+from tests.storages import open_storage
 
 SECRET = b"a secret of the tests that is long enough"
 ADMIN = InitialUser(user_name="Ada", email="ada@example.org")

@@ -6,7 +6,7 @@ import pytest
 
 from teamchat.errors import Unauthorized
 from tests.accounts.conftest import World
-from tests.postgres import open_storage
+from tests.storages import open_storage
 
 
 class Counting:

@@ -12,7 +12,7 @@ from teamchat.accounts import Accounts
 from teamchat.errors import BadRequest, Problem, TooManyRequests, Unauthorized
 from teamchat.model import Caller, SignedIn
 from teamchat.settings import RateLimit
-from tests.postgres import sqlite_only
+from tests.storages import sqlite_only
 
 from .conftest import ADMIN, Mailed, Recorded, World
 
@@ -252,7 +252,7 @@ async def test_a_sign_in_that_fails_half_way_leaves_the_link_good(
     await come_back(open_accounts, mail)
 
 
-@sqlite_only
+@sqlite_only("it looks at the writing connection of SQLite")
 async def test_the_sender_is_woken_once_the_mail_is_there_to_be_read(
     world: World, accounts: Accounts, admin: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:

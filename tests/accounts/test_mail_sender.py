@@ -23,8 +23,8 @@ from teamchat.errors import MailRefused, OperatorError, SettingsError, StorageEr
 from teamchat.interfaces import Mail, Mailer, Storage
 from teamchat.logs import LineFormatter
 from teamchat.settings import EmailSettings, Settings
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from tests.accounts.conftest import Clock, World
+from tests.storages import open_storage
 
 PATIENCE = 20
 # The storage works in threads, so time can't be faked here: it is scaled down instead.
@@ -254,7 +254,7 @@ async def test_two_senders_on_one_storage_send_each_mail_once(live: World, nurse
 async def test_a_mail_that_a_crashed_server_had_under_way_is_sent_by_the_next(
     tmp_path: Path, nursery: trio.Nursery
 ) -> None:
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         world, hanging = World(storage), Postman()
         hanging.does = lambda *_: "hang"
         async with trio.open_nursery() as crashing:
@@ -262,7 +262,7 @@ async def test_a_mail_that_a_crashed_server_had_under_way_is_sent_by_the_next(
             await crashing.start(sender(outbox, hanging, rhythm=Rhythm()).run)
             await until(lambda: hanging.tries.total() == 2)
             crashing.cancel_scope.cancel()
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         again, postman = World(storage, world.clock), Postman()
         again.clock.pass_seconds(LEASE_SECONDS)
         async with trio.open_nursery() as running:

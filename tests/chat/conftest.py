@@ -18,7 +18,7 @@ from teamchat.ids import new_id
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, User, now_ms
 from teamchat.text import fold
-from tests.postgres import open_storage
+from tests.storages import open_storage
 
 MAX_LENGTH = 100
 

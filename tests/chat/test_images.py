@@ -8,7 +8,7 @@ import trio
 from teamchat.chat import Draft, image_formats, images
 from teamchat.chat.images import StoredImage
 from teamchat.errors import BadRequest, StorageError
-from tests.postgres import sqlite_only
+from tests.storages import sqlite_only
 
 PNG_HEADER = (
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde"
@@ -246,7 +246,7 @@ async def test_an_upload_cancelled_before_its_row_leaves_no_bytes(world, ada, ch
     assert len(world.images.kept) == 2 * await world.count("images")
 
 
-@sqlite_only
+@sqlite_only("it makes a commit of SQLite fail")
 async def test_a_failed_commit_leaves_no_bytes(world, ada, channel) -> None:
     world.storage._writer.set_commit_hook(lambda: True)
     with pytest.raises(StorageError):

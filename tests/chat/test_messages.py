@@ -9,7 +9,7 @@ import trio
 from teamchat.chat import Draft
 from teamchat.chat.records import MAX_PAGE, chunks
 from teamchat.ids import new_id
-from tests.postgres import sqlite_only
+from tests.storages import sqlite_only
 
 
 def wire(message):
@@ -250,7 +250,7 @@ async def test_messages_posted_at_once_stand_in_the_order_of_their_events(world,
     assert told == read == sorted(read)
 
 
-@sqlite_only
+@sqlite_only("it looks into SQLite's query plans")
 async def test_a_page_takes_four_statements_each_answered_from_an_index(world, ada, bob, channel):
     image = await world.image(channel)
     parents = [await world.chat.messages.post(bob, channel, Draft(str(n), [image])) for n in range(20)]

@@ -33,6 +33,12 @@ def test_a_server_gets_the_versions_that_are_tested() -> None:
     assert not {"pytest", "ruff", "mypy", "playwright"} & served.keys()
 
 
+def test_nothing_comes_in_by_another_package_of_the_name_teamchat() -> None:
+    strangers = {"errbot", "ansible", "ansible-core", "slackclient"}
+    for lock in (ROOT / "requirements.lock", DEPLOY / "requirements.lock"):
+        assert not strangers & pins(lock).keys()
+
+
 def test_what_the_container_copies_is_there() -> None:
     text = (DEPLOY / "Containerfile").read_text()
     sources = [name for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for name in line.split()]

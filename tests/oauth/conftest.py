@@ -23,11 +23,11 @@ from teamchat.settings import (
     ServerSettings,
     Settings,
 )
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
 from teamchat.testing import Provider, provider
 from teamchat.testing.images import MemoryStore
 from teamchat.web.app import Site, create_app
+from tests.storages import open_storage
 from tests.web.client import Answer, Client
 
 SECRET = b"a secret of the tests that is long enough"
@@ -188,7 +188,7 @@ async def second() -> AsyncIterator[Provider]:
 async def make(tmp_path: Path, idp: Provider, second: Provider) -> AsyncIterator[Any]:
     """Make worlds on one database; the first has an admin."""
     clock = Clock()
-    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
 
         async def made(*, password: str | None = None, **changed: Any) -> World:
             world = build(storage, idp, second, clock, **changed)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-import apsw
 import httpx2
 import pytest
 import trio
@@ -25,12 +24,18 @@ import trio
 from tests.harness import ADMIN, DEADLINE
 from tests.security.hostile import MailServer, Provider, listener
 from tests.security.world import MAILS, Victim, written
+from tests.storages import damage
 
 START = """
 import logging, sys
 from teamchat import cli, logs
 configure = logs.configure
-logs.configure = lambda: configure(level=int(sys.argv[1]))
+
+def configure_libraries_too(**settings):
+    configure()
+    logging.getLogger().setLevel(int(sys.argv[1]))
+
+logs.configure = configure_libraries_too
 sys.exit(cli.main(sys.argv[2:]))
 """
 RUNS = [(logging.INFO, "native"), (logging.DEBUG, "native"), (logging.DEBUG, "hypercorn")]
@@ -356,17 +361,14 @@ async def signs_in_at_a_provider(victim: Watched) -> None:
 
 def break_the_storage(victim: Watched) -> None:
     """Take tables away under the server's feet, so that what it does fails in ways nobody foresaw."""
-    database = apsw.Connection(str(victim.directory / "teamchat.db"))
-    database.set_busy_timeout(5_000)
-    for statement in (
+    damage(
+        victim.directory,
         "alter table messages rename column content to text",
         "alter table refresh_tokens rename to elsewhere",
         "alter table webhooks rename column token_hash to other",
         "alter table attempts rename column failures to other",
         "alter table oauth_states rename column network to other",
-    ):
-        database.execute(statement)
-    database.close()
+    )
 
 
 def token_in(mail: bytes) -> str:

@@ -19,6 +19,7 @@ from teamchat.plugins import Plugins
 from teamchat.server import serve
 from teamchat.settings import load
 from tests.harness import ADMIN, DEADLINE, PASSWORD
+from tests.storages import storage_section
 
 PATIENCE = 3 * DEADLINE  # seconds: a hundred passwords take their time
 MAILS = {"backend": "files", "sender": "chat@example.org"}
@@ -99,7 +100,7 @@ def written(directory: Path, sections: dict[str, JSON]) -> Path:
         "auth": {"authMode": "password", "jwtSecret": SECRET, "maxActiveSessions": 50},
         "chat": {"initialUser": {"userName": "Ada", "email": ADMIN, "password": PASSWORD}},
         "server": {"host": "127.0.0.1", "port": 0},
-        "storage": {"path": str(directory / "data")},
+        "storage": storage_section(directory / "data"),
     }
     for name, keys in sections.items():
         merged = settings.get(name, {}) | keys

@@ -14,10 +14,10 @@ from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.interfaces import Storage
 from teamchat.settings import AuthSettings, EventsSettings, InitialUser, ServerSettings, Settings
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
 from teamchat.web import documents
 from teamchat.web.app import Site, create_app
+from tests.storages import open_storage
 from tests.web.client import Client
 
 SECRET = b"a secret of the tests that is long enough"
@@ -104,7 +104,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     )
     settings = Settings(auth=auth)
     images = MemoryImages()
-    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         app = Application(
             settings,
             storage,

@@ -46,7 +46,7 @@ def lines(stream: io.StringIO) -> Lines:
 
 def guard(*trusted: str) -> Guard:
     settings = Settings(server=ServerSettings(trusted_proxies=list(trusted)))
-    return Guard(settings, accounts=None)  # type: ignore[arg-type]
+    return Guard(settings, accounts=None, storage=None)  # type: ignore[arg-type]
 
 
 async def hello(scope: Any, receive: Any, send: Any) -> None:

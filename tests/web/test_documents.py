@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import trio
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry, Resource
@@ -76,7 +77,7 @@ async def test_open_endpoints_are_the_ones_the_interface_names(world: World) -> 
     unlocked = {
         path for path, item in document["paths"].items() for one in item.values() if not one["security"]
     }
-    assert unlocked == {"/health", "/auth/refresh", "/openapi.json", "/config.js", "/config.json"}
+    assert unlocked == {"/health", "/ready", "/auth/refresh", "/openapi.json", "/config.js", "/config.json"}
 
 
 def references(value: Any) -> Iterator[str]:
@@ -99,6 +100,10 @@ async def test_every_answer_is_as_the_document_says(world: World) -> None:
     admin, bob, eve = world.admin, world.bob, world.eve
     call = api.call
     assert (await call(world.nobody, "GET", "/health")) == b"OK"
+    async with trio.open_nursery() as nursery:
+        await nursery.start(world.app.hub.run)
+        assert (await call(world.nobody, "GET", "/ready")) == b"OK"
+        nursery.cancel_scope.cancel()
     for path in ("/openapi.json", "/config.json"):
         await call(world.nobody, "GET", path)
     api.seen |= {"client_configuration_script", "events"}
@@ -243,7 +248,13 @@ async def test_d32_a_webhooks_token_opens_its_own_webhook_alone(world: World) ->
 
 async def test_d38_the_configuration_is_the_servers_own_as_script_and_as_json(world: World) -> None:
     config = await world.nobody.ok("GET", "/config.json")
-    assert config == {"AUTH_MODE": "password", "HAS_EMAIL": False, "ENABLE_OAUTH": False, "API_BASE_URL": ""}
+    assert config == {
+        "AUTH_MODE": "password",
+        "HAS_EMAIL": False,
+        "ENABLE_OAUTH": False,
+        "IS_INVITE_REQUIRED": False,
+        "API_BASE_URL": "",
+    }
     script = await world.nobody.call("GET", "/config.js")
     assert script.headers["content-type"].startswith("text/javascript")
     text = script.body.decode()
@@ -255,3 +266,9 @@ def test_d38_email_and_the_mode_are_told() -> None:
     mail = EmailSettings(user="a@example.org", host="smtp.example.org")
     told = configuration(Settings(auth=AuthSettings(auth_mode="magic-link"), email=mail))
     assert (told.AUTH_MODE, told.HAS_EMAIL) == ("magic-link", True)
+
+
+def test_d38_whether_people_may_sign_up_is_told() -> None:
+    for required in (True, False):
+        told = configuration(Settings(auth=AuthSettings(is_invite_required=required)))
+        assert told.IS_INVITE_REQUIRED is required

@@ -15,11 +15,11 @@ from teamchat import events
 from teamchat.errors import TooManyRequests, Unauthorized
 from teamchat.model import Caller, User
 from teamchat.settings import AuthSettings, ServerSettings, Settings
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
 from teamchat.stream.stream import MOST_WAITING
 from teamchat.stream.transport import EXTENSION
 from teamchat.web.events import ABORT, EventsEndpoint
+from tests.storages import open_storage
 
 PATIENCE = 5
 
@@ -136,7 +136,7 @@ async def app(tmp_path: Path) -> AsyncIterator[Any]:
         auth=AuthSettings(app_url="https://chat.example.org/app"),
         server=ServerSettings(allowed_origins=["https://other.example.org"]),
     )
-    async with open_sqlite(SqliteOptions(str(tmp_path))) as storage, trio.open_nursery() as nursery:
+    async with open_storage(tmp_path) as storage, trio.open_nursery() as nursery:
         hub = Hub(storage, settings.events)
         await nursery.start(hub.run)
         yield SimpleNamespace(settings=settings, storage=storage, hub=hub, accounts=FakeAccounts())
@@ -382,7 +382,7 @@ async def test_d01_an_unexpected_failure_reveals_nothing(
 
 
 async def test_d18_a_limited_address_is_told_when_to_come_again(app: Any, nursery: trio.Nursery) -> None:
-    def admit(_: Any) -> None:
+    async def admit(_: Any) -> None:
         raise TooManyRequests(7)
 
     exchange = Exchange(EventsEndpoint(app, behind, admit), "token=token-of-ada")

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from teamchat_auth_dev import DevMode, auth_modes, open_dev
 
-from teamchat import AuthMode, NoOptions
+from teamchat import AuthMode, NoOptions, Storage
 from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.errors import SettingsError
 from teamchat.settings import AuthSettings, ServerSettings, Settings
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.testing import AuthModeContract
 from teamchat.web.app import Site, create_app
+from tests.storages import open_storage
 
 EMAIL = "bob@example.org"
 
@@ -30,7 +30,7 @@ def settings(*, host: str = "127.0.0.1", allow: bool = False, invites: bool = Fa
 
 @pytest.fixture
 async def storage(tmp_path: Path) -> AsyncIterator[Any]:
-    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         yield storage
 
 
@@ -111,6 +111,9 @@ async def test_d02_a_malformed_body_is_400(storage: Any, body: Any) -> None:
 
 
 class TestDevMode(AuthModeContract):
+    def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:
+        return open_storage(directory)
+
     def settings(self) -> Settings:
         return settings()
 

@@ -11,13 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from teamchat_auth_magic_link import MagicLinkMode, auth_modes, open_magic_link
 
-from teamchat import AuthMode, NoOptions
+from teamchat import AuthMode, NoOptions, Storage
 from teamchat.application import Application
 from teamchat.errors import SettingsError
 from teamchat.settings import AuthSettings, EmailSettings, Settings
 from teamchat.testing import AuthModeContract
 from teamchat.testing.auth import application
 from teamchat.web.app import create_app
+from tests.storages import open_storage
 
 ADMIN = Settings().chat.initial_user.email
 NOBODY = "nobody@example.org"
@@ -30,7 +31,7 @@ def settings(**auth: Any) -> Settings:
 
 @asynccontextmanager
 async def serving(directory: Path, **auth: Any) -> AsyncIterator[tuple[Application, Any]]:
-    async with application(settings(**auth), directory) as app:
+    async with application(settings(**auth), directory, open_storage) as app:
         yield app, create_app(app, [MagicLinkMode().routes(app)]).test_client()
 
 
@@ -196,6 +197,9 @@ async def test_a_link_token_opens_nothing_else(tmp_path: Path) -> None:
 
 
 class TestMagicLinkMode(AuthModeContract):
+    def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:
+        return open_storage(directory)
+
     def settings(self) -> Settings:
         return settings()
 

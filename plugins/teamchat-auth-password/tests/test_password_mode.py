@@ -12,13 +12,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from teamchat_auth_password import PasswordMode, auth_modes, open_password
 
-from teamchat import AuthMode, NoOptions
+from teamchat import AuthMode, NoOptions, Storage
 from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.settings import AuthSettings, EmailSettings, InitialUser, Settings
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.testing import AuthModeContract
 from teamchat.web.app import create_app
+from tests.storages import open_storage
 
 EMAIL, PASSWORD = "bob@example.org", "correct horse battery"
 CREDENTIALS = {"email": EMAIL, "password": PASSWORD}
@@ -27,7 +27,7 @@ ADMIN, NEW = InitialUser().email, "another password"
 
 @pytest.fixture
 async def storage(tmp_path: Path) -> AsyncIterator[Any]:
-    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+    async with open_storage(tmp_path) as storage:
         yield storage
 
 
@@ -217,6 +217,9 @@ async def test_d02_a_malformed_new_password_is_400(storage: Any, broken: Any) ->
 
 
 class TestPasswordMode(AuthModeContract):
+    def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:
+        return open_storage(directory)
+
     def settings(self) -> Settings:
         return Settings(auth=AuthSettings(is_invite_required=False))
 

@@ -1,0 +1,373 @@
+"""What happens when the store is slow, silent, gone, or does not let us in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import trio
+import trio.testing
+from teamchat_images_s3 import open_s3
+
+from teamchat import SettingsError, StorageError, Unavailable
+from teamchat.testing.images import content
+
+MEGABYTE = 1024 * 1024
+SECRET = "a-secret-of-the-tests"
+PATIENCE = 15.0
+
+
+async def test_ten_megabytes_go_and_come_back(store) -> None:
+    data = os.urandom(10 * MEGABYTE)
+    await store.put("1-large.png", data)
+    assert await content(store, "1-large.png") == data
+
+
+async def test_a_hundred_at_once_are_all_served(store) -> None:
+    data = os.urandom(300_000)
+    await store.put("1-many.png", data)
+    served: list[bool] = []
+
+    async def read() -> None:
+        served.append(await content(store, "1-many.png") == data)
+
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            for _ in range(100):
+                nursery.start_soon(read)
+    assert served == [True] * 100
+
+
+@pytest.mark.parametrize("request_", ["put", "get", "delete"])
+async def test_a_store_that_says_503_is_asked_again(store, line, request_: str) -> None:
+    await store.put("1-again.png", b"data")
+    line.cut()
+    line.refusals = 2
+    with trio.fail_after(PATIENCE):
+        if request_ == "put":
+            await store.put("1-again.png", b"data")
+        elif request_ == "delete":
+            await store.delete("1-again.png")
+        else:
+            assert await content(store, "1-again.png") == b"data"
+    assert line.refused == 2
+
+
+async def test_a_store_that_goes_on_saying_503_is_unavailable(store, line) -> None:
+    line.cut()
+    line.refusals = 1000
+    with trio.fail_after(PATIENCE), pytest.raises(Unavailable, match="does not work"):
+        await store.put("1-no.png", b"data")
+    with trio.fail_after(PATIENCE), pytest.raises(Unavailable, match="does not work"):
+        await store.get("1-no.png")
+
+
+async def test_the_log_tells_once_that_the_store_fails_and_once_that_it_works_again(
+    store, line, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    line.cut()
+    line.refusals = 1000
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await store.get("1-told.png")
+    line.refusals = 0
+    for _ in range(2):
+        await store.get("1-told.png")
+    told = [record.getMessage() for record in caplog.records if record.name.startswith("teamchat_images")]
+    assert told == ["the image store fails: SlowDown", "the image store works again"]
+
+
+async def test_a_silent_store_is_given_up_and_the_event_loop_goes_on(store, line) -> None:
+    await store.put("1-silent.png", b"data")
+    line.freeze()
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await trio.sleep(0.01)
+            turns += 1
+
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(count)
+            with pytest.raises(Unavailable, match=r"can't be reached|too slow"):
+                await store.get("1-silent.png")
+            with pytest.raises(Unavailable, match="can't be reached"):
+                await store.put("1-silent.png", b"data")
+            nursery.cancel_scope.cancel()
+    assert turns > 20
+    line.thaw()
+    assert await content(store, "1-silent.png") == b"data"
+
+
+async def test_who_reads_can_stop_at_once_though_the_store_is_silent(store, line) -> None:
+    await store.put("1-stop.png", b"data")
+    line.freeze()
+    began = trio.current_time()
+    with trio.move_on_after(0.1) as waiting:
+        await store.get("1-stop.png")
+    assert waiting.cancelled_caught
+    assert trio.current_time() - began < 1
+
+
+async def test_a_write_that_has_begun_is_waited_for_by_who_is_cancelled(store, line, shared) -> None:
+    line.freeze()
+    line.passed = trio.Event()
+    ended: list[bool] = []
+
+    async def write(scope: trio.CancelScope) -> None:
+        with scope:
+            await store.put("1-waited.png", b"data")
+            ended.append(True)
+
+    with trio.fail_after(PATIENCE):
+        async with trio.open_nursery() as nursery:
+            scope = trio.CancelScope()
+            nursery.start_soon(write, scope)
+            await line.passed.wait()
+            scope.cancel()
+            await trio.testing.wait_all_tasks_blocked()
+            line.thaw()
+    assert "1-waited.png" in shared.objects()
+
+
+async def test_a_slow_reader_keeps_what_it_began_to_read(store) -> None:
+    """The store's deadline is for its silence, not for a client that takes its time."""
+    data = os.urandom(40 * MEGABYTE)
+    await store.put("1-slow.png", data)
+    chunks = await store.get("1-slow.png")
+    assert chunks is not None
+    read = bytearray()
+    pauses = [10 * MEGABYTE, 20 * MEGABYTE, 30 * MEGABYTE]
+    async for chunk in chunks:
+        read += chunk
+        if pauses and len(read) > pauses[0]:
+            del pauses[0]
+            await trio.sleep(1.3)  # longer than images.readSeconds here, and in all than the time for tries
+    assert bytes(read) == data
+
+
+async def test_a_line_that_breaks_in_the_middle_of_an_image_is_mended(store, line) -> None:
+    data = os.urandom(40 * MEGABYTE)
+    await store.put("1-mended.png", data)
+    chunks = await store.get("1-mended.png")
+    assert chunks is not None
+    read = bytearray(await anext(chunks))
+    line.cut()
+    with trio.fail_after(PATIENCE):
+        async for chunk in chunks:
+            read += chunk
+    assert bytes(read) == data
+
+
+async def _read_on(chunks: AsyncIterator[bytes], read: bytearray) -> None:
+    async for chunk in chunks:
+        read += chunk
+
+
+async def test_a_store_killed_in_the_middle_of_an_image_is_told(own, options) -> None:
+    data = os.urandom(40 * MEGABYTE)
+    async with open_s3(options(own, write_seconds=20)) as store:
+        await store.put("1-cut.png", data)
+        chunks = await store.get("1-cut.png")
+        assert chunks is not None
+        read = bytearray(await anext(chunks))
+        own.kill()
+        with trio.fail_after(PATIENCE), pytest.raises(Unavailable):
+            await _read_on(chunks, read)
+        assert data.startswith(bytes(read))
+        assert len(read) < len(data)
+        own.start()
+        assert await content(store, "1-cut.png") == data
+
+
+async def test_a_store_killed_in_the_middle_of_an_upload_keeps_no_half_and_the_next_try_is_taken(
+    own, options
+) -> None:
+    data = os.urandom(40 * MEGABYTE)
+    async with open_s3(options(own)) as store:
+        async with trio.open_nursery() as nursery:
+
+            async def upload() -> None:
+                with pytest.raises(Unavailable):
+                    await store.put("1-half.png", data)
+
+            nursery.start_soon(upload)
+            with trio.fail_after(PATIENCE):
+                while not own.is_writing():  # noqa: ASYNC110 - another process writes
+                    await trio.sleep(0.001)
+            own.kill()
+        own.start()
+        assert await content(store, "1-half.png") in {None, data}
+        await store.put("1-half.png", data)
+        assert await content(store, "1-half.png") == data
+
+
+async def test_a_bucket_that_vanishes_is_not_taken_for_missing_images(store, line) -> None:
+    line.cut()
+    line.answer, line.refusals = ("404 Not Found", "NoSuchBucket"), 1000
+    with pytest.raises(Unavailable, match="lost its bucket"):
+        await store.get("1-any.png")
+    with pytest.raises(Unavailable, match="lost its bucket"):
+        await store.delete("1-any.png")
+
+
+async def test_a_right_that_was_taken_away_is_told_and_names_nothing(store, line) -> None:
+    line.cut()
+    line.answer, line.refusals = ("403 Forbidden", "AccessDenied"), 1000
+    with pytest.raises(Unavailable, match="does not let this server in"):
+        await store.get("1-any.png")
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (("403 Forbidden", "AccessDenied"), r"may not write.*images\.bucket \(AccessDenied\)"),
+        (("400 Bad Request", "AuthorizationHeaderMalformed"), r"images\.region is not the region"),
+        (("503 Slow Down", "SlowDown"), r"does not work as a store \(SlowDown\)"),
+    ],
+)
+async def test_what_a_store_answers_at_start_leads_to_the_key(
+    shared, options, line, answer: tuple[str, str], told: str
+) -> None:
+    line.answer, line.refusals = answer, 1000
+    with trio.fail_after(PATIENCE), pytest.raises(StorageError, match=told):
+        async with open_s3(options(shared, endpoint=line.endpoint)):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"bucket": "nowhere"}, r"images\.bucket names a bucket that the store does not have"),
+        (
+            {"access_key_id": "stranger"},
+            r"images\.accessKeyId and images\.secretAccessKey \(InvalidAccessKeyId\)",
+        ),
+        ({"secret_access_key": "wrong-secret"}, r"images\.secretAccessKey \(SignatureDoesNotMatch\)"),
+        ({"endpoint": "http://127.0.0.1:1"}, r"images\.endpoint: no store answers there"),
+    ],
+    ids=["bucket", "account", "secret", "endpoint"],
+)
+async def test_what_can_not_work_is_told_at_start_in_one_line(shared, options, wrong, told: str) -> None:
+    with trio.fail_after(PATIENCE), pytest.raises(StorageError, match=told) as caught:
+        async with open_s3(options(shared, **wrong)):
+            pass
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert SECRET not in sentence
+    assert "wrong-secret" not in sentence
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+async def test_plain_http_where_tls_is_asked_for_is_told(shared, options) -> None:
+    endpoint = shared.endpoint.replace("http:", "https:")
+    with trio.fail_after(PATIENCE), pytest.raises(StorageError, match=r"images\.endpoint"):
+        async with open_s3(options(shared, endpoint=endpoint)):
+            pass
+
+
+async def test_missing_credentials_are_told(shared, options, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith("AWS_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1")
+    with trio.fail_after(PATIENCE), pytest.raises(StorageError, match=r"no credentials.*images\.accessKeyId"):
+        async with open_s3(options(shared, access_key_id=None, secret_access_key=None)):
+            pass
+
+
+async def test_credentials_may_come_from_the_variables_of_aws(
+    shared, options, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "teamchat-tests")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    async with open_s3(options(shared, access_key_id=None, secret_access_key=None, region=None)) as store:
+        await store.put("1-env.png", b"data")
+        assert await content(store, "1-env.png") == b"data"
+
+
+async def test_a_private_ca_is_trusted_if_its_file_is_given(tls_server, options) -> None:
+    server, ca_file = tls_server
+    with trio.fail_after(PATIENCE), pytest.raises(StorageError, match=r"certificate.*images\.caFile"):
+        async with open_s3(options(server)):
+            pass
+    async with open_s3(options(server, ca_file=str(ca_file))) as store:
+        await store.put("1-tls.png", b"data")
+        assert await content(store, "1-tls.png") == b"data"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "key"),
+    [
+        ({"bucket": "a/b"}, "bucket"),
+        ({"bucket": ""}, "bucket"),
+        ({"prefix": "../up"}, "prefix"),
+        ({"prefix": "/a"}, "prefix"),
+        ({"endpoint": "ftp://x"}, "endpoint"),
+        ({"endpoint": "127.0.0.1:9000"}, "endpoint"),
+        ({"endpoint": "http://user:word@127.0.0.1"}, "endpoint"),
+        ({"endpoint": "http://127.0.0.1/path"}, "endpoint"),
+        ({"secret_access_key": None}, "secretAccessKey"),
+        ({"access_key_id": None}, "accessKeyId"),
+        ({"secret_access_key": "with\nline"}, "secretAccessKey"),
+        ({"ca_file": "/nowhere/ca.pem"}, "caFile"),
+    ],
+)
+async def test_a_setting_that_can_not_work_is_named(shared, options, wrong, key: str) -> None:
+    with pytest.raises(SettingsError, match=rf"images\.{key}"):
+        async with open_s3(options(shared, **wrong)):
+            pass
+
+
+async def test_a_file_without_certificates_is_named(shared, options, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("none")
+    with pytest.raises(SettingsError, match=r"images\.caFile"):
+        async with open_s3(options(shared, ca_file=str(tmp_path / "ca.pem"))):
+            pass
+
+
+async def test_no_secret_shows_in_what_may_be_logged(shared, options, line) -> None:
+    given = options(shared, endpoint=line.endpoint)
+    assert SECRET not in repr(given)
+    async with open_s3(given) as store:
+        assert SECRET not in repr(vars(store))
+        line.cut()
+        line.refusals = 1000
+        with pytest.raises(Unavailable) as caught:
+            await store.put("1-key.png", b"data")
+    assert "1-key" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+async def test_objects_stand_under_the_prefix_and_the_trial_of_the_start_is_removed(own, options) -> None:
+    async with open_s3(options(own, prefix="chat/images")) as store:
+        assert own.objects() == []
+        await store.put("1-a.png", b"data")
+    assert own.objects() == ["chat/images/1-a.png"]
+
+
+@pytest.mark.parametrize("key", ["", ".", "..", "../x", "a/b", ".hidden", "a\0", "ä", "x" * 201, "a\n"])
+async def test_a_key_never_leads_out_of_the_prefix(store, key: str) -> None:
+    for request in (lambda: store.put(key, b"x"), lambda: store.get(key), lambda: store.delete(key)):
+        with pytest.raises(ValueError, match="A key has"):
+            await request()
+
+
+async def test_more_readers_than_threads_are_told_in_time(
+    store, line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.put("1-full.png", b"data")
+    monkeypatch.setattr(store, "_readers", trio.CapacityLimiter(1))
+    monkeypatch.setattr(store, "_patience", 0.2)
+    line.freeze()
+    with trio.fail_after(5):
+        for _ in range(3):
+            with pytest.raises(Unavailable, match="too slow"):
+                await store.get("1-full.png")

@@ -1,0 +1,57 @@
+"""Shows Prometheus how a server does: ``GET /metrics``, for whoever has the token.
+
+What must stay true: without a token of the configuration there is no such endpoint and nothing is measured
+that costs anything; and nothing it shows names a user, an address or a text.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from quart import Blueprint, Response
+
+from teamchat import Service, Unauthorized, hookimpl, measures
+from teamchat.web import Section
+from teamchat_metrics.exposition import Reading
+from teamchat_metrics.options import Options
+from teamchat_metrics.sharing import Shared
+from teamchat_metrics.watch import Watch
+
+if TYPE_CHECKING:
+    from teamchat.application import Application
+
+__all__ = ["Options", "Watch", "routes", "services"]
+
+
+@hookimpl
+def routes(app: Application) -> Sequence[Blueprint]:
+    """Offer /metrics if there is a token."""
+    token = app.plugin_options("metrics", Options).checked_token()
+    if token is None:
+        return []
+    measures.count_requests.is_on = True
+    section = Section("metrics")
+    reading, shared = Reading(app), Shared.of(app.settings)
+
+    @section.endpoint("GET", "/metrics", answer=str, open=True)
+    async def metrics(bearer: str | None) -> Response:
+        """Read the measures of the server, in Prometheus's text format (with the token of the metrics)."""
+        if bearer is None or not hmac.compare_digest(bearer.encode(), token.encode()):
+            raise Unauthorized
+        text = await reading.text()
+        if shared is not None:
+            text = await shared.together(text)
+        return Response(text, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+
+    return [section]
+
+
+@hookimpl
+def services(app: Application) -> Sequence[Service]:
+    """Offer the service that measures the event loop, if there is a token."""
+    if app.plugin_options("metrics", Options).checked_token() is None:
+        return []
+    return [Watch(Reading(app), Shared.of(app.settings))]

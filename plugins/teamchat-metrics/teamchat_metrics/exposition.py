@@ -1,0 +1,104 @@
+"""The measures of this process, in Prometheus's text format.
+
+What must stay true: reading takes a bounded time, also while the storage is away, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import trio
+from prometheus_client import ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+import teamchat
+from teamchat import StorageError, measures
+from teamchat.measures import Counter, CounterTable, Distribution, Gauge, Histogram, Measure
+
+if TYPE_CHECKING:
+    from teamchat.application import Application
+
+STORAGE_SECONDS = 1.0
+"""How long the storage is asked how many mails wait; if it does not answer, that is left out."""
+
+
+class Reading:
+    """Reads the measures of an application and of its process."""
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+        self._process = ProcessCollector(registry=None)
+
+    async def text(self) -> str:
+        """Return all measures as they are now."""
+        mails = await self._mails_waiting()
+        return rendered([*self._process.collect(), *self._of_application(), *mails, *_counted()])
+
+    def _of_application(self) -> Sequence[Metric]:
+        hub = self._app.hub
+        version = GaugeMetricFamily("teamchat_info", "The version that runs.", labels=("version",))
+        version.add_metric((teamchat.__version__,), 1)
+        return (
+            version,
+            GaugeMetricFamily("teamchat_streams", "Event streams that are open.", len(hub)),
+            GaugeMetricFamily(
+                "teamchat_log_position", "The number of the last event handed out.", hub.position
+            ),
+        )
+
+    async def _mails_waiting(self) -> Sequence[Metric]:
+        try:
+            with trio.move_on_after(STORAGE_SECONDS):
+                waiting = await self._app.accounts.outbox.waiting()
+                return [GaugeMetricFamily("teamchat_mails_waiting", "Mails that wait to be sent.", waiting)]
+        except StorageError:
+            pass
+        return []
+
+
+class Families(Collector):
+    """Metrics that are at hand already, as what the library renders."""
+
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterable[Metric]:
+        """Return them."""
+        return self._families
+
+
+def rendered(families: Iterable[Metric]) -> str:
+    """Return metrics in Prometheus's text format."""
+    return generate_latest(Families(families)).decode()
+
+
+def _counted() -> list[Metric]:
+    return [_family(measure) for measure in measures.ALL]
+
+
+def _family(measure: Measure) -> Metric:
+    if isinstance(measure, Gauge):
+        return GaugeMetricFamily(measure.name, measure.help, measure.value)
+    if isinstance(measure, Counter):
+        return CounterMetricFamily(measure.name, measure.help, measure.value)
+    if isinstance(measure, CounterTable):
+        counters = CounterMetricFamily(measure.name, measure.help, labels=measure.labels)
+        for labels, count in measure:
+            counters.add_metric(labels, count)
+        return counters
+    if isinstance(measure, Histogram):
+        return HistogramMetricFamily(measure.name, measure.help, _buckets(measure), measure.total)
+    histograms = HistogramMetricFamily(measure.name, measure.help, labels=measure.labels)
+    for labels, distribution in measure:
+        histograms.add_metric(labels, _buckets(distribution), distribution.total)
+    return histograms
+
+
+def _buckets(distribution: Distribution) -> list[tuple[str, float]]:
+    """Return the classes as Prometheus wants them: each with how many are at most its bound."""
+    bounds = [*map(str, distribution.bounds), "+Inf"]
+    return list(zip(bounds, map(float, accumulate(distribution.counts)), strict=True))

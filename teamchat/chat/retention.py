@@ -1,0 +1,63 @@
+"""Keeping messages for a time and no longer (``chat.retentionDays``).
+
+What must stay true: a message that is older goes as if its author had deleted it, with its thread (also the
+later replies in it), its reactions and its images, and everybody concerned is told in the same transaction;
+nothing younger goes but such replies.  It goes in small batches with pauses between, the oldest first, so
+that years can be caught up with while people write and streams stay quick.  Several processes may do it at
+once.
+"""
+
+from __future__ import annotations
+
+import trio
+
+from teamchat.chat.access import FoundMessage
+from teamchat.chat.changes import erase
+from teamchat.chat.messages_table import hold_place
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import now_ms
+
+BATCH = 50
+"""How many messages go in one transaction: others wait for so long to write."""
+PAUSE_SECONDS = 0.5
+_DAY_MS = 24 * 3600 * 1000
+# Ids begin with the time of their message, so the oldest stand first in the index there is anyway.
+_OLDEST = """select m.id, m.place_id, m.author_id, c.first_user, c.second_user
+from messages m left join conversations c on c.id = m.place_id
+where m.id < $1 and m.parent_id is null and m.created_at < $2 order by m.id limit $3"""
+
+
+class Retention:
+    """Removes messages that are older than so many days."""
+
+    def __init__(self, storage: Storage, days: int) -> None:
+        self._storage = storage
+        self._kept_ms = days * _DAY_MS
+
+    async def sweep(self) -> int:
+        """Remove all messages that are too old by now, and return how many; threads count as one."""
+        before, removed = now_ms() - self._kept_ms, 0
+        while True:
+            async with self._storage.write() as tx:
+                found = await _oldest(tx, before)
+                for place_id in sorted({message.place_id for message in found}):
+                    await hold_place(tx, place_id)
+                for message in found:
+                    await erase(tx, message)
+            removed += len(found)
+            if len(found) < BATCH:
+                return removed
+            await trio.sleep(PAUSE_SECONDS)
+
+
+async def _oldest(tx: Transaction, before: int) -> list[FoundMessage]:
+    rows = await tx.fetch(_OLDEST, _id_before(before), before, BATCH)
+    return [
+        FoundMessage(id_, place_id, None, author_id, None if first is None else (first, second))
+        for id_, place_id, author_id, first, second in rows
+    ]
+
+
+def _id_before(milliseconds: int) -> str:
+    """Return what is less than every id that was made at this time or later (RFC 9562, section 5.7)."""
+    return f"{max(0, milliseconds):012x}".ljust(32, "0")

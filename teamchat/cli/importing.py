@@ -1,0 +1,60 @@
+"""``teamchat import``: bring in what teamchat or Slack exported."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import trio
+
+from teamchat.cli.options import add_config, config_file
+from teamchat.cli.printing import printable
+from teamchat.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from teamchat.cli.options import Commands
+
+DESCRIPTION = """Bring what teamchat export wrote, or an export of Slack's, into an installation. What is
+there already is left as it is, so it can be given again. Servers may run meanwhile; their clients reload in
+the end."""
+
+
+def add(commands: Commands) -> None:
+    """Add the verb to the command line."""
+    parser = commands.add_parser(
+        "import",
+        help="bring in an export of teamchat's or Slack's",
+        description=DESCRIPTION,
+        allow_abbrev=False,
+    )
+    add_config(parser)
+    parser.add_argument("path", type=Path, metavar="PATH", help="a directory, or Slack's ZIP file")
+    parser.add_argument(
+        "--private",
+        action="store_true",
+        help="bring in Slack's private channels too; here everyone reads every channel",
+    )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        default=Path("import-report.jsonl"),
+        help="where to name each thing that could not be brought over (import-report.jsonl)",
+    )
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Import, and say what could not be brought over."""
+    from teamchat.operations.exchange.bringing_in import Wishes, bring_in
+    from teamchat.operations.installation import Installation
+
+    os.umask(0o077)
+    installation = Installation.load(config_file(options), os.environ)
+    wishes = Wishes(options.private, options.report)
+    for line in trio.run(partial(bring_in, installation, options.path, wishes, Progress())):
+        print(printable(line))
+    return 0

@@ -1,0 +1,28 @@
+"""What the verbs share of the command line: the subparsers they are added to, and ``--config``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_DEFAULT_FILES = ("teamchat.toml", "teamchat.json")
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Let a verb be told where the configuration is."""
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="the configuration, TOML or JSON; otherwise ./teamchat.toml or ./teamchat.json if there",
+    )
+
+
+def config_file(options: argparse.Namespace) -> Path | None:
+    """Return the configuration file that was named, or the one that lies here."""
+    named: Path | None = options.config
+    return named or next((Path(name) for name in _DEFAULT_FILES if Path(name).is_file()), None)

@@ -1,0 +1,64 @@
+"""``teamchat upgrade``: bring the database up to date, or only try whether that would work."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+import trio
+
+from teamchat import logs
+from teamchat.cli.options import add_config, config_file
+from teamchat.errors import SettingsError
+from teamchat.operations.installation import Installation
+from teamchat.settings import backend_options
+
+if TYPE_CHECKING:
+    from teamchat.cli.options import Commands
+    from teamchat.interfaces import Upgrade
+
+
+def add(commands: Commands) -> None:
+    """Add the verb to the command line."""
+    parser = commands.add_parser("upgrade", help="bring the database up to date", allow_abbrev=False)
+    add_config(parser)
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="try it without changing anything, also beside a running server",
+    )
+    parser.set_defaults(command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Upgrade as ``teamchat serve`` would on its start, and say what was done."""
+    logs.configure()
+    installation = Installation.load(config_file(options), os.environ)
+    found = trio.run(_rehearsed, installation)
+    if found.present == found.newest:
+        print(f"The database has schema {found.present}, which this version uses. There is nothing to do.")
+    elif options.dry_run:
+        print(
+            f"The database has schema {found.present}; this version uses {found.newest}. The upgrade was "
+            f"tried with all {found.rows} rows and works. Nothing was changed."
+        )
+    else:
+        trio.run(_open, installation)
+        print(f"The database was upgraded from schema {found.present} to {found.newest}.")
+    return 0
+
+
+async def _rehearsed(installation: Installation) -> Upgrade:
+    section = installation.settings.storage
+    backend = installation.plugins.storage(section.backend)
+    if backend.rehearse is None:
+        raise SettingsError(
+            f"The storage {section.backend} can't rehearse an upgrade; teamchat serve upgrades it."
+        )
+    return await backend.rehearse(backend_options(section, backend))
+
+
+async def _open(installation: Installation) -> None:
+    async with installation.storage():
+        pass

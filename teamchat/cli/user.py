@@ -1,0 +1,130 @@
+"""``teamchat user``: manage users, whether or not a server runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import trio
+
+from teamchat.cli.options import add_config, config_file
+from teamchat.cli.passwords import add_password_flags, read_password
+from teamchat.cli.printing import printable
+
+if TYPE_CHECKING:
+    from teamchat.cli.options import Commands
+    from teamchat.operations.users import UserOffice
+
+    Work = Callable[[UserOffice, argparse.Namespace], Awaitable[str]]
+
+DESCRIPTION = """Manage users, whether or not a server runs: running ones follow at once. EMAIL may also be a
+user's id. A password is typed at the terminal or read as one line from stdin, never given as an argument."""
+
+
+def add(commands: Commands) -> None:
+    """Add the verb to the command line."""
+    parser = commands.add_parser("user", help="manage users", description=DESCRIPTION, allow_abbrev=False)
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    added = _action(actions, "add", _add, "add a user")
+    added.add_argument("--name", help="the name they are shown with; otherwise made from the email")
+    added.add_argument("--admin", action="store_true", help="make them an admin")
+    add_password_flags(added).add_argument(
+        "--no-password", action="store_true", help="add them without a password; so it is in other modes"
+    )
+    listed = _action(actions, "list", _list, "list the users", names_user=False)
+    listed.add_argument("--json", action="store_true", help="write JSON")
+    _action(actions, "promote", _promote, "make a user an admin")
+    _action(actions, "demote", _demote, "make an admin a user; the last admin stays one")
+    _action(actions, "remove", _remove, "remove a user, at once; their messages stay")
+    reset = _action(actions, "reset-password", _reset, "give a user a new password; it ends their sessions")
+    add_password_flags(reset)
+
+
+def _action(
+    actions: Any, name: str, work: Work, what: str, *, names_user: bool = True
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name, help=what, description=f"{what[0].upper()}{what[1:]}.", allow_abbrev=False
+    )
+    add_config(parser)
+    if names_user:
+        parser.add_argument("email", metavar="EMAIL", help="whose: an email, or a user's id")
+    parser.set_defaults(command=run, work=work)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do one thing with users, and say what was done."""
+    from teamchat.operations.installation import Installation
+    from teamchat.operations.users import open_users
+
+    async def work() -> str:
+        async with open_users(Installation.load(config_file(options), os.environ)) as users:
+            said: str = await options.work(users, options)
+            return said
+
+    os.umask(0o077)
+    print(trio.run(work))
+    return 0
+
+
+async def _add(users: UserOffice, options: argparse.Namespace) -> str:
+    from teamchat.operations.users import made_password
+
+    wants_none = options.no_password or options.mail or not users.asks_for_passwords
+    password = None
+    if options.generate:
+        password = made_password()
+    elif not wants_none:
+        password = read_password()
+    user = await users.add(
+        options.email, name=options.name, is_admin=options.admin, password=password, by_mail=options.mail
+    )
+    role = "admin" if options.admin else "user"
+    said = printable(f"{user.email} is now a user: {user.user_name} ({role}, {user.id}).")
+    return said + _shown(options, password)
+
+
+async def _list(users: UserOffice, options: argparse.Namespace) -> str:
+    listed = await users.list()
+    if options.json:
+        return json.dumps(msgspec.to_builtins(listed), indent=2, ensure_ascii=False)
+    width = max(len(user.email) for user in listed)
+    roles = {True: "admin", False: "user "}
+    return "\n".join(
+        printable(f"{user.id}  {roles[user.is_admin]}  {user.email:{width}}  {user.user_name}")
+        for user in listed
+    )
+
+
+async def _promote(users: UserOffice, options: argparse.Namespace) -> str:
+    return printable(f"{(await users.set_role(options.email, is_admin=True)).email} is an admin now.")
+
+
+async def _demote(users: UserOffice, options: argparse.Namespace) -> str:
+    return printable(f"{(await users.set_role(options.email, is_admin=False)).email} is no admin any more.")
+
+
+async def _remove(users: UserOffice, options: argparse.Namespace) -> str:
+    return printable(f"{(await users.remove(options.email)).email} was removed. Their messages stay.")
+
+
+async def _reset(users: UserOffice, options: argparse.Namespace) -> str:
+    from teamchat.operations.users import made_password
+
+    if options.mail:
+        user = await users.mail_reset(options.email)
+        return printable(f"A server that runs mails {user.email} a link to a new password.")
+    await users.check_exists(options.email)
+    password = made_password() if options.generate else read_password()
+    user = await users.reset_password(options.email, password)
+    said = printable(f"{user.email} has a new password, and all their sessions have ended.")
+    return said + _shown(options, password)
+
+
+def _shown(options: argparse.Namespace, password: str | None) -> str:
+    return f"\nThe password is {password} (shown this once)." if options.generate else ""

@@ -1,0 +1,25 @@
+"""``teamchat version``: show the version that is installed."""
+
+from __future__ import annotations
+
+import argparse
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from teamchat.cli.options import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the verb to the command line."""
+    parser = commands.add_parser("version", help="show the version", allow_abbrev=False)
+    parser.set_defaults(command=run)
+
+
+def run(_: argparse.Namespace) -> int:
+    """Show the version."""
+    try:
+        print(f"teamchat {metadata.version('teamchat')}")
+    except metadata.PackageNotFoundError:
+        print("teamchat, run from a directory that is not installed")
+    return 0

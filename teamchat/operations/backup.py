@@ -1,0 +1,129 @@
+"""Backing up an installation while it is served.
+
+What must stay true: the tables are those of one moment, after the command was given: what was acknowledged
+before is in them.  Images are copied after that; they never change, but they can go meanwhile, and one that
+has is listed as missing.  A server is not held up: its database reads from a snapshot.  Events are not in the
+file, only the number of the last one (`teamchat.operations.restore` says why).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from teamchat.interfaces import ImageStore, Storage, Transaction
+from teamchat.model import now_ms
+from teamchat.operations.archive import FORMAT, VERSION, ArchiveWriter, Manifest, TableEntry, written
+from teamchat.operations.installation import Installation
+from teamchat.operations.stored_images import keys_of, read_image
+from teamchat.settings.signing import kept_secret
+from teamchat.storage.moving import Tell
+from teamchat.storage.rows import Pages, Summing, count
+from teamchat.storage.schema import MIGRATIONS
+from teamchat.storage.tables import LOG, Table, tables
+
+
+async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_: None) -> list[str]:
+    """Write a backup and return what is to be said about it. Raises an `OperatorError`."""
+    async with installation.existing_storage() as storage, installation.images() as images:
+        with written(file) as archive:
+            created_at = now_ms()
+            entries, keys = await _write_tables(storage, archive, tell)
+            missing = await _write_images(images, archive, keys, tell)
+            has_secret = _write_secret(installation, archive)
+            _, log_end = await storage.log_bounds()
+            archive.finish(
+                Manifest(
+                    format=FORMAT,
+                    version=VERSION,
+                    teamchat=metadata.version("teamchat"),
+                    schema=MIGRATIONS[-1].number,
+                    created_at=created_at,
+                    log_end=log_end,
+                    has_secret=has_secret,
+                    tables=entries,
+                    images=archive.finish_images(),
+                    missing_images=missing,
+                )
+            )
+        lost = await _still_named(storage, missing)
+    return _said(file, lost, has_secret=has_secret)
+
+
+async def _write_tables(
+    storage: Storage, archive: ArchiveWriter, tell: Tell
+) -> tuple[dict[str, TableEntry], list[str]]:
+    """Write every table but the log, from one snapshot; return what was written and the keys of images."""
+    entries: dict[str, TableEntry] = {}
+    keys: list[str] = []
+    async with storage.read() as snapshot:
+        for table in tables():
+            if table.name != LOG:
+                entries[table.name] = await _write_table(snapshot, archive, table, keys, tell)
+    return entries, keys
+
+
+async def _write_table(
+    snapshot: Transaction, archive: ArchiveWriter, table: Table, keys: list[str], tell: Tell
+) -> TableEntry:
+    total, done, summing = await count(snapshot, table), 0, Summing()
+    tell(table.name, 0, total)
+    with archive.table(table.name) as lines:
+        async for page in Pages(snapshot, table):
+            lines.write(b"".join([summing.add(row) for row in page]))
+            if table.name == "images":
+                keys += _keys(table, page)
+            done += len(page)
+            tell(table.name, done, total)
+    found = summing.sum()
+    return TableEntry(table.columns, found.rows, found.sha256)
+
+
+def _keys(table: Table, page: Sequence[tuple[object, ...]]) -> list[str]:
+    name, thumbnail = table.columns.index("filename"), table.columns.index("thumbnail_type")
+    return [key for row in page for key in keys_of(str(row[name]), has_thumbnail=row[thumbnail] is not None)]
+
+
+async def _write_images(
+    images: ImageStore, archive: ArchiveWriter, keys: Sequence[str], tell: Tell
+) -> list[str]:
+    """Write the bytes of images, and return the keys of those that are gone."""
+    missing = []
+    for done, key in enumerate(keys, start=1):
+        data = await read_image(images, key)
+        if data is None:
+            missing.append(key)
+        else:
+            archive.add_image(key, data)
+        tell("images", done, len(keys))
+    return missing
+
+
+def _write_secret(installation: Installation, archive: ArchiveWriter) -> bool:
+    """Write the signing secret if it is one that was generated; a configured one is in the configuration."""
+    secret = kept_secret(installation.settings)
+    if secret is None or installation.settings.auth.jwt_secret is not None:
+        return False
+    archive.add_secret(secret)
+    return True
+
+
+async def _still_named(storage: Storage, missing: Sequence[str]) -> int:
+    """Return how many images are named by the database though their bytes are gone."""
+    lost = 0
+    for key in missing:
+        async with storage.read() as tx:
+            lost += len(await tx.fetch("select 1 from images where filename = $1", key))
+    return lost
+
+
+def _said(file: Path, lost: int, *, has_secret: bool) -> list[str]:
+    said = [f"{file} is written."]
+    if lost:
+        said.append(f"{lost} images have no bytes in the image store, and so not in the backup either.")
+    if has_secret:
+        said.append("It holds the signing secret: who has this file can sign in as anyone. Keep it safe.")
+    else:
+        said.append("auth.jwtSecret is configured, so it is not in the backup. Keep the configuration too.")
+    return said

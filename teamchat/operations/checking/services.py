@@ -1,0 +1,109 @@
+"""Checks of what the server leans on: the image store, mail, and other servers."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from contextlib import AsyncExitStack
+
+import trio
+
+from teamchat.errors import MailRefused, OperatorError
+from teamchat.ids import new_id
+from teamchat.interfaces import ImageStore, Mail, Storage
+from teamchat.operations.checking.findings import Finding, ok, problem
+from teamchat.operations.installation import Installation
+from teamchat.operations.stored_images import keys_of, read_image
+from teamchat.settings import EmailSettings, backend_options
+
+_SECONDS = 20.0
+_SAMPLED = 20
+
+
+async def check_images(installation: Installation, storage: Storage) -> list[Finding]:
+    """Put a probe into the image store, get it and delete it; look for the newest images there."""
+    try:
+        with trio.fail_after(_SECONDS):
+            async with installation.images() as store:
+                return [await _probe(store), await _sample(store, storage)]
+    except Exception as error:
+        why = str(error) if isinstance(error, OperatorError) else type(error).__name__
+        return [problem("image store", f"does not work: {why}", "See images in the configuration.")]
+
+
+async def _probe(store: ImageStore) -> Finding:
+    key, data = f"check-{secrets.token_hex(16)}", secrets.token_bytes(1000)
+    begun = time.perf_counter()
+    await store.put(key, data)
+    try:
+        came_back = await read_image(store, key)
+    finally:
+        await store.delete(key)
+    took = (time.perf_counter() - begun) * 1000
+    if came_back != data:
+        return problem("image store", "gave other bytes than it was given", "Check its disk or its service.")
+    if await store.get(key) is not None:
+        return problem("image store", "does not delete", "See what this user may do there.")
+    return ok("image store", f"puts, gets and deletes in {took:.0f} ms")
+
+
+async def _sample(store: ImageStore, storage: Storage) -> Finding:
+    async with storage.read() as tx:
+        rows = await tx.fetch(
+            "select filename, thumbnail_type from images order by filename desc limit $1", _SAMPLED
+        )
+    keys = [key for name, thumb in rows for key in keys_of(name, has_thumbnail=thumb is not None)]
+    missing = [key for key in keys if await store.get(key) is None]
+    if missing:
+        return problem(
+            "image store",
+            f"{len(missing)} of the {len(keys)} newest images are not there",
+            "Is this the place where they were kept? If they are lost, restore the last backup.",
+        )
+    return ok("image store", f"has the {len(keys)} newest images")
+
+
+async def check_mail(installation: Installation, recipient: str | None) -> Finding:
+    """Reach the mail server, or with a recipient send a trial."""
+    section = installation.settings.email
+    if section is None:
+        if recipient is not None:
+            return problem("mail", "none is configured, so no trial was sent", "Configure [email].")
+        return ok("mail", "none is configured")
+    try:
+        with trio.fail_after(_SECONDS):
+            if recipient is not None:
+                return await _send_trial(installation, section, recipient)
+            return await _reach(section)
+    except trio.TooSlowError:
+        return problem("mail", f"no answer in {_SECONDS:.0f} seconds", "Check email.host and email.port.")
+    except MailRefused as error:
+        return problem("mail", f"the trial was refused: {error}", "Check the sender and the recipient.")
+    except Exception as error:
+        why = str(error) if isinstance(error, OperatorError) else type(error).__name__
+        return problem("mail", f"does not work: {why}", "Check [email] in the configuration.")
+
+
+async def _reach(section: EmailSettings) -> Finding:
+    if section.host is None:
+        return ok("mail", f"configured ({section.backend}); --mail ADDRESS sends a trial")
+    stream = await trio.open_tcp_stream(section.host, section.port)
+    await stream.aclose()
+    return ok("mail", "the server of email.host can be reached; --mail ADDRESS sends a trial")
+
+
+async def _send_trial(installation: Installation, section: EmailSettings, recipient: str) -> Finding:
+    text = "This mail was sent by teamchat check, to see whether mail works. It does."
+    mail = Mail(new_id(), recipient, "A trial of teamchat", text, f"<p>{text}</p>")
+    backend = installation.plugins.mailer(section.backend)
+    async with AsyncExitStack() as stack:
+        mailer = await stack.enter_async_context(backend.open(backend_options(section, backend)))
+        await mailer.send(mail)
+    return ok("mail", f"a trial was handed over for {recipient}")
+
+
+async def check_servers(storage: Storage) -> Finding:
+    """Tell how many servers have signed on."""
+    async with storage.read() as tx:
+        [(count,)] = await tx.fetch("select count(*) from members")
+    return ok("servers", f"{count} signed on" if count else "none runs")

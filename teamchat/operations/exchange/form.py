@@ -1,0 +1,158 @@
+"""The records of an export, and where they come from.
+
+Field names and units are those of the interface: camelCase, times in epoch milliseconds.  Nothing here is
+secret: no password, no token, no session.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct, field
+
+FORMAT = "teamchat-export"
+VERSION = 1
+HEAD = "export.json"
+
+
+class Head(Struct, frozen=True, rename="camel"):
+    """What the export is, and how much of what is in it."""
+
+    format: str
+    version: int
+    teamchat: str
+    exported_at: int
+    server_name: str | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+class PortableUser(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A user; one who is gone (`removed_at`) or unknown has no email, and is there as an author alone."""
+
+    id: str
+    user_name: str
+    email: str = ""
+    is_admin: bool = False
+    created_at: int = 0
+    removed_at: int | None = None
+
+
+class PortableChannel(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A channel."""
+
+    id: str
+    name: str
+    created_at: int
+    created_by: str = ""
+    updated_at: int | None = None
+
+
+class PortableConversation(Struct, frozen=True, rename="camel"):
+    """A conversation of two users."""
+
+    id: str
+    participants: tuple[str, str]
+    created_at: int
+
+
+class PortableAuthor(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """Who wrote a message. A bot is known by its name alone."""
+
+    id: str
+    user_name: str
+    is_bot: bool = False
+
+
+class PortableMessage(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A message of a channel, a thread (`thread_id`) or a conversation; `images` are file names."""
+
+    id: str
+    channel_id: str
+    author: PortableAuthor
+    content: str
+    created_at: int
+    updated_at: int | None = None
+    thread_id: str | None = None
+    reactions: Mapping[str, Sequence[str]] = {}
+    images: Sequence[str] = ()
+
+
+class PortableImage(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """An image; its bytes are in the file of its name, a thumbnail's in ``thumb-<filename>``."""
+
+    filename: str
+    channel_id: str
+    uploaded_by: str
+    created_at: int
+    media_type: str
+    size: int
+    thumbnail_type: str | None = None
+    thumbnail_size: int | None = None
+
+
+class PortableWebhook(Struct, frozen=True, rename="camel"):
+    """A webhook, without its token."""
+
+    id: str
+    name: str
+    channel_id: str
+    created_at: int
+    created_by: str
+
+
+class Source(Protocol):
+    """Where records come from. Each function may be called again and gives the same."""
+
+    def users(self) -> Iterator[PortableUser]:
+        """Yield the users, also those who are known only as authors."""
+
+    def channels(self) -> Iterator[PortableChannel]:
+        """Yield the channels."""
+
+    def conversations(self) -> Iterator[PortableConversation]:
+        """Yield the conversations."""
+
+    def images(self) -> Iterator[PortableImage]:
+        """Yield the images whose bytes are there."""
+
+    def messages(self, *, replies: bool) -> Iterator[PortableMessage]:
+        """Yield the messages that are replies, or those that are not, oldest first in each channel."""
+
+    def bytes_of(self, key: str) -> bytes | None:
+        """Return the bytes of an image or of a thumbnail, or None."""
+
+
+class Omission(Struct, frozen=True):
+    """What could not be brought over, where it stood, and why. It holds no text of anybody's."""
+
+    what: str
+    where: str
+    why: str
+
+
+class Report:
+    """What was brought over, counted, and what was not, one by one."""
+
+    def __init__(self) -> None:
+        self.imported: Counter[str] = Counter()
+        self.omissions: dict[tuple[str, str], Omission] = {}
+
+    def add(self, what: str, count: int = 1) -> None:
+        """Count what is there now and was not before."""
+        self.imported[what] += count
+
+    def omit(self, what: str, where: str, why: str) -> None:
+        """Note what was left out; noted twice, it counts once."""
+        self.omissions.setdefault((what, where), Omission(what, where, why))
+
+    def lines(self) -> list[str]:
+        """Return what is to be said."""
+        kinds = ("users", "channels", "conversations", "messages", "replies", "reactions", "images")
+        counts = ", ".join(f"{self.imported[kind]:,} {kind}" for kind in kinds)
+        omitted = Counter((omission.what, omission.why) for omission in self.omissions.values())
+        said = [f"Imported: {counts}."]
+        for (what, why), count in sorted(omitted.items()):
+            said.append(f"Not brought over: {count:,} × {what} ({why})")
+        return said

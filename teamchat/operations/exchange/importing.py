@@ -1,0 +1,220 @@
+"""Bringing records into an installation, empty or in use.
+
+What must stay true:
+
+* It can be done again, and after it was broken off: what has the same id is there already and is left as it
+  is.  Users are the same who have the same email, channels that have the same name.
+* Times are kept, and ids tell them, so pages have the order in which things were said.
+* Nothing that only some could see becomes visible to all.
+* Rows are written without their events, a page a transaction; in the end one RESYNC in the log makes all
+  servers forget what they remember, and all clients reload (decision D-34).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from teamchat import text
+from teamchat.accounts.records import NAMES_LOCK, user_by_email
+from teamchat.accounts.users import default_name
+from teamchat.errors import BadRequest
+from teamchat.events import Resync
+from teamchat.ids import CONVERSATION_PREFIX, could_be_id, id_at, is_conversation_id
+from teamchat.interfaces import ImageStore, Storage, Transaction
+from teamchat.model import now_ms
+from teamchat.operations.exchange.form import (
+    PortableChannel,
+    PortableConversation,
+    PortableImage,
+    PortableUser,
+    Report,
+    Source,
+)
+from teamchat.operations.exchange.images import checked_image
+from teamchat.operations.exchange.messages import MessageWriter
+from teamchat.storage.moving import Tell
+
+_PAGE = 200
+T = TypeVar("T")
+
+
+class Importer:
+    """Brings what a source has into a storage and an image store. `report` tells what became of it."""
+
+    def __init__(self, storage: Storage, images: ImageStore, source: Source, report: Report) -> None:
+        self._storage = storage
+        self._images = images
+        self._source = source
+        self._report = report
+        self._users: dict[str, str] = {}
+        self._places: dict[str, str] = {}
+
+    async def run(self, tell: Tell = lambda *_: None) -> None:
+        """Import everything. Raises an `OperatorError`."""
+        for users in _paged(self._source.users()):
+            async with self._storage.write() as tx:
+                await tx.lock(NAMES_LOCK)
+                for user in users:
+                    own = replace(user, id=_own_id(user.id, user.created_at))
+                    self._users[user.id] = await self._user(tx, own)
+        for channel in self._source.channels():
+            own_id = _own_id(channel.id, channel.created_at)
+            async with self._storage.write() as tx:
+                self._places[channel.id] = await self._channel(tx, replace(channel, id=own_id))
+        for conversation in self._source.conversations():
+            async with self._storage.write() as tx:
+                await self._conversation(tx, conversation)
+        for image in self._source.images():
+            await self._image(image)
+        await self._messages(tell)
+        async with self._storage.write() as tx:
+            await tx.append(Resync().to())
+
+    async def _messages(self, tell: Tell) -> None:
+        writer, done = MessageWriter(self._users, self._places, self._report), 0
+        for replies in (False, True):
+            for messages in _paged(self._source.messages(replies=replies)):
+                async with self._storage.write() as tx:
+                    await writer.write(tx, messages)
+                done += len(messages)
+                tell("messages read", done, done + 1)
+        tell("messages read", done, done)
+
+    async def _user(self, tx: Transaction, user: PortableUser) -> str:
+        """Return the id that a user has here."""
+        if await tx.fetch("select 1 from users where id = $1", user.id):
+            return user.id
+        if user.email and user.removed_at is None:
+            same = await user_by_email(tx, user.email)
+            if same is not None:
+                return same.id
+        await self._insert_user(tx, user)
+        self._report.add("users")
+        return user.id
+
+    async def _insert_user(self, tx: Transaction, user: PortableUser) -> None:
+        is_gone = user.removed_at is not None or not _is_email(user.email)
+        if is_gone and user.removed_at is None:
+            self._report.omit("account", user.id, "no email; the name stays with the messages")
+        name = _name(user)
+        key = None if is_gone else text.fold(name)
+        number = 1
+        while key is not None and await tx.fetch("select 1 from users where user_name_key = $1", key):
+            number += 1
+            name = f"{_name(user)[: text.MAX_USER_NAME - len(str(number))]}{number}"
+            key = text.fold(name)
+        await tx.fetch(
+            """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at,
+               removed_at) values ($1, $2, $3, $4, $5, $6, $7, $8)""",
+            user.id,
+            name,
+            key,
+            "" if is_gone else user.email,
+            None if is_gone else text.fold(user.email),
+            int(user.is_admin and not is_gone),
+            user.created_at,
+            (user.removed_at or now_ms()) if is_gone else None,
+        )
+
+    async def _channel(self, tx: Transaction, channel: PortableChannel) -> str:
+        """Return the id that a channel has here."""
+        await tx.lock("channel names")
+        if await tx.fetch("select 1 from channels where id = $1", channel.id):
+            return channel.id
+        try:
+            name = text.name("name", channel.name)
+        except BadRequest:
+            name = f"channel {channel.id}"
+        rows = await tx.fetch("select id from channels where name_key = $1", text.fold(name))
+        if rows:
+            return str(rows[0][0])
+        await tx.fetch(
+            "insert into channels (id, name, name_key, created_at, updated_at, created_by)"
+            " values ($1, $2, $3, $4, $5, $6)",
+            channel.id,
+            name,
+            text.fold(name),
+            channel.created_at,
+            channel.updated_at,
+            self._users.get(channel.created_by, channel.created_by),
+        )
+        self._report.add("channels")
+        return channel.id
+
+    async def _conversation(self, tx: Transaction, conversation: PortableConversation) -> None:
+        first, second = sorted(self._users.get(user, "") for user in conversation.participants)
+        if not first or first == second:
+            self._report.omit("conversation", conversation.id, "not between two users who are known")
+            return
+        rows = await tx.fetch(
+            """insert into conversations (id, first_user, second_user, created_at) values ($1, $2, $3, $4)
+               on conflict do nothing returning id""",
+            *(_own_id(conversation.id, conversation.created_at, CONVERSATION_PREFIX), first, second),
+            conversation.created_at,
+        )
+        if rows:
+            self._report.add("conversations")
+        else:
+            rows = await tx.fetch(
+                "select id from conversations where first_user = $1 and second_user = $2", first, second
+            )
+        if rows:
+            self._places[conversation.id] = rows[0][0]
+
+    async def _image(self, image: PortableImage) -> None:
+        """Store the bytes, then the row."""
+        place = self._places.get(image.channel_id)
+        async with self._storage.read() as tx:
+            is_there = bool(await tx.fetch("select 1 from images where filename = $1", image.filename))
+        if is_there or place is None:
+            return
+        try:
+            checked = checked_image(self._source, image)
+        except BadRequest as problem:
+            self._report.omit("image", image.filename, problem.sentence)
+            return
+        for key, data in checked.files:
+            await self._images.put(key, data)
+        async with self._storage.write() as tx:
+            rows = await tx.fetch(
+                """insert into images (filename, place_id, uploaded_by, created_at, media_type, size,
+                   thumbnail_type, thumbnail_size) values ($1, $2, $3, $4, $5, $6, $7, $8)
+                   on conflict do nothing returning 1""",
+                image.filename,
+                place,
+                self._users.get(image.uploaded_by, image.uploaded_by),
+                image.created_at,
+                *checked.kinds,
+            )
+        self._report.add("images", len(rows))
+
+
+def _paged(records: Iterable[T]) -> Iterator[Sequence[T]]:
+    iterator = iter(records)
+    while page := list(islice(iterator, _PAGE)):
+        yield page
+
+
+def _own_id(id_: str, created_at: int, prefix: str = "") -> str:
+    """Return an id as it is, or in place of what can't be one here, one made from it."""
+    if could_be_id(id_) and is_conversation_id(id_) == bool(prefix):
+        return id_
+    return prefix + id_at(max(created_at, 0), id_)
+
+
+def _is_email(email: str) -> bool:
+    try:
+        return bool(text.email(email))
+    except BadRequest:
+        return False
+
+
+def _name(user: PortableUser) -> str:
+    try:
+        return text.name("userName", user.user_name[: text.MAX_USER_NAME], most=text.MAX_USER_NAME)
+    except BadRequest:
+        return default_name(user.email)

@@ -1,0 +1,127 @@
+"""Writing imported messages, with their reactions and images, and what they change around them.
+
+What must stay true: what a message hangs on is there before it; a thread's figures and a conversation's last
+activity are made from the rows themselves, in the transaction that changed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from teamchat import text
+from teamchat.chat.changes import recount_thread
+from teamchat.chat.images import MAX_PER_MESSAGE
+from teamchat.chat.messages_table import hold_place
+from teamchat.chat.reactions import MAX_DIFFERENT
+from teamchat.errors import BadRequest
+from teamchat.ids import could_be_id, is_conversation_id
+from teamchat.interfaces import Transaction
+from teamchat.operations.exchange.form import PortableMessage, Report
+
+_LAST = """update conversations set last_message_at = (select created_at from messages
+where place_id = $1 and parent_id is null order by id desc limit 1) where id = $1"""
+_NO_FIGURES = """insert into threads (parent_id, reply_count, last_reply_at, last_reply_by, participants)
+values ($1, 0, 0, '', '[]') on conflict do nothing"""
+
+
+class MessageWriter:
+    """Writes messages whose users and places have the ids given by `users` and `places`."""
+
+    def __init__(self, users: Mapping[str, str], places: Mapping[str, str], report: Report) -> None:
+        self._users = users
+        self._places = places
+        self._report = report
+
+    async def write(self, tx: Transaction, messages: Sequence[PortableMessage]) -> None:
+        """Write those that are not there yet, in a transaction that is open."""
+        for place in sorted({self._places.get(message.channel_id, "") for message in messages} - {""}):
+            await hold_place(tx, place)
+        written = [message for message in messages if await self._insert(tx, message)]
+        for parent in sorted({message.thread_id for message in written if message.thread_id is not None}):
+            if await tx.fetch("select 1 from messages where parent_id = $1 limit 1", parent):
+                await tx.fetch(_NO_FIGURES, parent)
+                await recount_thread(tx, parent)
+        for place in sorted({self._places[message.channel_id] for message in written}):
+            if is_conversation_id(place):
+                await tx.fetch(_LAST, place)
+
+    async def _insert(self, tx: Transaction, message: PortableMessage) -> bool:
+        """Write one message, and return whether it was not there yet."""
+        place = self._places.get(message.channel_id)
+        refused = self._why_not(message, place)
+        if refused is not None:
+            self._report.omit("message", message.id, refused)
+            return False
+        if await tx.fetch("select 1 from messages where id = $1", message.id):
+            return False
+        parent = await self._parent(tx, message, str(place))
+        images = await self._images(tx, message, str(place))
+        author = message.author
+        await tx.fetch(
+            """insert into messages (id, place_id, parent_id, author_id, bot_name, content, created_at,
+               updated_at, is_decorated) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)""",
+            message.id,
+            place,
+            parent,
+            author.id if author.is_bot else self._users.get(author.id, author.id),
+            author.user_name if author.is_bot else None,
+            message.content,
+            message.created_at,
+            message.updated_at,
+            int(bool(message.reactions or images)),
+        )
+        await self._decorate(tx, message, images)
+        self._report.add("messages" if parent is None else "replies")
+        return True
+
+    def _why_not(self, message: PortableMessage, place: str | None) -> str | None:
+        if place is None:
+            return "its channel or conversation was left out"
+        if not could_be_id(message.id) or is_conversation_id(message.id):
+            return "its id is none"
+        try:
+            text.storable("content", message.content)
+        except BadRequest:
+            return "its text can't be stored (NUL or a lone surrogate)"
+        return None
+
+    async def _parent(self, tx: Transaction, message: PortableMessage, place: str) -> str | None:
+        """Return what the message replies to, if that is a message of its channel and no reply."""
+        if message.thread_id is None:
+            return None
+        rows = await tx.fetch(
+            "select 1 from messages where id = $1 and place_id = $2 and parent_id is null",
+            message.thread_id,
+            place,
+        )
+        if rows and not is_conversation_id(place):
+            return message.thread_id
+        self._report.omit("thread", message.id, "no such thread here; the reply stands by itself")
+        return None
+
+    async def _images(self, tx: Transaction, message: PortableMessage, place: str) -> list[str]:
+        found = []
+        for filename in message.images[:MAX_PER_MESSAGE]:
+            if await tx.fetch("select 1 from images where filename = $1 and place_id = $2", filename, place):
+                found.append(filename)
+        return found
+
+    async def _decorate(self, tx: Transaction, message: PortableMessage, images: Sequence[str]) -> None:
+        for place, filename in enumerate(images):
+            await tx.fetch(
+                "insert into message_images (message_id, place, filename) values ($1, $2, $3)",
+                *(message.id, place, filename),
+            )
+        place = 0
+        for number, (reaction, users) in enumerate(message.reactions.items()):
+            if number >= MAX_DIFFERENT or not 0 < len(reaction) <= text.MAX_REACTION:
+                self._report.omit("reaction", message.id, "too many, or too long a name")
+                continue
+            for user in users:
+                place += 1
+                rows = await tx.fetch(
+                    """insert into reactions (message_id, reaction, user_id, place)
+                       values ($1, $2, $3, $4) on conflict do nothing returning 1""",
+                    *(message.id, reaction, self._users.get(user, user), place),
+                )
+                self._report.add("reactions", len(rows))

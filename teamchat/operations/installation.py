@@ -1,0 +1,99 @@
+"""An installation as its configuration describes it, with its storage and its images, without a server.
+
+What must stay true: to look at an installation never makes one.  Where there is no data yet, that is told,
+and no directory or database is left behind that was not there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from teamchat.errors import SettingsError, StorageError
+from teamchat.interfaces import ImageStore, Storage
+from teamchat.plugins import Plugins
+from teamchat.settings import Settings, backend_options, load
+from teamchat.storage.moving import refuse_unfinished
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The settings of one installation, and the plugins they choose from."""
+
+    settings: Settings
+    plugins: Plugins
+
+    @classmethod
+    def load(cls, file: Path | None, environ: Mapping[str, str]) -> Self:
+        """Read the configuration and load the plugins. Raises an `OperatorError` if either fails."""
+        settings = load(file, environ)
+        plugins = Plugins.load(settings.plugins.disabled)
+        plugins.require()
+        return cls(settings, plugins)
+
+    @property
+    def directory(self) -> Path:
+        """The data directory."""
+        return Path(self.settings.storage.path)
+
+    @asynccontextmanager
+    async def storage(self) -> AsyncIterator[Storage]:
+        """Open the storage, whatever is in it; one that is not there is made."""
+        section = self.settings.storage
+        backend = self.plugins.storage(section.backend)
+        async with backend.open(backend_options(section, backend)) as storage:
+            yield storage
+
+    @asynccontextmanager
+    async def existing_storage(self) -> AsyncIterator[Storage]:
+        """Open the storage of an installation that is there. Raises an `OperatorError` if there is none."""
+        if self.settings.storage.backend == "sqlite" and not self.directory.is_dir():
+            raise SettingsError(
+                f"storage.path: there is no directory {self.settings.storage.path}, so there is no "
+                "installation. Give --config, or go to the directory in which teamchat serve was started."
+            )
+        async with self.storage() as storage:
+            await refuse_unfinished(storage)
+            if not await has_users(storage):
+                raise StorageError(
+                    "The database has no users yet: this installation was never started. "
+                    "Start it once with teamchat serve, or give another --config."
+                )
+            yield storage
+
+    @asynccontextmanager
+    async def images(self) -> AsyncIterator[ImageStore]:
+        """Open the image store."""
+        section = self.settings.images
+        backend = self.plugins.image_store(section.backend)
+        async with backend.open(backend_options(section, backend)) as store:
+            yield store
+
+    def keeps_images_as(self, other: Installation) -> bool:
+        """Tell whether two installations keep their images in the same place."""
+        return self._place_of_images() == other._place_of_images()
+
+    def keeps_data_as(self, other: Installation) -> bool:
+        """Tell whether two installations have the same database."""
+        return self._place_of_data() == other._place_of_data()
+
+    def _place_of_data(self) -> object:
+        section = self.settings.storage
+        if section.backend == "sqlite":
+            return self.directory.resolve()
+        return section.backend, backend_options(section, self.plugins.storage(section.backend))
+
+    def _place_of_images(self) -> object:
+        section = self.settings.images
+        options = backend_options(section, self.plugins.image_store(section.backend))
+        path = getattr(options, "path", None)
+        return section.backend, Path(path).resolve() if isinstance(path, str) else options
+
+
+async def has_users(storage: Storage) -> bool:
+    """Tell whether an installation was ever started."""
+    async with storage.read() as tx:
+        return bool(await tx.fetch("select 1 from users limit 1"))

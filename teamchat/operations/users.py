@@ -1,0 +1,135 @@
+"""Users, as the operator manages them: adding, listing, promoting, demoting, removing, new passwords.
+
+What must stay true: the rules are those of `teamchat.accounts`, asked for by somebody who needs no
+account.  What is done stands in the event log, so servers that run and clients that listen follow at once.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+from teamchat import text
+from teamchat.accounts import Accounts
+from teamchat.accounts.records import user_by_email, user_by_id
+from teamchat.accounts.scrypt import Hasher
+from teamchat.errors import BadRequest, OperatorError, Problem, SettingsError
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import ListedUser, User
+from teamchat.operations.installation import Installation
+from teamchat.settings import jwt_secret
+
+_GENERATED_BYTES = 15
+
+
+@dataclass(frozen=True)
+class UserOffice:
+    """What an operator does with users. Made by `open_users`; every error is an `OperatorError`."""
+
+    _storage: Storage
+    _accounts: Accounts
+    _sends_mail: bool
+    asks_for_passwords: bool
+    """Whether people sign in with passwords."""
+
+    async def list(self) -> Sequence[ListedUser]:
+        """Return everyone who is a user now, in the order in which they came."""
+        return await self._accounts.users.list()
+
+    async def add(
+        self, email: str, *, name: str | None, is_admin: bool, password: str | None, by_mail: bool = False
+    ) -> User:
+        """Add a user. With `by_mail` a running server mails them a link with which they set a password."""
+        if by_mail:
+            self._require_mail()
+        with _told_to_operator():
+            text.email(email)
+            if name is not None:
+                name = text.name("--name", name, most=text.MAX_USER_NAME)
+            password_hash = None if password is None else await Hasher().hash(password)
+            async with self._storage.write() as tx:
+                user = await self._accounts.users.create_in(
+                    tx, email, user_name=name, is_admin=is_admin, password_hash=password_hash
+                )
+                if by_mail:
+                    await self._accounts.links.issue_in(tx, "invite", user.email)
+        return user
+
+    async def set_role(self, who: str, *, is_admin: bool) -> User:
+        """Make a user an admin, or one no longer; the last admin stays one."""
+        with _told_to_operator():
+            async with self._storage.write() as tx:
+                user = await _found(tx, who)
+                await self._accounts.users.set_role_in(tx, user, is_admin=is_admin)
+        return user
+
+    async def remove(self, who: str) -> User:
+        """Remove a user, at once and in everything; their messages stay (decision D-22)."""
+        with _told_to_operator():
+            async with self._storage.write() as tx:
+                user = await _found(tx, who)
+                await self._accounts.users.remove_in(tx, user)
+        return user
+
+    async def reset_password(self, who: str, password: str) -> User:
+        """Give a user a new password, which ends all their sessions (decision D-17)."""
+        with _told_to_operator():
+            password_hash = await Hasher().hash(password)
+            async with self._storage.write() as tx:
+                user = await _found(tx, who)
+                await self._accounts.users.set_password_in(tx, user.id, password_hash)
+        return user
+
+    async def mail_reset(self, who: str) -> User:
+        """Have a running server mail a user a link to a new password."""
+        self._require_mail()
+        with _told_to_operator():
+            async with self._storage.write() as tx:
+                user = await _found(tx, who)
+                await self._accounts.links.issue_in(tx, "reset", user.email)
+        return user
+
+    async def check_exists(self, who: str) -> None:
+        """Raise `OperatorError` for an unknown user, before anybody is asked for a password."""
+        async with self._storage.read() as tx:
+            await _found(tx, who)
+
+    def _require_mail(self) -> None:
+        if not self._sends_mail:
+            raise SettingsError(
+                "email: no mail is configured, so no link can be mailed. Configure it, or give a password."
+            )
+
+
+@asynccontextmanager
+async def open_users(installation: Installation) -> AsyncIterator[UserOffice]:
+    """Open an installation's users, whether or not a server runs on it."""
+    settings = installation.settings
+    async with installation.existing_storage() as storage:
+        has_mail = settings.email is not None
+        accounts = Accounts.build(storage, settings.auth, jwt_secret(settings), has_mail=has_mail)
+        in_password_mode = settings.auth.auth_mode == "password"
+        yield UserOffice(storage, accounts, has_mail and in_password_mode, in_password_mode)
+
+
+def made_password() -> str:
+    """Return a new password of 20 characters."""
+    return secrets.token_urlsafe(_GENERATED_BYTES)
+
+
+async def _found(tx: Transaction, who: str) -> User:
+    """Return the user of an email or an id."""
+    user = await user_by_email(tx, who) or await user_by_id(tx, who)
+    if user is None:
+        raise BadRequest(f"There is no user {who}. teamchat user list shows them all.")
+    return user
+
+
+@contextmanager
+def _told_to_operator() -> Iterator[None]:
+    try:
+        yield
+    except Problem as problem:
+        raise OperatorError(problem.sentence) from None

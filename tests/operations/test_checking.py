@@ -1,0 +1,201 @@
+"""What is in order is said to be, and what is not is found, told, and given a remedy."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import httpx2
+import pytest
+import trio
+
+from teamchat.interfaces import Storage
+from teamchat.operations.checking import Finding, Level, check
+from teamchat.operations.checking.database import RULES, check_database
+from teamchat.operations.checking.place import check_configuration, check_directory
+from teamchat.operations.checking.services import check_images, check_mail
+from teamchat.operations.installation import Installation
+from teamchat.plugins import Plugins
+from teamchat.server import serve
+from teamchat.settings import load
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from tests.operations.conftest import configure, talk, teamchat
+from tests.postgres import shared
+
+
+@asynccontextmanager
+async def lived_in(config: Path) -> AsyncIterator[Storage]:
+    """Make an installation in which people have talked, and yield its storage."""
+    installation = Installation.load(config, {})
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(serve, installation.settings, installation.plugins)
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+            answer = (await client.post("/auth/dev-login", json={"email": "admin@localhost"})).json()
+            client.headers["Authorization"] = f"Bearer {answer['token']}"
+            await talk(client)
+            grace = (await client.post("/users/add", json={"email": "grace@example.org"})).json()["userId"]
+            opened = (await client.post("/conversations", json={"targetUserId": grace})).json()
+            path = f"/conversations/{opened['conversation']['id']}/messages"
+            await client.post(path, json={"content": "between us"})
+        nursery.cancel_scope.cancel()
+    async with installation.storage() as storage:
+        yield storage
+
+
+async def found(storage: Storage, backend: str = "sqlite") -> list[Finding]:
+    findings: list[Finding] = []
+    await check_database(storage, backend, findings.append)
+    return findings
+
+
+def problems(findings: list[Finding]) -> list[str]:
+    assert all(bool(finding.remedy) == (finding.level is not Level.OK) for finding in findings)
+    return [finding.sentence for finding in findings if finding.level is Level.PROBLEM]
+
+
+HARM = {
+    "there is an admin": "update users set is_admin = 0",
+    "those who are gone have no session and no password": "update users set removed_at = 1",
+    "each stands in a channel or conversation that is there": "update messages set place_id = 'gone'",
+    "each author is known": "update messages set author_id = 'nobody'",
+    "each reply stands under a message of its channel that is no reply": (
+        "update messages set place_id = (select id from conversations) where parent_id is not null"
+    ),
+    "the figures are those of the replies": "update threads set reply_count = 7",
+    "the last activity is that of the newest message": "update conversations set last_message_at = null",
+    "each is shown with its message": "update messages set is_decorated = 0",
+    "each belongs to a channel or conversation that is there, and to messages of it alone": (
+        "update images set place_id = (select id from conversations)"
+    ),
+    "each has its channel": (
+        "insert into webhooks (id, name, channel_id, token_hash, created_at, created_by)"
+        " values ('w', 'w', 'gone', 'h', 1, 'x')"
+    ),
+    "events are missing within it": (
+        "insert into events (seq, type, payload, created_at) values (99, '', '', 1)"
+    ),
+    "refer to rows that are not there": "delete from users",
+}
+
+
+async def test_every_rule_holds_in_use_and_finds_what_breaks_it(tmp_path: Path) -> None:
+    config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
+    async with lived_in(config) as storage:
+        findings = await found(storage)
+        assert problems(findings) == []
+        assert len(findings) == len(RULES) + 4
+    for sentence, statements in HARM.items():
+        harmed = tmp_path / "harmed"
+        shutil.copytree(tmp_path / "data", harmed)
+        database = apsw.Connection(str(harmed / "teamchat.db"))
+        database.execute(statements)
+        database.close()
+        async with open_sqlite(SqliteOptions(path=str(harmed))) as storage:
+            assert any(sentence in said for said in problems(await found(storage))), sentence
+        shutil.rmtree(harmed)
+    assert set(HARM) >= {rule.sentence for rule in RULES}
+
+
+async def test_the_rules_are_sql_that_postgresql_takes_too(tmp_path: Path) -> None:
+    url = shared().url(shared().new_database())
+    storage = {"backend": "postgres", "url": url, "path": str(tmp_path / "data")}
+    async with lived_in(configure(tmp_path / "c.json", storage=storage)) as opened:
+        findings = await found(opened, "postgres")
+        assert [finding for finding in findings if finding.level is not Level.OK] == []
+
+
+def installation(tmp_path: Path, **sections: dict[str, Any]) -> Installation:
+    config = configure(tmp_path / "c.json", **{"storage": {"path": str(tmp_path / "data")}} | sections)
+    plugins = Plugins.load([])
+    return Installation(load(config), plugins)
+
+
+async def test_an_image_store_is_tried_and_the_newest_images_are_looked_for(tmp_path: Path) -> None:
+    one = installation(tmp_path)
+    async with lived_in(tmp_path / "c.json") as storage:
+        findings = await check_images(one, storage)
+        assert [finding.level for finding in findings] == [Level.OK, Level.OK]
+        assert findings[1].sentence == "has the 1 newest images"
+        images = tmp_path / "data" / "images"
+        [image] = [path for path in _files(images) if path.suffix == ".svg"]
+        image.unlink()
+        assert problems(await check_images(one, storage)) == ["1 of the 1 newest images are not there"]
+        assert not [path for path in _files(images) if path.name.startswith("check-")]
+        elsewhere = installation(tmp_path, images={"path": "/proc/nowhere"})
+        [finding] = await check_images(elsewhere, storage)
+        assert finding.level is Level.PROBLEM
+
+
+def _files(directory: Path) -> list[Path]:
+    return list(directory.iterdir())
+
+
+async def test_mail_is_reached_or_a_trial_is_sent(tmp_path: Path) -> None:
+    assert (await check_mail(installation(tmp_path), None)).level is Level.OK
+    assert (await check_mail(installation(tmp_path), "a@b")).level is Level.PROBLEM
+    files = {"backend": "files", "sender": "chat@example.org", "path": str(tmp_path / "mails")}
+    sent = await check_mail(installation(tmp_path, email=files), "ada@example.org")
+    assert sent.level is Level.OK
+    [mail] = _files(tmp_path / "mails")
+    assert "ada@example.org" in mail.read_text()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        smtp = {"host": "127.0.0.1", "port": port, "sender": "chat@example.org", "user": "x", "password": "x"}
+        assert (await check_mail(installation(tmp_path, email=smtp), None)).level is Level.OK
+    assert (await check_mail(installation(tmp_path, email=smtp), None)).level is Level.PROBLEM
+
+
+async def test_a_directory_that_others_may_read_is_told(tmp_path: Path) -> None:
+    one = installation(tmp_path)
+    assert [finding.level for finding in check_directory(one)] == [Level.PROBLEM]
+    one.directory.mkdir(mode=0o700)
+    (one.directory / "jwt-secret").touch(mode=0o600)
+    assert next(check_directory(one)).level is Level.OK
+    (one.directory / "jwt-secret").chmod(0o640)
+    finding = next(check_directory(one))
+    assert finding.level is Level.WARNING
+    assert finding.remedy == f"chmod go= {one.directory / 'jwt-secret'}"
+
+
+@pytest.mark.parametrize(
+    ("sections", "level", "says"),
+    [
+        ({}, Level.WARNING, "anyone who reaches the server"),
+        ({"auth": {"authMode": "password", "isInviteRequired": True}}, Level.OK, "sign in by password"),
+        ({"auth": {"authMode": "magic-link"}}, Level.PROBLEM, "email"),
+        ({"auth": {"authMode": "password", "isInviteRequired": True, "appUrl": "http://chat.example.org"}},
+         Level.WARNING, "https"),
+        ({"server": {"tls": {"certificate": "/nowhere", "key": "/nowhere"}}}, Level.PROBLEM, "certificate"),
+    ],
+)  # fmt: skip
+async def test_what_the_configuration_says_is_judged(
+    sections: dict[str, Any], level: Level, says: str, tmp_path: Path
+) -> None:
+    findings = await check_configuration(installation(tmp_path, **sections))
+    assert findings[0].level is level
+    assert says in findings[0].sentence
+
+
+async def test_the_command_says_each_and_its_exit_code_tells_problems(tmp_path: Path) -> None:
+    config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
+    async with lived_in(config):
+        said = await trio.to_thread.run_sync(lambda: teamchat("check", "--config", config))
+        assert "ok       database       the file is whole" in said
+        assert "ok       threads        the figures are those of the replies" in said
+    config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "other")})
+    said = await trio.to_thread.run_sync(lambda: teamchat("check", "--config", config, status=1))
+    assert "problem  directory      storage.path: there is no directory" in said
+    assert "-> Start the server once" in said
+
+
+async def test_a_check_changes_nothing(tmp_path: Path) -> None:
+    config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
+    async with lived_in(config) as storage:
+        before = await storage.log_bounds()
+        assert await check(Installation.load(config, {}), lambda _: None)
+        assert await storage.log_bounds() == before
