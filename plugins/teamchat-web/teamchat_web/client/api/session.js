@@ -1,0 +1,158 @@
+// Being signed in: the access token, fresh whenever it is asked for, and the refresh token behind it.
+//
+// All tabs share one session. What must stay true: a refresh token is spent by one tab at a time, and the
+// others take what that one got; a spent one used twice would end the session. Only the server's word ends
+// a session (it refused the refresh token), never a network that is down.
+
+import { Emitter } from "../lib/emitter.js";
+import { exclusively } from "../lib/locks.js";
+import { ApiError, Unreachable } from "./http.js";
+
+const EARLY_MS = 30_000; // A token is refreshed so long before it expires, or at half of a short life.
+const RETRIES_MS = [500, 1500, 3000]; // Within the ten seconds in which a lost answer is given again.
+const KEY = "session";
+const LOCK = "teamchat-session";
+
+/** There is no session, or no longer. */
+export class SignedOut extends Error {}
+
+export class Session extends Emitter {
+  #http;
+  #kept;
+  #refreshing;
+
+  /**
+   * @param {import("./http.js").Http} http
+   * @param {import("../lib/kept.js").Kept} kept shared by all tabs
+   */
+  constructor(http, kept) {
+    super();
+    this.#http = http;
+    this.#kept = kept;
+    let userId = this.userId;
+    kept.onChange((key) => {
+      if (key !== null && key !== KEY) return;
+      const before = userId;
+      userId = this.userId;
+      if (before && userId !== before) this.emit("ended", { reason: "elsewhere" });
+      else if (!before && userId) this.emit("began");
+    });
+    this.on("began", () => (userId = this.userId));
+    this.on("ended", () => (userId = this.userId));
+  }
+
+  get isSignedIn() {
+    return this.#tokens !== null;
+  }
+
+  /** The id of who is signed in, as the access token says; null if nobody is. */
+  get userId() {
+    const tokens = this.#tokens;
+    return tokens && (claims(tokens.accessToken).sub ?? "unknown");
+  }
+
+  /** The refresh token, to tell this session from the user's others; null in dev mode. */
+  get refreshToken() {
+    return this.#tokens?.refreshToken ?? null;
+  }
+
+  get #tokens() {
+    return this.#kept.get(KEY);
+  }
+
+  /** Begin with what a sign-in answered. */
+  begin({ accessToken, refreshToken = null }) {
+    this.#keep(accessToken, refreshToken);
+    this.emit("began");
+  }
+
+  /**
+   * An access token that still works for a while.
+   * @returns {Promise<string>} rejects with `SignedOut`, or with `Unreachable` if a fresh one can't be had
+   */
+  async token() {
+    const tokens = this.#tokens;
+    if (!tokens) throw new SignedOut();
+    if (Date.now() < tokens.refreshAt) return tokens.accessToken;
+    return this.renew(tokens.accessToken);
+  }
+
+  /** A token in place of `stale`, which the server refused or soon will. */
+  renew(stale) {
+    this.#refreshing ??= exclusively(LOCK, () => this.#refresh(stale)).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  /** Sign out: the server ends the session if it can be reached, and the browser forgets it. */
+  async end() {
+    const tokens = this.#tokens;
+    if (!tokens) return;
+    const body = tokens.refreshToken ? { refreshToken: tokens.refreshToken } : {};
+    try {
+      await this.#http.send("POST", "/auth/logout", { token: await this.token(), body });
+    } catch {
+      // It has ended already, or it ends when its refresh token expires.
+    }
+    this.forget("signed-out");
+  }
+
+  /** Forget the session here. */
+  forget(reason = "signed-out") {
+    if (!this.#tokens) return;
+    this.#kept.delete(KEY);
+    this.emit("ended", { reason });
+  }
+
+  async #refresh(stale) {
+    const tokens = this.#tokens;
+    if (!tokens) throw new SignedOut();
+    if (tokens.accessToken !== stale) return tokens.accessToken; // Another tab was here first.
+    try {
+      const pair = await this.#ask(tokens);
+      this.#keep(pair.accessToken, pair.refreshToken ?? null);
+      return pair.accessToken;
+    } catch (error) {
+      if (error instanceof ApiError && !error.isPassing) {
+        this.forget("expired");
+        throw new SignedOut();
+      }
+      if (Date.now() < tokens.expiresAt) return tokens.accessToken;
+      throw error;
+    }
+  }
+
+  async #ask({ refreshToken, accessToken }) {
+    for (const wait of [...RETRIES_MS, null]) {
+      try {
+        if (refreshToken) return await this.#http.send("POST", "/auth/refresh", { body: { refreshToken } });
+        const { email } = claims(accessToken); // Dev mode hands out no refresh token: an email is enough.
+        const { token } = await this.#http.send("POST", "/auth/dev-login", { body: { email } });
+        return { accessToken: token };
+      } catch (error) {
+        if (!(error instanceof Unreachable) || wait === null) throw error;
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    }
+  }
+
+  #keep(accessToken, refreshToken) {
+    const { iat, exp } = claims(accessToken);
+    const life = (exp - iat) * 1000 || 2 * EARLY_MS; // By this clock, whatever the server's says.
+    const expiresAt = Date.now() + life;
+    const refreshAt = expiresAt - Math.min(EARLY_MS, life / 2);
+    this.#kept.set(KEY, { accessToken, refreshToken, expiresAt, refreshAt });
+  }
+}
+
+/** What an access token says of itself (a JWT's payload); nothing if it can't be read. */
+function claims(token) {
+  try {
+    const payload = atob(token.split(".")[1].replace(/-/g, "+").replace(/_/g, "/"));
+    const bytes = Uint8Array.from(payload, (char) => char.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,254 @@
+// Text of people as nodes: a small Markdown, with mentions and links.
+//
+// What must stay true: the result is made of elements this file names, and their text; an address leads to
+// http, https or mailto; and the time taken grows with the length of the text, whatever is in it. So there
+// is no backtracking: blocks are found line by line, and within a line one pass meets each mark once.
+
+import { element } from "./dom.js";
+
+const DEEPEST = 8; // Marks within marks, and quotes within quotes; beyond it marks are text.
+const MOST_EMOJI = 40;
+const ITEM = /^ {0,3}(?:([-*])|(\d{1,9})[.)]) +(?=\S)/;
+const QUOTE = /^ {0,3}> ?/;
+const FENCE = /^ {0,3}```/;
+const MARK = /`+|\*+|_+|~+|@|\[|\b(?:https?:\/\/|mailto:)/gi;
+const NAMED_LINK = /\[([^[\]\n]{1,500})\]\(((?:https?:\/\/|mailto:)[^\s()<>]{1,2000})\)/iy;
+const BARE_LINK = /(?:https?:\/\/|mailto:)[^\s<>"]{1,2000}/iy;
+const WORD = /[\p{L}\p{N}_]/u;
+const EMOJI = /^(?:\p{RGI_Emoji}|\s)+$/v;
+const TAGS = { "**": "strong", "*": "em", _: "em", "~~": "s" };
+
+/**
+ * Render a message's text.
+ * @param {string} text
+ * @param {{names?: Map<string, string>, me?: string}} [people] ids by user name in lower case
+ * @returns {DocumentFragment}
+ */
+export function render(text, { names = new Map(), me } = {}) {
+  const fragment = document.createDocumentFragment();
+  const context = { names, lengths: lengthsOf(names), me };
+  for (const block of blocks(text.split(/\r?\n/), context, 0)) fragment.append(block);
+  const isEmoji = text.length <= MOST_EMOJI && EMOJI.test(text.trim());
+  if (isEmoji) fragment.firstElementChild?.classList.add("emoji-only");
+  return fragment;
+}
+
+/** The ids of the users that a text mentions, outside of code. */
+export function mentions(text, names) {
+  if (!text.includes("@")) return new Set();
+  return new Set([...render(text, { names }).querySelectorAll(".mention")].map((span) => span.dataset.user));
+}
+
+// Blocks.
+
+function blocks(lines, context, depth) {
+  const made = [];
+  for (let at = 0; at < lines.length; ) {
+    if (!lines[at].trim()) {
+      at++;
+      continue;
+    }
+    const start = at;
+    if (FENCE.test(lines[at])) {
+      at = upTo(lines, at + 1, (line) => FENCE.test(line));
+      const code = element("code", {}, lines.slice(start + 1, at).join("\n"));
+      made.push(element("pre", { tabindex: "0" }, code)); // What scrolls can be reached by keys.
+      at++;
+    } else if (depth < DEEPEST && QUOTE.test(lines[at])) {
+      at = upTo(lines, at, (line) => !QUOTE.test(line));
+      const inner = lines.slice(start, at).map((line) => line.replace(QUOTE, ""));
+      made.push(element("blockquote", {}, blocks(inner, context, depth + 1)));
+    } else if (ITEM.test(lines[at])) {
+      const isNumbered = Boolean(ITEM.exec(lines[at])[2]);
+      at = upTo(lines, at, (line) => !ITEM.test(line) || Boolean(ITEM.exec(line)[2]) !== isNumbered);
+      made.push(list(lines.slice(start, at), context));
+    } else {
+      at = upTo(lines, at + 1, (line) => !line.trim() || isOpening(line, depth));
+      made.push(element("p", {}, inline(lines.slice(start, at).join("\n"), context)));
+    }
+  }
+  return made;
+}
+
+function isOpening(line, depth) {
+  return FENCE.test(line) || ITEM.test(line) || (depth < DEEPEST && QUOTE.test(line));
+}
+
+function upTo(lines, from, isEnd) {
+  let at = from;
+  while (at < lines.length && !isEnd(lines[at])) at++;
+  return at;
+}
+
+function list(lines, context) {
+  const number = ITEM.exec(lines[0])[2];
+  const items = lines.map((line) => element("li", {}, inline(line.replace(ITEM, ""), context)));
+  return number ? element("ol", { start: Number(number) }, items) : element("ul", {}, items);
+}
+
+// What is within a line.
+
+/** Nodes under way: a stack of marks that were opened, each with what stands after it. */
+class Open {
+  #frames = [{ mark: "", children: [] }];
+
+  add(node) {
+    if (node !== "") this.#frames.at(-1).children.push(node);
+  }
+  addText(text) {
+    for (const [index, line] of text.split("\n").entries()) {
+      if (index) this.add(element("br"));
+      this.add(line);
+    }
+  }
+  has(mark) {
+    return this.#frames.some((frame) => frame.mark === mark);
+  }
+  get top() {
+    return this.#frames.at(-1).mark;
+  }
+  open(mark) {
+    if (this.#frames.length > DEEPEST) this.add(mark);
+    else this.#frames.push({ mark, children: [] });
+  }
+  close(mark) {
+    while (this.top !== mark) this.#flatten();
+    const { children } = this.#frames.pop();
+    this.add(element(TAGS[mark], {}, children));
+  }
+  end() {
+    while (this.#frames.length > 1) this.#flatten();
+    return this.#frames[0].children;
+  }
+
+  /** The mark on top was never closed: it is text. */
+  #flatten() {
+    const { mark, children } = this.#frames.pop();
+    const below = this.#frames.at(-1).children;
+    below.push(mark);
+    for (const child of children) below.push(child);
+  }
+}
+
+function inline(text, context) {
+  const open = new Open();
+  const codeEnds = endsOfCode(text);
+  let done = 0;
+  MARK.lastIndex = 0;
+  for (let match = MARK.exec(text); match; match = MARK.exec(text)) {
+    const at = match.index;
+    const { node, end } = read(text, at, match[0], codeEnds, context);
+    if (end === at && !/^[*_~]/.test(match[0])) continue;
+    open.addText(text.slice(done, at));
+    if (end > at) open.add(node);
+    else emphasise(open, match[0], text[at - 1] ?? " ", text[at + match[0].length] ?? " ");
+    done = MARK.lastIndex = Math.max(end, at + match[0].length);
+  }
+  open.addText(text.slice(done));
+  return open.end();
+}
+
+/** Read code, a link or a mention that begins here; `end` is where it began if it is none. */
+function read(text, at, mark, codeEnds, context) {
+  const none = { node: null, end: at };
+  if (mark[0] === "`") return code(text, at, mark, codeEnds) ?? none;
+  if (mark === "[") return namedLink(text, at) ?? none;
+  if (mark === "@") return mention(text, at, context) ?? none;
+  return /^[hm]/i.test(mark) ? bareLink(text, at) ?? none : none;
+}
+
+/** For each run of backticks that has a counterpart of the same length, where that begins. */
+function endsOfCode(text) {
+  const ends = new Map();
+  const next = new Map();
+  for (const { 0: run, index } of [...text.matchAll(/`+/g)].reverse()) {
+    if (next.has(run.length)) ends.set(index, next.get(run.length));
+    next.set(run.length, index);
+  }
+  return ends;
+}
+
+function code(text, at, mark, codeEnds) {
+  const close = codeEnds.get(at);
+  if (close === undefined) return null;
+  let inside = text.slice(at + mark.length, close);
+  if (inside.trim() && inside.startsWith(" ") && inside.endsWith(" ")) inside = inside.slice(1, -1);
+  return { node: element("code", {}, inside), end: close + mark.length };
+}
+
+function namedLink(text, at) {
+  NAMED_LINK.lastIndex = at;
+  const [whole, words, address] = NAMED_LINK.exec(text) ?? [];
+  const node = whole && link(address, words);
+  return node ? { node, end: at + whole.length } : null;
+}
+
+function bareLink(text, at) {
+  BARE_LINK.lastIndex = at;
+  const found = BARE_LINK.exec(text)?.[0];
+  const address = found && withoutPunctuation(found);
+  const node = address && link(address, address);
+  return node ? { node, end: at + address.length } : null;
+}
+
+/** An address without what belongs to the sentence around it. */
+function withoutPunctuation(address) {
+  let end = address.length;
+  let excess = address.split(")").length - address.split("(").length;
+  for (; end > 0; end--) {
+    const last = address[end - 1];
+    if (last === ")" && excess > 0) excess--;
+    else if (!".,;:!?'*_~`]".includes(last)) break;
+  }
+  return address.slice(0, end);
+}
+
+function link(address, words) {
+  const url = URL.canParse(address) && new URL(address);
+  if (!url || !["http:", "https:", "mailto:"].includes(url.protocol)) return null;
+  if (url.protocol === "mailto:" && !url.pathname.includes("@")) return null;
+  return element("a", { href: url.href, target: "_blank", rel: "noopener noreferrer nofollow" }, words);
+}
+
+function mention(text, at, { names, lengths, me }) {
+  if (at && WORD.test(text[at - 1])) return null;
+  const rest = text.slice(at + 1, at + 1 + (lengths[0] ?? 0)).toLowerCase();
+  for (const length of lengths) {
+    const user = length <= rest.length && names.get(rest.slice(0, length));
+    const end = at + 1 + length;
+    if (!user || (end < text.length && WORD.test(text[end]))) continue;
+    const kind = user === me ? "mention mention-me" : "mention";
+    return { node: element("span", { class: kind, dataset: { user } }, text.slice(at, end)), end };
+  }
+  return null;
+}
+
+/** The lengths that names have, the longest first. */
+function lengthsOf(names) {
+  return [...new Set([...names.keys()].map((name) => name.length))].sort((a, b) => b - a);
+}
+
+/** Take a run of marks: each closes what it can, or opens, or is text. */
+function emphasise(open, run, before, after) {
+  const isWord = run[0] === "_" ? (char) => WORD.test(char) : () => false;
+  const mayClose = /\S/.test(before) && !isWord(after);
+  const mayOpen = /\S/.test(after) && !isWord(before);
+  for (let left = run; left; ) {
+    const mark = next(open, left, mayClose);
+    if (!mark) return open.addText(left);
+    if (mayClose && open.has(mark)) open.close(mark);
+    else if (mayOpen) open.open(mark);
+    else open.addText(mark);
+    left = left.slice(mark.length);
+  }
+  return undefined;
+}
+
+function next(open, left, mayClose) {
+  if (left[0] === "~") return left === "~~" ? left : null;
+  if (left.length > 3) return null; // A row of stars or a line to fill in.
+  if (left[0] === "_") return left.length === 1 ? "_" : null;
+  if (mayClose && left.length !== 2 && open.top === "*") return "*";
+  if (mayClose && left.length === 1 && !open.has("*")) return left;
+  return left.length > 1 ? "**" : "*";
+}

@@ -1,0 +1,106 @@
+// The beginning: what the page was told (its configuration, its address), and then sign-in and chat in turn.
+//
+// Tokens and codes leave the address before anything else happens, so that no history and no bookmark holds
+// them. A chat ends when its session does; what it kept is forgotten if its person signed out.
+
+import { Api } from "./api/api.js";
+import { Http } from "./api/http.js";
+import { Session } from "./api/session.js";
+import { Kept } from "./lib/kept.js";
+import { t } from "./lib/strings.js";
+import { applyTheme } from "./lib/theme.js";
+import { Model } from "./model/model.js";
+import { Router } from "./model/router.js";
+import { notices } from "./view/notices.js";
+
+const FOR_GOOD = new Set(["signed-out", "left"]);
+const DEFAULTS = { AUTH_MODE: "password", HAS_EMAIL: false, ENABLE_OAUTH: false, API_BASE_URL: "" };
+
+const root = document.getElementById("app");
+const config = { ...DEFAULTS, ...globalThis.TEAMCHAT_CONFIG };
+const kept = new Kept("teamchat");
+const http = new Http(config.API_BASE_URL);
+const session = new Session(http, kept);
+const common = { config, session, api: new Api(http, session), router: new Router(), ...notices() };
+
+addEventListener("unhandledrejection", (event) => {
+  if (!/import\w* (a )?module/i.test(event.reason?.message)) return;
+  event.preventDefault();
+  offerReload();
+});
+run(takeLanding());
+keepShell();
+
+/** Sign in and chat, in turn. */
+async function run(landing) {
+  applyTheme();
+  if (landing.accessToken) session.begin(landing);
+  for (let given = landing; ; given = { ended: await chat() }) {
+    if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
+    if (session.isSignedIn) continue;
+    const { signIn } = await import("./view/sign_in/sign_in.js");
+    const signal = new AbortController().signal;
+    await signIn(root, { ...common, kept, signal }, given);
+  }
+}
+
+/** Show the chat until the session ends; return why it did. */
+async function chat() {
+  const own = new Kept(`teamchat/${session.userId}`);
+  const model = new Model({ api: common.api, http, session, config, kept: own });
+  const ending = new AbortController();
+  const ended = new Promise((resolve) => session.on("ended", resolve, ending.signal));
+  const { shell } = await import("./view/shell.js");
+  const started = model.start();
+  if (!model.directory.isFilled) await Promise.race([started, ended]);
+  if (session.isSignedIn) shell(root, { ...common, model, kept: own, signal: ending.signal });
+  const { reason } = await ended;
+  ending.abort();
+  model.stop();
+  document.title = model.serverName || document.title;
+  if (FOR_GOOD.has(reason)) {
+    own.clear();
+    await (await import("./lib/files.js")).dropFiles();
+  }
+  return reason;
+}
+
+/** A part of the page can't be had: the server has another version by now, or there is no network. */
+function offerReload() {
+  const action = { label: t("main.reload"), run: () => location.reload() };
+  common.toast(t("main.missing_part"), { kind: "danger", action });
+}
+
+/** What the address says of a sign-in, taken out of it. */
+function takeLanding() {
+  const { searchParams, hash, pathname } = new URL(location.href);
+  if (![...searchParams].length) return {};
+  history.replaceState(null, "", pathname + hash);
+  const get = (name) => searchParams.get(name) ?? undefined;
+  return {
+    token: get("token"),
+    email: get("email"),
+    mode: get("mode"),
+    oauthError: get("oauth_error"),
+    accessToken: get("access_token"),
+    refreshToken: get("refresh_token"),
+  };
+}
+
+/** Let the service worker keep this version, so that the page opens without a network. */
+async function keepShell() {
+  if (!navigator.serviceWorker) return;
+  const script = "sw.js";
+  const policy = globalThis.trustedTypes?.createPolicy("teamchat", {
+    createScriptURL(url) {
+      if (url !== script) throw new TypeError("There is one script whose address is made here.");
+      return url;
+    },
+  });
+  if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
+  try {
+    await navigator.serviceWorker.register(policy?.createScriptURL(script) ?? script);
+  } catch (error) {
+    console.info(error.message); // The page works without it, as long as there is a network.
+  }
+}

@@ -1,0 +1,297 @@
+// Everything the views show, kept true by the event stream.
+//
+// What must stay true: events are applied in their order, after the lists were loaded, and as often as they
+// come; an answer and the event of the same change may come either way round. Nothing here waits for a view.
+
+import { Backoff } from "../lib/backoff.js";
+import { Emitter } from "../lib/emitter.js";
+import { mentions } from "../lib/markdown.js";
+import { Stream } from "../api/stream.js";
+import { Directory } from "./directory.js";
+import { apply } from "./events.js";
+import { Outbox } from "./outbox.js";
+import { Pictures } from "./pictures.js";
+import { Timeline } from "./timeline.js";
+import { Unread } from "./unread.js";
+
+const OFFLINE_AFTER = 2; // A try or two may fail; then it is said.
+
+/**
+ * Emits "me", "users", "channels", "conversations", "server", "webhooks", "connection", "signedOut", and
+ * "message" {message, place, parentId?} for each new message of somebody else that arrives live.
+ */
+export class Model extends Emitter {
+  #ending = new AbortController();
+  #timelines = new Map();
+  #held = [];
+  #loading = null;
+
+  /**
+   * @param {{api: object, http: object, session: object, config: object, kept: object}} parts
+   *   `kept` is this user's
+   */
+  constructor({ api, http, session, config, kept }) {
+    super();
+    Object.assign(this, { api, session, config, connection: "connecting" });
+    this.directory = new Directory(api, kept);
+    this.pictures = new Pictures(api);
+    this.unread = new Unread(kept);
+    this.outbox = new Outbox({ api, kept, pictures: this.pictures, name: session.userId });
+    this.stream = new Stream(http, session, session.userId);
+    for (const type of ["me", "users", "channels", "conversations", "server"]) {
+      this.directory.on(type, () => this.emit(type));
+    }
+  }
+
+  get me() {
+    return this.directory.me;
+  }
+  get serverName() {
+    return this.directory.serverName;
+  }
+  get users() {
+    return this.directory.users;
+  }
+  get channels() {
+    return this.directory.channels;
+  }
+  get conversations() {
+    return this.directory.conversations;
+  }
+
+  /** Load the lists and open the stream. Done when there is something to show, if only of the last visit. */
+  async start() {
+    const { signal } = this.#ending;
+    this.session.on("ended", (detail) => this.emit("signedOut", detail), signal);
+    this.directory.start(signal);
+    this.unread.start(signal);
+    this.outbox.on("changed", ({ item }) => this.#showPending(item), signal);
+    this.outbox.on("sent", (sent) => this.#sent(sent), signal);
+    this.stream.on("event", (event) => this.#receive(event), signal);
+    this.stream.on("open", () => this.#connected(), signal);
+    this.stream.on("lost", ({ tries }) => this.#disconnected(tries), signal);
+    this.stream.open(this.unread.lastEventId, signal);
+    const loaded = this.#load();
+    if (!this.directory.isFilled) await loaded;
+    await this.outbox.start(signal);
+  }
+
+  /** Stop listening and sending. */
+  stop() {
+    this.#ending.abort();
+    this.pictures.clear();
+  }
+
+  sortedChannels() {
+    return this.directory.sortedChannels();
+  }
+  sortedConversations() {
+    return this.directory.sortedConversations();
+  }
+  names() {
+    return this.directory.names();
+  }
+  userName(id) {
+    return this.directory.userName(id);
+  }
+  place(id) {
+    return this.directory.place(id);
+  }
+
+  /** The messages of a place; the same object each time. */
+  timeline({ kind, id }) {
+    const place = { kind, id };
+    return this.#timeline(id, place, (page) => this.api.messages(place, page));
+  }
+
+  /** The replies to a message; its `parent` is the message, once it is known. */
+  thread(parentId, { kind, id }) {
+    const place = { kind, id };
+    const thread = this.#timeline(parentId, place, (page) => this.api.thread(parentId, page), parentId);
+    if (!thread.parent) this.#findParent(thread);
+    return thread;
+  }
+
+  /** The timelines there are. */
+  get timelines() {
+    return [...this.#timelines.values()];
+  }
+
+  /** Post a message, or with `parentId` a reply. Returns the pending item at once. */
+  post(place, { content, files = [], parentId = null }) {
+    const { id, userName } = this.me;
+    return this.outbox.add({ place, parentId, content, files, author: { id, userName } });
+  }
+  retry(localId) {
+    this.outbox.retry(localId);
+  }
+  discard(localId) {
+    this.outbox.discard(localId);
+  }
+
+  /** Give a message another text. */
+  async edit(message, content) {
+    const { images } = message;
+    const draft = { content, ...(images && { images }) };
+    const { updatedAt } = await this.api.edit(message.place, message, draft);
+    this.update(message.id, { content, updatedAt });
+  }
+
+  async remove(message) {
+    await this.api.remove(message.place, message);
+    this.forget(message.id);
+  }
+
+  /** Add one's reaction, or take it back: shown at once, and undone if the server refuses. */
+  async toggleReaction({ id, reactions }, reaction) {
+    const has = Boolean(reactions[reaction]?.includes(this.me.id));
+    this.setReaction(id, reaction, this.me.id, !has);
+    try {
+      const answer = await (has ? this.api.unreact(id, reaction) : this.api.react(id, reaction));
+      this.update(id, { reactions: answer.reactions });
+    } catch (error) {
+      this.setReaction(id, reaction, this.me.id, has);
+      throw error;
+    }
+  }
+
+  /** The place of the conversation with a user, a new one if there was none. */
+  async openConversation(userId) {
+    const conversation = await this.api.converse(userId);
+    this.directory.addConversation(conversation);
+    return this.place(conversation.id);
+  }
+
+  // What events and answers change in the timelines.
+
+  update(id, change) {
+    for (const timeline of this.timelines) {
+      timeline.update(id, change);
+      if (timeline.parent?.id === id) timeline.setParent(this.#known(id) ?? changed(timeline.parent, change));
+    }
+  }
+
+  forget(id) {
+    for (const timeline of this.timelines) timeline.remove(id);
+    this.unread.forget(id);
+  }
+
+  setReaction(id, reaction, userId, isThere) {
+    this.update(id, ({ reactions }) => {
+      const users = (reactions[reaction] ?? []).filter((one) => one !== userId);
+      if (isThere) users.push(userId);
+      const { [reaction]: _, ...others } = reactions;
+      if (!users.length) return { reactions: others };
+      return { reactions: { ...reactions, [reaction]: users } };
+    });
+  }
+
+  /** Whether a text names the user. */
+  isMention(text) {
+    return text.includes("@") && mentions(text, this.names()).has(this.me?.id);
+  }
+
+  #timeline(key, place, fetch, parentId) {
+    if (!this.#timelines.has(key)) {
+      const timeline = new Timeline(place, fetch, parentId);
+      timeline.setPending(this.outbox.pending(place, parentId));
+      this.#timelines.set(key, timeline);
+    }
+    return this.#timelines.get(key);
+  }
+
+  #known(id) {
+    return this.timelines.map((timeline) => timeline.find(id)).find(Boolean);
+  }
+
+  async #findParent(thread) {
+    const { place, parentId } = thread;
+    const known = this.timeline(place).find(parentId);
+    if (known) return thread.setParent(known);
+    try {
+      const [message] = await this.api.messages(place, { before: following(parentId), limit: 1 });
+      if (message?.id === parentId) thread.setParent({ ...message, place });
+    } catch (error) {
+      thread.error = error;
+    }
+    return thread.emit("state");
+  }
+
+  #showPending({ place, parentId }) {
+    this.#timelines.get(parentId ?? place.id)?.setPending(this.outbox.pending(place, parentId));
+  }
+
+  #sent({ item, message, threadMeta }) {
+    const { place, parentId } = item;
+    this.unread.saw(message);
+    this.#timelines.get(parentId ?? place.id)?.put({ reactions: {}, updatedAt: null, ...message });
+    if (threadMeta) this.update(parentId, { threadMeta });
+    if (place.kind === "conversation") this.directory.touchConversation(message);
+  }
+
+  #receive(event) {
+    if (this.#loading) this.#held.push(event);
+    else this.#deal(event);
+  }
+
+  #deal({ id, type, payload }) {
+    if (type === "RESYNC") this.#resync();
+    else apply(this, type, payload);
+    this.unread.reached(id);
+  }
+
+  /** Load the lists, again and again if need be; events wait meanwhile. */
+  #load() {
+    const { signal } = this.#ending;
+    this.#loading ??= (async () => {
+      for (const backoff = new Backoff(); !signal.aborted; await backoff.wait(signal)) {
+        try {
+          await this.directory.load();
+          break;
+        } catch (error) {
+          if (!this.session.isSignedIn) return;
+          this.#disconnected(backoff.tries + 1);
+        }
+      }
+      this.#loading = null;
+      for (const event of this.#held.splice(0)) this.#receive(event);
+    })();
+    return this.#loading;
+  }
+
+  /** The log no longer reaches back: everything is read anew. */
+  async #resync() {
+    await this.#load();
+    for (const timeline of this.timelines) {
+      if (timeline.isWatched) timeline.reload();
+      else timeline.unload();
+    }
+    (await import("./catch_up.js")).catchUp(this, this.#ending.signal);
+  }
+
+  #connected() {
+    this.#setConnection("online");
+    this.outbox.send();
+    for (const timeline of this.timelines) if (timeline.error && timeline.isWatched) timeline.load();
+    if (this.unread.lastEventId === "") this.unread.reached(this.stream.lastEventId);
+  }
+
+  #disconnected(tries) {
+    this.#setConnection(navigator.onLine && tries < OFFLINE_AFTER ? "connecting" : "offline");
+  }
+
+  #setConnection(connection) {
+    if (connection === this.connection) return;
+    this.connection = connection;
+    this.emit("connection");
+  }
+}
+
+function changed(message, change) {
+  return { ...message, ...(typeof change === "function" ? change(message) : change) };
+}
+
+/** The id right after another (ids are hexadecimal numbers): a page before it ends with the other. */
+function following(id) {
+  return /^[0-9a-f]+$/.test(id) ? (BigInt(`0x${id}`) + 1n).toString(16).padStart(id.length, "0") : id;
+}

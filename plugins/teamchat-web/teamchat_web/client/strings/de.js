@@ -1,0 +1,90 @@
+// Jedes Wort, das Menschen lesen, auf Deutsch: dieselben Schlüssel und Platzhalter wie in `strings/en.js`.
+// Die Anrede ist Du; übersetzt wird der Sinn, nicht das Wort.
+export default {
+  "common.cancel": "Abbrechen",
+  "common.close": "Schließen",
+  "common.save": "Speichern",
+
+  "problem.unreachable": "Der Server ist nicht erreichbar. Prüfe deine Verbindung und versuche es noch einmal.",
+  "problem.server": "Auf dem Server ist etwas schiefgegangen. Bitte versuche es noch einmal.",
+  "problem.wait": {
+    one: "Zu viele Versuche. In {count} Sekunde geht es weiter.",
+    other: "Zu viele Versuche. In {count} Sekunden geht es weiter.",
+  },
+
+  "settings.title": "Einstellungen",
+
+  "admin.title": "Verwaltung",
+
+  "shell.skip": "Zum Schreiben springen",
+  "shell.drawer": "Seitenleiste öffnen",
+  "shell.empty": "Noch kein Kanal",
+  "shell.empty_lead": "Kanäle legt die Verwaltung an. Bis dahin kannst du Leuten direkt schreiben.",
+  "shell.empty_admin": "In Kanälen redet ein Team miteinander. Lege den ersten an.",
+
+  "title.signed_out": "Teamchat",
+
+  "sidebar.label": "Kanäle und Unterhaltungen",
+  "sidebar.channels": "Kanäle",
+  "sidebar.people": "Direktnachrichten",
+  "sidebar.add_channel": "Kanal anlegen",
+  "sidebar.add_person": "Jemandem schreiben",
+  "sidebar.jump": "Springe zu …",
+  "sidebar.offline": "Keine Verbindung. Geschriebenes geht später raus.",
+  "sidebar.unread": "{count} ungelesen",
+  "sidebar.mentions": "{count} für dich",
+
+  "main.missing_part": "Dieser Teil der Seite lässt sich nicht laden. Vielleicht gibt es eine neue Fassung.",
+  "main.reload": "Seite neu laden",
+
+  "time.today": "Heute",
+  "time.yesterday": "Gestern",
+
+  "timeline.label": "Nachrichten in {name}",
+  "timeline.new": "Neu",
+  "timeline.newest": "Neueste Nachrichten",
+  "timeline.missed": {
+    one: "{count} neue Nachricht",
+    other: "{count} neue Nachrichten",
+  },
+  "timeline.error": "Diese Nachrichten ließen sich nicht laden.",
+  "timeline.again": "Nochmals versuchen",
+  "timeline.start_channel": "Hier beginnt {name}.",
+  "timeline.start_person": "Hier beginnt deine Unterhaltung mit {name}. Nur ihr beide könnt sie lesen.",
+
+  "message.bot": "Bot",
+  "message.edited": "(bearbeitet)",
+  "message.replies": {
+    one: "{count} Antwort",
+    other: "{count} Antworten",
+  },
+  "message.new_replies": "{count} neu",
+  "message.last_reply": "zuletzt um {time}",
+  "message.waiting": "Wird gesendet, sobald Verbindung besteht",
+  "message.failed": "Nicht gesendet. {reason}",
+  "message.retry": "Nochmals versuchen",
+  "message.discard": "Verwerfen",
+
+  "reactions.label": "Reaktionen",
+  "reactions.add": "Reaktion hinzufügen",
+  "reactions.by": {
+    one: "{reaction}, {count} Person: {names}",
+    other: "{reaction}, {count} Personen: {names}",
+  },
+
+  "image.alt": "Bild {number} von {count}, von {name}, {time}",
+  "image.missing": "Dieses Bild ließ sich nicht laden.",
+
+  "composer.to": "An {name} schreiben",
+  "composer.edit": "Nachricht bearbeiten",
+  "composer.send": "Senden",
+  "composer.image": "Bilder hinzufügen",
+  "composer.emoji": "Emoji einfügen",
+  "composer.remove_image": "{name} entfernen",
+  "composer.only_images": "Nur Bilder (JPG, PNG, WebP, SVG) lassen sich senden.",
+  "composer.most_images": "Eine Nachricht fasst bis zu {count} Bilder.",
+
+  "shortcuts.title": "Tastenkürzel",
+
+  "post.files_lost": "Die Bilder dieser Nachricht sind nicht mehr da.",
+};

@@ -1,0 +1,90 @@
+// Every word that people read, in English. `strings/de.js` has the same keys and the same placeholders (a
+// test compares them). A value of {one, other} is chosen by the number `count`. No markup: values are text.
+export default {
+  "common.cancel": "Cancel",
+  "common.close": "Close",
+  "common.save": "Save",
+
+  "problem.unreachable": "The server can’t be reached. Check your connection and try again.",
+  "problem.server": "The server had a problem. Please try again.",
+  "problem.wait": {
+    one: "Too many attempts. Try again in {count} second.",
+    other: "Too many attempts. Try again in {count} seconds.",
+  },
+
+  "settings.title": "Settings",
+
+  "admin.title": "Administration",
+
+  "shell.skip": "Skip to writing",
+  "shell.drawer": "Open the sidebar",
+  "shell.empty": "No channel yet",
+  "shell.empty_lead": "An administrator adds channels. You can write to people directly until then.",
+  "shell.empty_admin": "Channels are where a team talks. Add the first one.",
+
+  "title.signed_out": "Teamchat",
+
+  "sidebar.label": "Channels and conversations",
+  "sidebar.channels": "Channels",
+  "sidebar.people": "Direct messages",
+  "sidebar.add_channel": "Add a channel",
+  "sidebar.add_person": "Write to somebody",
+  "sidebar.jump": "Jump to …",
+  "sidebar.offline": "No connection. What you write is sent later.",
+  "sidebar.unread": "{count} unread",
+  "sidebar.mentions": "{count} for you",
+
+  "main.missing_part": "This part of the page couldn’t be loaded. It may have been updated.",
+  "main.reload": "Load the page anew",
+
+  "time.today": "Today",
+  "time.yesterday": "Yesterday",
+
+  "timeline.label": "Messages in {name}",
+  "timeline.new": "New",
+  "timeline.newest": "Newest messages",
+  "timeline.missed": {
+    one: "{count} new message",
+    other: "{count} new messages",
+  },
+  "timeline.error": "These messages couldn’t be loaded.",
+  "timeline.again": "Try again",
+  "timeline.start_channel": "This is the beginning of {name}.",
+  "timeline.start_person": "This is the beginning of your conversation with {name}. Only you two can read it.",
+
+  "message.bot": "Bot",
+  "message.edited": "(edited)",
+  "message.replies": {
+    one: "{count} reply",
+    other: "{count} replies",
+  },
+  "message.new_replies": "{count} new",
+  "message.last_reply": "last at {time}",
+  "message.waiting": "Sent when there is a connection",
+  "message.failed": "Not sent. {reason}",
+  "message.retry": "Try again",
+  "message.discard": "Discard",
+
+  "reactions.label": "Reactions",
+  "reactions.add": "Add a reaction",
+  "reactions.by": {
+    one: "{reaction}, {count} person: {names}",
+    other: "{reaction}, {count} people: {names}",
+  },
+
+  "image.alt": "Image {number} of {count} from {name}, {time}",
+  "image.missing": "This image couldn’t be loaded.",
+
+  "composer.to": "Write to {name}",
+  "composer.edit": "Edit the message",
+  "composer.send": "Send",
+  "composer.image": "Add images",
+  "composer.emoji": "Insert an emoji",
+  "composer.remove_image": "Remove {name}",
+  "composer.only_images": "Only JPG, PNG, WebP and SVG images can be sent.",
+  "composer.most_images": "A message holds up to {count} images.",
+
+  "shortcuts.title": "Keyboard shortcuts",
+
+  "post.files_lost": "The pictures of this message are no longer there.",
+};

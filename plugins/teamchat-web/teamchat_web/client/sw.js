@@ -1,0 +1,69 @@
+// The shell without a network: this version's files are kept, and shown when the server can't be reached.
+//
+// What must stay true: pages come from the network where there is one, so a new version shows at the next
+// load; files come from the version that asks for them; anything else (the interface, its images, the event
+// stream) never passes through here. The version before this one is kept too, for tabs that still run it.
+
+const DIGEST = "{{digest}}";
+const FILES = "{{files}}".split(" ");
+const PREFIX = "teamchat-";
+const PAGE = ".";
+const SHELL = [PAGE, "config.js", "manifest.webmanifest"];
+const HOME = new URL(".", location.href);
+const PATIENCE_MS = 4000;
+
+addEventListener("install", (event) => {
+  skipWaiting();
+  event.waitUntil(keep());
+});
+
+addEventListener("activate", (event) => {
+  event.waitUntil(Promise.all([clients.claim(), forgetOld()]));
+});
+
+addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || !request.url.startsWith(HOME.href)) return;
+  const path = new URL(request.url).pathname.slice(HOME.pathname.length);
+  if (path.startsWith("client/")) event.respondWith(file(request));
+  else if (path === "" || SHELL.includes(path)) event.respondWith(fresh(request, path || PAGE));
+});
+
+addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(show());
+});
+
+async function keep() {
+  const cache = await caches.open(PREFIX + DIGEST);
+  await cache.addAll([...SHELL, ...FILES.map((name) => `client/${DIGEST}/${name}`)]);
+}
+
+/** A file of some version: its address says which, and never means another. */
+async function file(request) {
+  return (await caches.match(request, { ignoreVary: true })) ?? fetch(request);
+}
+
+/** A page as it is now, or as it was kept. */
+async function fresh(request, path) {
+  const cache = await caches.open(PREFIX + DIGEST);
+  try {
+    const response = await fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) });
+    if (response.status < 500) return response;
+  } catch {
+    // What was kept will do.
+  }
+  return (await cache.match(path, { ignoreVary: true })) ?? Response.error();
+}
+
+/** Bring a page that is open to the front, or open one. */
+async function show() {
+  const [page] = await clients.matchAll({ type: "window", includeUncontrolled: true });
+  return page ? page.focus() : clients.openWindow(HOME.href);
+}
+
+async function forgetOld() {
+  const own = (await caches.keys()).filter((name) => name.startsWith(PREFIX));
+  const older = own.filter((name) => name !== PREFIX + DIGEST);
+  await Promise.all(older.slice(0, -1).map((name) => caches.delete(name)));
+}

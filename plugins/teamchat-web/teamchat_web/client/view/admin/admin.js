@@ -1,0 +1,25 @@
+// What administrators change: one dialog, a module for each section. The server decides what is allowed; the
+// events of the stream bring every change back here, whoever made it.
+
+import "../../lib/more_strings.js";
+import { t } from "../../lib/strings.js";
+import { openSections } from "../sections.js";
+import { channels } from "./channels.js";
+import { server } from "./server.js";
+import { users } from "./users.js";
+import { webhooks } from "./webhooks.js";
+
+/**
+ * Open the administration.
+ * @param {object} ctx
+ * @param {"users"|"channels"|"webhooks"|"server"} [first] the section to begin with
+ */
+export function openAdmin(ctx, first) {
+  const sections = [
+    { id: "users", label: t("admin.users"), icon: "users", make: users },
+    { id: "channels", label: t("admin.channels"), icon: "hash", make: channels },
+    { id: "webhooks", label: t("admin.webhooks"), icon: "plug", make: webhooks },
+    { id: "server", label: t("admin.server"), icon: "sliders", make: server },
+  ];
+  return openSections(ctx, { title: t("admin.title"), sections, first });
+}

@@ -1,0 +1,52 @@
+// The token of a new webhook.
+//
+// What must stay true: it is shown in this dialog alone and kept nowhere, so the dialog is not closed by a
+// click beside it. The name of the webhook stands nowhere in the command, which people paste into a shell.
+
+import { element } from "../../lib/dom.js";
+import { t } from "../../lib/strings.js";
+import { openDialog } from "../dialog.js";
+
+/** Show the token and a command that posts with it. */
+export function showToken(ctx, { id, name, token }) {
+  const done = element("button", { class: "button button-primary", type: "button" }, t("admin.webhook_done"));
+  const body = element(
+    "div",
+    { class: "dialog-body stack" },
+    element("p", {}, t("admin.webhook_once")),
+    copyable(t("admin.webhook_token"), token),
+    copyable(t("admin.webhook_example"), command(ctx.config, id, token)),
+  );
+  const foot = element("div", { class: "dialog-foot" }, done);
+  const dialog = openDialog(ctx, { title: t("admin.webhook_made", { name }), isLasting: true }, body, foot);
+  done.addEventListener("click", dialog.close);
+  done.focus();
+}
+
+function command({ API_BASE_URL }, id, token) {
+  const base = new URL(API_BASE_URL || ".", document.baseURI).href.replace(/\/$/, "");
+  const body = JSON.stringify({ content: t("admin.webhook_hello") });
+  return [
+    `curl ${base}/webhooks/${id}/messages \\`,
+    `  -H "Authorization: Bearer ${token}" \\`,
+    `  -H "Content-Type: application/json" \\`,
+    `  -d '${body}'`,
+  ].join("\n");
+}
+
+function copyable(label, text) {
+  const said = element("span", { class: "visually-hidden", role: "status" });
+  const button = element("button", { class: "button button-small", type: "button" }, t("common.copy"));
+  button.ariaLabel = `${t("common.copy")}: ${label}`;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text);
+    said.textContent = button.textContent = t("common.copied");
+  });
+  return element(
+    "div",
+    { class: "field" },
+    element("div", { class: "spread" }, element("strong", {}, label), button),
+    element("pre", { class: "token", role: "region", "aria-label": label }, text),
+    said,
+  );
+}

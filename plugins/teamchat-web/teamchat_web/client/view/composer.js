@@ -1,0 +1,230 @@
+// The composer: a field that grows, images by paste, drop or choice, completion of mentions and emoji.
+// Also the field in which a message is edited.
+// What must stay true: Enter never sends while an input method composes, a draft is kept per place until
+// it is sent, and pasting anything but images behaves as in any field.
+import { element, icon } from "../lib/dom.js";
+import { t } from "../lib/strings.js";
+import { words } from "./problems.js";
+
+const COMPLETED = /[@:]\S*$/;
+const MOST_IMAGES = 10;
+const TYPES = ["image/png", "image/jpeg", "image/webp", "image/svg+xml"];
+
+/**
+ * @param {object} ctx
+ * @param {{place: object, parentId?: string, placeholder?: string, item?: object, done?: () => void,
+ *   editLast?: () => void}} about with `item` it edits that message and calls `done` at the end
+ * @returns {{element: HTMLElement, focus: () => void}}
+ */
+export function composer(ctx, about) {
+  const made = new Composer(ctx, about);
+  return { element: made.element, focus: () => made.focus(), add: (files) => made.add(files) };
+}
+
+class Composer {
+  #ctx;
+  #about;
+  #files = new Map();
+  #field;
+  #send;
+  #picker = element("input", { type: "file", accept: TYPES.join(), multiple: true, hidden: true });
+  #previews = element("div", { class: "previews", hidden: true });
+  #draft;
+  #completion = null;
+
+  element;
+
+  constructor(ctx, about) {
+    this.#ctx = ctx;
+    this.#about = about;
+    this.#draft = `draft/${about.parentId ?? about.place.id}`;
+    const label = about.item ? t("composer.edit") : about.placeholder;
+    this.#field = element("textarea", {
+      rows: "1",
+      "aria-label": label,
+      placeholder: label,
+      enterkeyhint: "send",
+      dir: "auto",
+      value: about.item?.content ?? ctx.kept.get(this.#draft, ""),
+    });
+    this.#send = element(
+      "button",
+      {
+        type: "submit",
+        class: "icon-button send",
+        disabled: true,
+        "aria-label": about.item ? t("common.save") : t("composer.send"),
+      },
+      icon(about.item ? "check" : "send"),
+    );
+    const box = element("div", { class: "composer-box" }, this.#previews, this.#tools(), this.#send);
+    this.element = element("form", { class: "composer" }, box, this.#picker);
+    this.#listen();
+    this.#changed();
+  }
+
+  focus() {
+    this.#field.focus({ preventScroll: true });
+    this.#field.setSelectionRange(this.#field.value.length, this.#field.value.length);
+  }
+
+  /** Takes images along with the message; says so if some can't be. */
+  add(files) {
+    const images = [...files].filter((file) => TYPES.includes(file.type));
+    if (images.length < files.length) this.#ctx.toast(t("composer.only_images"), { kind: "danger" });
+    const room = MOST_IMAGES - this.#files.size;
+    if (images.length > room) this.#ctx.toast(t("composer.most_images", { count: MOST_IMAGES }));
+    for (const file of images.slice(0, room)) this.#preview(file);
+    this.#changed();
+    this.focus();
+  }
+
+  #tools() {
+    const tool = (name, label, run) =>
+      element(
+        "button",
+        { type: "button", class: "icon-button", "aria-label": label, title: label, on: { click: run } },
+        icon(name),
+      );
+    const emoji = tool("smile", t("composer.emoji"), () => this.#pickEmoji(emoji));
+    if (!this.#about.item)
+      return [tool("image", t("composer.image"), () => this.#picker.click()), this.#field, emoji];
+    return [this.#field, emoji, tool("close", t("common.cancel"), () => this.#about.done())];
+  }
+
+  #listen() {
+    const field = this.#field;
+    field.addEventListener("keydown", (event) => this.#completion?.key(event) || this.#key(event));
+    field.addEventListener("input", () => (this.#changed(), this.#complete()));
+    this.element.addEventListener("submit", (event) => (event.preventDefault(), this.#submit()));
+    if (this.#about.item) return;
+    this.#picker.addEventListener("change", () => {
+      this.add(this.#picker.files);
+      this.#picker.value = "";
+    });
+    field.addEventListener("paste", (event) => {
+      const files = [...event.clipboardData.files].filter((file) => file.type.startsWith("image/"));
+      if (!files.length || event.clipboardData.types.includes("text/plain")) return;
+      event.preventDefault();
+      this.add(files);
+    });
+  }
+
+  #key(event) {
+    if (event.isComposing || event.keyCode === 229) return;
+    const isEmpty = !this.#field.value && !this.#files.size;
+    if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      this.#submit();
+    } else if (event.key === "ArrowUp" && isEmpty && !this.#about.item) {
+      event.preventDefault();
+      this.#about.editLast?.();
+    } else if (event.key === "Escape" && this.#about.item) {
+      event.stopPropagation();
+      this.#about.done();
+    }
+  }
+
+  #changed() {
+    const { value } = this.#field;
+    const { item } = this.#about;
+    this.#send.disabled = !value.trim() && !this.#files.size && !item?.images?.length;
+    if (!item) value ? this.#ctx.kept.set(this.#draft, value) : this.#ctx.kept.delete(this.#draft);
+    if (!CSS.supports("field-sizing", "content")) this.#grow();
+  }
+
+  /** Completion is loaded for the first text that can be completed. */
+  async #complete() {
+    const { value, selectionStart } = this.#field;
+    if (this.#completion || !COMPLETED.test(value.slice(0, selectionStart))) return;
+    const { Completion } = await import("./completion.js");
+    this.#completion ??= new Completion(this.#ctx, this.#field, this.element);
+  }
+
+  /** Browsers without field-sizing: as high as the text. */
+  #grow() {
+    this.#field.style.height = "auto";
+    this.#field.style.height = `${this.#field.scrollHeight}px`;
+  }
+
+  #preview(file) {
+    const address = URL.createObjectURL(file);
+    const drop = () => {
+      URL.revokeObjectURL(address);
+      shown.remove();
+      this.#files.delete(file);
+      this.#changed();
+      this.#previews.hidden = !this.#files.size;
+      this.focus();
+    };
+    const shown = element(
+      "div",
+      { class: "preview" },
+      element("img", { src: address, alt: file.name }),
+      element(
+        "button",
+        {
+          type: "button",
+          class: "icon-button",
+          on: { click: drop },
+          "aria-label": t("composer.remove_image", { name: file.name }),
+        },
+        icon("close"),
+      ),
+    );
+    this.#files.set(file, drop);
+    this.#previews.append(shown);
+    this.#previews.hidden = false;
+  }
+
+  async #pickEmoji(button) {
+    const { openPicker } = await import("./picker.js");
+    openPicker(this.#ctx, button, (emoji) => {
+      this.#field.focus();
+      this.#field.setRangeText(emoji, this.#field.selectionStart, this.#field.selectionEnd, "end");
+      this.#changed();
+    });
+  }
+
+  #submit() {
+    if (this.#send.disabled) return;
+    const content = this.#field.value.trim();
+    if (this.#about.item) return this.#save(content);
+    const { place, parentId } = this.#about;
+    this.#ctx.model.post(place, { content, files: [...this.#files.keys()], parentId });
+    this.#field.value = "";
+    for (const drop of [...this.#files.values()]) drop();
+    this.#changed();
+  }
+
+  async #save(content) {
+    const { item, done } = this.#about;
+    if (content === item.content) return done();
+    this.#send.disabled = true;
+    try {
+      await this.#ctx.model.edit(item, content);
+      done();
+    } catch (error) {
+      this.#send.disabled = false;
+      this.#ctx.toast(words(error), { kind: "danger" });
+    }
+  }
+}
+
+/** Lets images be dropped anywhere on `area`; they go to the composer that is given. */
+export function acceptDrops(area, target) {
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  const show = (isOver) => area.classList.toggle("dropping", isOver);
+  area.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    show(true);
+  });
+  area.addEventListener("dragleave", (event) => !area.contains(event.relatedTarget) && show(false));
+  area.addEventListener("drop", (event) => {
+    show(false);
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    target().add(event.dataTransfer.files);
+  });
+}

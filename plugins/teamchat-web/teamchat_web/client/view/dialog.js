@@ -1,0 +1,93 @@
+// Dialogs: a heading, a way out, a place for news, and whatever they are about.
+//
+// What must stay true: Escape and the close button end every dialog, and so does the end of the session; a
+// dialog that has closed is gone from the document, and the focus is back where it came from. News is told
+// inside the dialog, because all that lies outside a modal dialog, live regions too, is inert.
+
+import { element, icon, replace } from "../lib/dom.js";
+import { t } from "../lib/strings.js";
+import "./layers.js";
+import { words } from "./problems.js";
+
+const NEWS_MS = 6000;
+const timers = new WeakMap();
+let made = 0;
+
+/**
+ * Open a dialog.
+ * @param {object} ctx
+ * @param {{title: string, kind?: string, isLasting?: boolean}} look `kind` is one more class; a lasting dialog
+ *   is not closed by a click beside it
+ * @param {...Node} content what stands below the heading
+ * @returns {{node: HTMLDialogElement, say: function(string): void, close: function(): void}}
+ */
+export function openDialog(ctx, { title, kind = "", isLasting = false }, ...content) {
+  const id = `dialog-${++made}`;
+  const close = () => node.close();
+  const news = element("p", { class: "toast dialog-news", role: "status", hidden: true });
+  const head = element("div", { class: "dialog-head" }, element("h2", { id }, title), closer(close));
+  const node = element(
+    "dialog",
+    { class: `dialog ${kind}`, "aria-labelledby": id, closedby: isLasting ? "closerequest" : "any" },
+    head,
+    content,
+    news,
+  );
+  node.addEventListener("close", (event) => event.target === node && node.remove());
+  ctx.signal?.addEventListener("abort", close, { once: true });
+  document.body.append(node);
+  node.showModal();
+  return { node, close, say: (text) => tell(news, text) };
+}
+
+/**
+ * Ask before something is done that can't be undone; do it when the answer is yes, and say what failed.
+ * @param {object} ctx
+ * @param {{title: string, lead: string, action: string, act: function(): Promise, explain?: function(Error): string}} asked
+ * @returns {Promise<boolean>} whether it was done
+ */
+export function confirm(ctx, { title, lead, action, act, explain = words }) {
+  return new Promise((resolve) => {
+    let isDone = false;
+    const problem = element("p", { class: "note note-danger", role: "alert", hidden: true });
+    const no = element("button", { class: "button", type: "button", on: { click: () => dialog.close() } });
+    const yes = element("button", { class: "button button-danger", type: "button", on: { click: run } }, action);
+    no.append(t("common.cancel"));
+    const dialog = openDialog(
+      ctx,
+      { title },
+      element("div", { class: "dialog-body stack" }, element("p", {}, lead), problem),
+      element("div", { class: "dialog-foot" }, no, yes),
+    );
+    dialog.node.addEventListener("close", () => resolve(isDone));
+    no.focus();
+
+    async function run() {
+      if (yes.ariaBusy === "true") return;
+      yes.ariaBusy = "true";
+      try {
+        await act();
+        isDone = true;
+        dialog.close();
+      } catch (error) {
+        replace(problem, explain(error)).hidden = false;
+      } finally {
+        yes.ariaBusy = "false";
+      }
+    }
+  });
+}
+
+function closer(close) {
+  const properties = { class: "icon-button", type: "button", "aria-label": t("common.close"), on: { click: close } };
+  return element("button", properties, icon("close"));
+}
+
+/** Show news for a while; a region that is there before its words is the one that is read out. */
+function tell(news, text) {
+  news.hidden = false;
+  news.textContent = "";
+  requestAnimationFrame(() => (news.textContent = text));
+  clearTimeout(timers.get(news));
+  timers.set(news, setTimeout(() => (news.hidden = true), NEWS_MS));
+}

@@ -1,0 +1,134 @@
+// A message: who, when, what, and what others did with it. It is made anew when something of it changes.
+// What must stay true: text from people becomes nodes by the Markdown module alone, and a screen reader
+// hears author, time and text when the message has the focus.
+import { element, icon } from "../lib/dom.js";
+import { dateTime, time } from "../lib/format.js";
+import { render } from "../lib/markdown.js";
+import { t } from "../lib/strings.js";
+import { imagesOf } from "./images.js";
+import { avatar } from "./people.js";
+import { reactionsRow } from "./reactions.js";
+
+const FACES = 3;
+let made = 0;
+
+/** The name an author has now; webhooks and people who left keep the one they had. */
+export function authorName(ctx, { author }) {
+  return (!author.isBot && ctx.model.users.get(author.id)?.userName) || author.userName;
+}
+
+/**
+ * @param {object} ctx
+ * @param {object} item a Message or a pending one
+ * @param {{isGrouped: boolean, isThread: boolean}} look grouped: below another of the same author; in a
+ *   thread, the link to the thread is left out
+ * @returns {HTMLElement}
+ */
+export function messageView(ctx, item, { isGrouped, isThread }) {
+  const id = `message-${++made}`;
+  const text = body(ctx, item, `${id}-body`);
+  return element(
+    "article",
+    {
+      class: classes(item, isGrouped, text),
+      tabindex: "-1",
+      "aria-labelledby": `${id}-head ${id}-body`,
+      dataset: { id: item.id ?? "", state: item.state ?? "" },
+    },
+    isGrouped
+      ? element("span", { class: "gutter", "aria-hidden": "true" }, time(item.createdAt))
+      : avatar({ ...item.author, userName: authorName(ctx, item) }),
+    head(ctx, item, `${id}-head`, isGrouped),
+    text,
+    imagesOf(ctx, item),
+    item.state ? pendingFoot(ctx, item) : [reactionsRow(ctx, item), !isThread && threadLink(ctx, item)],
+  );
+}
+
+function classes(item, isGrouped, text) {
+  return [
+    "message",
+    isGrouped && "grouped",
+    item.state && "pending",
+    item.state === "failed" && "failed",
+    text.querySelector(".mention-me") && "mentions-me",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}
+
+function head(ctx, item, id, isGrouped) {
+  return element(
+    "div",
+    { class: isGrouped ? "visually-hidden" : "message-head", id },
+    element("strong", { class: "name", dataset: { author: item.author.id } }, authorName(ctx, item)),
+    " ",
+    item.author.isBot && element("span", { class: "tag" }, t("message.bot")),
+    " ",
+    element(
+      "time",
+      { datetime: new Date(item.createdAt).toISOString(), title: dateTime(item.createdAt) },
+      time(item.createdAt),
+    ),
+  );
+}
+
+function body(ctx, item, id) {
+  const names = { names: ctx.model.names(), me: ctx.model.me.id };
+  const shown = element(
+    "div",
+    { class: "message-body rich", id },
+    item.content && render(item.content, names),
+  );
+  if (item.updatedAt) {
+    const last = shown.lastElementChild?.localName === "p" ? shown.lastElementChild : shown;
+    last.append(
+      " ",
+      element("span", { class: "edited", title: dateTime(item.updatedAt) }, t("message.edited")),
+    );
+  }
+  return shown;
+}
+
+function threadLink(ctx, { id, place, threadMeta }) {
+  if (!threadMeta?.replyCount) return null;
+  const unread = ctx.model.unread.count(id);
+  const faces = threadMeta.participants
+    .slice(0, FACES)
+    .map((user) => avatar({ id: user, userName: ctx.model.userName(user) || "?" }));
+  return element(
+    "button",
+    { type: "button", class: "thread-link", on: { click: () => ctx.router.go(place, id) } },
+    faces,
+    t("message.replies", { count: threadMeta.replyCount }),
+    element("span", { class: "soft" }, t("message.last_reply", { time: time(threadMeta.lastReplyAt) })),
+    unread > 0 &&
+      element("span", { class: "badge badge-mention" }, t("message.new_replies", { count: unread })),
+  );
+}
+
+function pendingFoot(ctx, { state, error, localId }) {
+  if (state === "sending" && ctx.model.connection !== "offline") return null;
+  const act = (label, run) =>
+    element(
+      "button",
+      { type: "button", class: "button button-quiet button-small", on: { click: run } },
+      label,
+    );
+  return element(
+    "div",
+    { class: "message-foot" },
+    icon(state === "failed" ? "warning" : "clock"),
+    element(
+      "span",
+      {},
+      state === "failed" ? t("message.failed", { reason: reason(error) }) : t("message.waiting"),
+    ),
+    state === "failed" && act(t("message.retry"), () => ctx.model.retry(localId)),
+    act(t("message.discard"), () => ctx.model.discard(localId)),
+  );
+}
+
+function reason(error) {
+  return typeof error === "string" ? error : (error?.message ?? "");
+}

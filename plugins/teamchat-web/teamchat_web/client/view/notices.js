@@ -1,0 +1,67 @@
+// Notices: short words to the person, seen (toasts) or heard (the page's one polite live region).
+// What must stay true: there is one live region on the page, it exists before it speaks, and an error
+// toast stays until it is closed.
+import { element, icon } from "../lib/dom.js";
+import { t } from "../lib/strings.js";
+
+const STAY = 6000;
+
+/**
+ * Puts the live region and the place for toasts into the page.
+ * @param {AbortSignal} [signal] ends them
+ * @returns {{announce: (text: string) => void, toast: (text: string, options?: {kind?: "info" | "danger",
+ *   action?: {label: string, run: () => void}}) => () => void}} `toast` returns what closes it
+ */
+export function notices(signal) {
+  const region = element("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+  const stack = element("div", { class: "toasts", popover: "manual" });
+  document.body.append(region, stack);
+  signal?.addEventListener("abort", () => [region, stack].forEach((part) => part.remove()));
+
+  function announce(text) {
+    const line = element("p", {}, text);
+    region.append(line);
+    setTimeout(() => line.remove(), STAY);
+  }
+
+  function toast(text, { kind = "info", action } = {}) {
+    const close = () => {
+      box.remove();
+      if (!stack.childElementCount && stack.matches(":popover-open")) stack.hidePopover();
+    };
+    const run = () => {
+      close();
+      action.run();
+    };
+    const box = element(
+      "div",
+      { class: `toast toast-${kind}` },
+      element("span", {}, text),
+      action &&
+        element(
+          "button",
+          { type: "button", class: "button button-quiet button-small", on: { click: run } },
+          action.label,
+        ),
+      element(
+        "button",
+        { type: "button", class: "icon-button", "aria-label": t("common.close"), on: { click: close } },
+        icon("close"),
+      ),
+    );
+    stack.append(box);
+    raise(stack);
+    announce(text);
+    if (kind !== "danger") setTimeout(close, action ? 2 * STAY : STAY);
+    return close;
+  }
+
+  return { announce, toast };
+}
+
+/** Shows the toasts above all else, an open dialog too. */
+function raise(stack) {
+  if (!stack.showPopover) return;
+  if (stack.matches(":popover-open")) stack.hidePopover();
+  stack.showPopover();
+}

@@ -1,0 +1,29 @@
+// People in small: initials on a tint that stays the same for a person wherever they appear.
+import { element } from "../lib/dom.js";
+
+const TINTS = 8;
+
+/**
+ * The initials of a person (or a webhook) as a small square. It says nothing to screen readers: the name
+ * stands beside it.
+ * @param {{id: string, userName: string}} user
+ */
+export function avatar({ id, userName }) {
+  return element("span", { class: `avatar tint-${tint(id)}`, "aria-hidden": "true" }, initials(userName));
+}
+
+function initials(name) {
+  const words = name.split(/[^\p{L}\p{N}\p{Emoji_Presentation}]+/u).filter(Boolean);
+  return (
+    words
+      .slice(0, 2)
+      .map((word) => [...word][0].toUpperCase())
+      .join("") || "?"
+  );
+}
+
+function tint(id) {
+  let sum = 0;
+  for (const letter of id) sum = (sum * 31 + letter.codePointAt(0)) % 65521;
+  return sum % TINTS;
+}

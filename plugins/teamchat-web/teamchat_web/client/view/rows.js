@@ -1,0 +1,54 @@
+// Lists of things that can be acted on: people, channels, webhooks, sessions.
+//
+// What must stay true: a list that is drawn anew keeps the focus where it was, by the id of the row and the name
+// of the action; where that is gone, the focus is on the list and not lost.
+
+import { element, icon, replace } from "../lib/dom.js";
+
+/** A list to draw rows into. */
+export function rows(label) {
+  return element("ul", { class: "rows", "aria-label": label, tabindex: "-1" });
+}
+
+/**
+ * Draw the rows.
+ * @param {HTMLElement} list
+ * @param {HTMLElement[]} made by `row`
+ * @param {string} [none] what is said where there are none
+ */
+export function draw(list, made, none = null) {
+  const focused = list.contains(document.activeElement) ? document.activeElement.dataset.key ?? "" : null;
+  replace(list, made, made.length === 0 && none && element("li", { class: "row soft" }, none));
+  if (focused === null) return;
+  const same = [...list.querySelectorAll("[data-key]")].find((one) => one.dataset.key === focused);
+  (same ?? list).focus();
+}
+
+/**
+ * Make a row.
+ * @param {{id: string, title: string, tags?: string[], detail?: string, lead?: Node,
+ *   actions?: {icon?: string, label: string, text?: string, act: function(): void}[]}} about `label` is read out,
+ *   and shown unless there is an icon
+ */
+export function row({ id, title, tags = [], detail, lead, actions = [] }) {
+  const words = tags.filter(Boolean).map((tag) => [" ", element("span", { class: "tag" }, tag)]);
+  return element(
+    "li",
+    { class: "row" },
+    lead,
+    element(
+      "div",
+      { class: "row-main" },
+      element("span", {}, element("strong", {}, title), words),
+      detail && element("span", { class: "soft" }, detail),
+    ),
+    element("div", { class: "row-actions" }, actions.filter(Boolean).map((action) => button(id, action))),
+  );
+}
+
+function button(id, { icon: name, label, text, act }) {
+  const look = name ? "icon-button" : "button button-small";
+  const properties = { class: look, type: "button", title: name && label, "aria-label": label };
+  properties.dataset = { key: `${id} ${name ?? text}` };
+  return element("button", { ...properties, on: { click: act } }, name ? icon(name) : text);
+}

@@ -1,0 +1,24 @@
+// The settings of the person who is signed in: one dialog, a module for each section.
+
+import "../../lib/more_strings.js";
+import { t } from "../../lib/strings.js";
+import { openSections } from "../sections.js";
+import { account } from "./account.js";
+import { notifications } from "./notifications.js";
+import { profile } from "./profile.js";
+import { sessions } from "./sessions.js";
+
+/**
+ * Open the settings.
+ * @param {object} ctx
+ * @param {string} [first] the section to begin with
+ */
+export function openSettings(ctx, first) {
+  const sections = [
+    { id: "profile", label: t("settings.profile"), icon: "user", make: profile },
+    { id: "notifications", label: t("settings.notifications"), icon: "bell", make: notifications },
+    { id: "sessions", label: t("settings.sessions"), icon: "device", make: sessions },
+    { id: "account", label: t("settings.account"), icon: "sign-out", make: account },
+  ];
+  return openSections(ctx, { title: t("settings.title"), sections, first });
+}

@@ -1,0 +1,70 @@
+// The keys of the client, as people can read them. What stands here is what the views listen to: a key
+// that is added there is added here.
+import { element } from "../lib/dom.js";
+import "../lib/more_strings.js";
+import { t } from "../lib/strings.js";
+import { openDialog } from "./dialog.js";
+import { sheet } from "./sheet.js";
+
+const COMMAND = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+const GROUPS = {
+  everywhere: {
+    palette: [`${COMMAND} K`],
+    next: ["Alt ↓", "Alt ↑"],
+    next_unread: ["Alt ⇧ ↓", "Alt ⇧ ↑"],
+    close: ["Esc"],
+    help: ["?"],
+  },
+  writing: {
+    send: ["Enter"],
+    line: ["⇧ Enter"],
+    edit_last: ["↑"],
+    complete: ["@", ":"],
+    messages: ["⇧ Tab"],
+  },
+  messages: {
+    move: ["↑", "↓"],
+    ends: ["Home", "End"],
+    react: ["R"],
+    thread: ["T"],
+    edit: ["E"],
+    delete: ["Delete"],
+    back: ["Esc"],
+  },
+};
+
+/** Opens the list of keys. */
+export async function openShortcuts(ctx) {
+  if (document.querySelector("dialog[open]")) return;
+  await sheet("overlays");
+  const groups = Object.entries(GROUPS).map(([group, all]) => [
+    element("h3", {}, t(`shortcuts.${group}`)),
+    element(
+      "dl",
+      {},
+      Object.entries(all).map(([name, keys]) => row(t(`shortcuts.${group}_${name}`), keys)),
+    ),
+  ]);
+  openDialog(
+    ctx,
+    { title: t("shortcuts.title"), kind: "shortcuts" },
+    element(
+      "div",
+      { class: "dialog-body", tabindex: "0", role: "region", "aria-label": t("shortcuts.title") },
+      groups,
+    ),
+  );
+}
+
+function row(words, keys) {
+  return element(
+    "div",
+    {},
+    element("dt", {}, words),
+    element(
+      "dd",
+      {},
+      keys.flatMap((key) => [" ", key.split(" ").map((part) => element("kbd", {}, part))]),
+    ),
+  );
+}

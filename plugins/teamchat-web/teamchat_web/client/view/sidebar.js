@@ -1,0 +1,206 @@
+// The sidebar: every place there is, what is unread in it, and the ways to settings and administration.
+// What must stay true: it is a list of links (the address is the place), names are the newest known, and
+// nothing is told by colour alone.
+import { element, icon, replace } from "../lib/dom.js";
+import { t } from "../lib/strings.js";
+import { avatar } from "./people.js";
+
+const MANY = 99;
+
+/**
+ * @param {object} ctx
+ * @returns {HTMLElement}
+ */
+export function sidebar(ctx) {
+  const { model, router, signal } = ctx;
+  const server = element("span", { class: "name" });
+  const channels = element("ul", { class: "side-list" });
+  const people = element("ul", { class: "side-list" });
+  const offline = element("p", { class: "offline", role: "status", hidden: true });
+  const me = element("button", {
+    type: "button",
+    class: "button button-quiet",
+    on: { click: () => settings(ctx) },
+  });
+  const addChannel = add(t("sidebar.add_channel"), () => admin(ctx, "channels"));
+
+  const draw = () => {
+    const held =
+      [channels, people].some((list) => list.contains(document.activeElement)) && document.activeElement.hash;
+    replace(
+      channels,
+      model.sortedChannels().map((one) => link(ctx, { ...one, kind: "channel", title: one.name })),
+    );
+    replace(
+      people,
+      model.sortedConversations().map((one) => conversationLink(ctx, one)),
+    );
+    if (held)
+      [...channels.children, ...people.children]
+        .find(({ firstChild }) => firstChild.hash === held)
+        ?.firstChild.focus();
+  };
+  const drawMe = () => {
+    replace(me, avatar(model.me), element("span", { class: "name" }, model.me.userName));
+    addChannel.hidden = !model.me.isAdmin;
+  };
+  const drawServer = () => replace(server, model.serverName || "Teamchat");
+  const drawConnection = () => {
+    offline.hidden = model.connection !== "offline";
+    replace(offline, offline.hidden ? null : [icon("offline"), t("sidebar.offline")]);
+  };
+  for (const type of ["channels", "conversations", "users"]) model.on(type, draw, signal);
+  model.unread.on("changed", draw, signal);
+  router.on("changed", draw, signal);
+  model.on("me", drawMe, signal);
+  model.on("server", drawServer, signal);
+  model.on("connection", drawConnection, signal);
+  for (const first of [draw, drawMe, drawServer, drawConnection]) first();
+
+  return element(
+    "div",
+    { class: "sidebar", id: "sidebar" },
+    element("header", { class: "bar" }, serverMenu(ctx, server)),
+    jump(ctx),
+    offline,
+    element(
+      "nav",
+      { class: "side-scroll", "aria-label": t("sidebar.label") },
+      section("side-channels", t("sidebar.channels"), addChannel, channels),
+      section(
+        "side-people",
+        t("sidebar.people"),
+        add(t("sidebar.add_person"), () => palette(ctx, "people")),
+        people,
+      ),
+    ),
+    element(
+      "footer",
+      { class: "side-foot" },
+      me,
+      element(
+        "button",
+        {
+          type: "button",
+          class: "icon-button",
+          "aria-label": t("settings.title"),
+          title: t("settings.title"),
+          on: { click: () => settings(ctx) },
+        },
+        icon("settings"),
+      ),
+    ),
+  );
+}
+
+/** The settings, loaded when they are wanted. */
+export async function settings(ctx) {
+  (await import("./settings/settings.js")).openSettings(ctx);
+}
+
+/** The administration, loaded when it is wanted. */
+export async function admin(ctx, part) {
+  (await import("./admin/admin.js")).openAdmin(ctx, part);
+}
+
+/** The command palette, loaded when it is wanted. */
+export async function palette(ctx, scope) {
+  (await import("./palette.js")).openPalette(ctx, scope);
+}
+
+function serverMenu(ctx, name) {
+  const open = async ({ currentTarget }) =>
+    (await import("./popup.js")).openMenu(
+      currentTarget,
+      [
+        { icon: "settings", label: t("settings.title"), run: () => settings(ctx) },
+        ctx.model.me.isAdmin && { icon: "shield", label: t("admin.title"), run: () => admin(ctx) },
+        {
+          icon: "keyboard",
+          label: t("shortcuts.title"),
+          run: async () => (await import("./shortcuts.js")).openShortcuts(ctx),
+        },
+      ].filter(Boolean),
+    );
+  return element(
+    "button",
+    {
+      type: "button",
+      class: "button button-quiet server",
+      "aria-haspopup": "menu",
+      "aria-expanded": "false",
+      on: { click: open },
+    },
+    name,
+    icon("chevron"),
+  );
+}
+
+function jump(ctx) {
+  const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
+  return element(
+    "button",
+    { type: "button", class: "button jump", on: { click: () => palette(ctx) } },
+    icon("search"),
+    t("sidebar.jump"),
+    element("kbd", { "aria-hidden": "true" }, isApple ? "⌘K" : "Ctrl K"),
+  );
+}
+
+function section(id, title, button, list) {
+  list.setAttribute("aria-labelledby", id);
+  return element(
+    "section",
+    {},
+    element("div", { class: "side-head" }, element("h2", { id }, title), button),
+    list,
+  );
+}
+
+function add(label, run) {
+  return element(
+    "button",
+    { type: "button", class: "icon-button", "aria-label": label, title: label, on: { click: run } },
+    icon("plus"),
+  );
+}
+
+function conversationLink(ctx, conversation) {
+  const { id, userName } = conversation.otherUser;
+  const title = ctx.model.users.get(id)?.userName ?? userName;
+  return link(ctx, { id: conversation.id, kind: "conversation", title }, avatar({ id, userName: title }));
+}
+
+function link(ctx, { id, kind, title }, sign = icon("hash")) {
+  const unread = ctx.model.unread.count(id);
+  const calls = kind === "conversation" ? unread : ctx.model.unread.mentionCount(id);
+  const isHere = ctx.router.current?.place?.id === id;
+  return element(
+    "li",
+    {},
+    element(
+      "a",
+      {
+        class: unread ? "side-link unread" : "side-link",
+        href: `#/${kind}/${encodeURIComponent(id)}`,
+        "aria-current": isHere ? "page" : null,
+      },
+      sign,
+      element("span", { class: "name", dir: "auto" }, title),
+      unread > 0 && badge(unread, calls),
+    ),
+  );
+}
+
+function badge(unread, calls) {
+  const shown = calls || unread;
+  return [
+    element(
+      "span",
+      { class: calls ? "badge badge-mention" : "badge", "aria-hidden": "true" },
+      shown > MANY ? `${MANY}+` : String(shown),
+    ),
+    element("span", { class: "visually-hidden" }, t("sidebar.unread", { count: unread })),
+    calls > 0 && element("span", { class: "visually-hidden" }, t("sidebar.mentions", { count: calls })),
+  ];
+}

@@ -1,0 +1,16 @@
+// The dev mode: an email is all it takes (interface, part 5 rule 1).
+
+import { t } from "../../lib/strings.js";
+import { form } from "../form.js";
+import { emailField } from "./fields.js";
+
+/** The screen of the dev mode. */
+export function dev(frame, { email, ...said }) {
+  const sign = form({
+    fields: [emailField({ value: email })],
+    action: t("sign_in.action"),
+    send: async (values) => frame.begin({ accessToken: (await frame.ctx.api.devLogin(values.email)).token }),
+    explain: ({ status }) => status === 401 && { field: "email", text: t("sign_in.not_invited") },
+  });
+  return { title: t("sign_in.title"), lead: t("sign_in.dev_lead"), ...said, content: sign };
+}

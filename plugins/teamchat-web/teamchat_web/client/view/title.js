@@ -1,0 +1,25 @@
+// The title of the page: what waits, where one is, and whose server it is; the count also on the icon of
+// the installed application, where the system shows one.
+import { t } from "../lib/strings.js";
+
+/** Keeps the title true until the session ends. */
+export function keepTitle(ctx) {
+  const { model, router, signal } = ctx;
+  const draw = () => {
+    const { unread, mentions } = model.unread.total();
+    const count = mentions ? `(${mentions}) ` : unread ? "• " : "";
+    const place = router.current?.place && model.place(router.current.place.id);
+    const name = place?.kind === "channel" ? `#${place.title}` : place?.title;
+    document.title = count + [name, model.serverName || "Teamchat"].filter(Boolean).join(" · ");
+    const shown = mentions ? navigator.setAppBadge?.(mentions) : navigator.clearAppBadge?.();
+    shown?.catch(() => {});
+  };
+  model.unread.on("changed", draw, signal);
+  for (const type of ["server", "channels", "conversations", "users"]) model.on(type, draw, signal);
+  router.on("changed", draw, signal);
+  signal.addEventListener("abort", () => {
+    document.title = t("title.signed_out");
+    navigator.clearAppBadge?.()?.catch(() => {});
+  });
+  draw();
+}

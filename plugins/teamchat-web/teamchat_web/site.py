@@ -1,0 +1,141 @@
+"""The client's files as they are served: read once, named after their content, and compressed.
+
+What must stay true:
+
+* All files stand under one digest, made from every file's path and bytes, so the modules of two versions
+  never meet: whatever changes, all addresses change, and what an address once gave it gives for ever.
+* The three pages that name the digest (``index.html``, ``sw.js``, ``manifest.webmanifest``) have fixed
+  addresses.  In them ``{{digest}}``, ``{{files}}`` and ``{{modules}}`` are filled in.
+* Addresses within the pages are relative, so that the client works under any path.
+* Page, scripts and style sheets go out without their comments and indentation, for a browser needs neither;
+  every line keeps its number.  This looks at lines alone, so nothing in them may span lines but comments.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+
+from msgspec import Struct
+
+CLIENT = Path(__file__).parent / "client"
+INDEX, MANIFEST, WORKER = "index.html", "manifest.webmanifest", "sw.js"
+PAGES = (INDEX, MANIFEST, WORKER)
+FIRST_MODULES = ("main.js", "view/shell.js")
+"""What a signed-in first view loads; whatever these import statically is announced in the index."""
+
+_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+}
+_PACKABLE = frozenset({".css", ".html", ".js", ".svg", ".webmanifest"})
+_STATIC_IMPORT = re.compile(
+    r"""^\s*(?:import|export)\b[^"'();]*?(?:from\s*)?["'](\.[^"']+)["']""", re.MULTILINE
+)
+
+
+class File(Struct, frozen=True):
+    """A file ready to be sent. `packed` is the body in gzip, or None where that would not be shorter."""
+
+    content_type: str
+    body: bytes
+    packed: bytes | None
+    tag: str
+
+
+class Site(Struct, frozen=True):
+    """The client: its pages by name, and its files by their path under ``client/<digest>/``."""
+
+    digest: str
+    pages: Mapping[str, File]
+    files: Mapping[str, File]
+
+
+def build(directory: Path) -> Site:
+    """Read the client from `directory` and return it as it is served."""
+    sources = {
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in sorted(directory.rglob("*"))
+        if path.suffix in _TYPES and path.is_file()
+    }
+    digest = _digest(sources)
+    files = {name: _slim(name, body) for name, body in sources.items() if name not in PAGES}
+    modules = first_modules({name: body.decode() for name, body in files.items() if name.endswith(".js")})
+    values = {
+        b"{{digest}}": digest.encode(),
+        b"{{files}}": " ".join(files).encode(),
+        b"{{modules}}": b"\n".join(_preload(digest, name) for name in modules),
+    }
+    return Site(
+        digest,
+        {name: _file(name, _filled(_slim(name, sources[name]), values)) for name in PAGES},
+        {name: _file(name, body) for name, body in files.items()},
+    )
+
+
+def first_modules(sources: Mapping[str, str]) -> list[str]:
+    """Return the modules of the first view: `FIRST_MODULES` and all that these import statically."""
+    found: list[str] = []
+    waiting = [name for name in FIRST_MODULES if name in sources]
+    while waiting:
+        name = waiting.pop(0)
+        if name in found:
+            continue
+        found.append(name)
+        waiting += static_imports(name, sources[name])
+    return found
+
+
+def static_imports(name: str, source: str) -> list[str]:
+    """Return the paths of the modules that the module `name` imports statically."""
+    parent = PurePosixPath(name).parent
+    return [normpath(parent / target) for target in _STATIC_IMPORT.findall(source)]
+
+
+def slim(source: str) -> str:
+    """Return a source without indentation, and without the comments that begin a line of script or style."""
+    lines = []
+    in_comment = False
+    for line in source.splitlines():
+        text = line.strip()
+        in_comment = in_comment or text.startswith("/*")
+        lines.append("" if in_comment or text.startswith("//") else text)
+        in_comment = in_comment and not text.endswith("*/")
+    return "\n".join(lines) + "\n"
+
+
+def _slim(name: str, body: bytes) -> bytes:
+    return slim(body.decode()).encode() if name.endswith((".css", ".html", ".js")) else body
+
+
+def _digest(sources: Mapping[str, bytes]) -> str:
+    whole = sha256()
+    for name, body in sources.items():
+        whole.update(b"%b\0%d\0%b" % (name.encode(), len(body), body))
+    return whole.hexdigest()[:12]
+
+
+def _preload(digest: str, name: str) -> bytes:
+    return f'<link rel="modulepreload" href="client/{digest}/{name}">'.encode()
+
+
+def _filled(body: bytes, values: Mapping[bytes, bytes]) -> bytes:
+    for placeholder, value in values.items():
+        body = body.replace(placeholder, value)
+    return body
+
+
+def _file(name: str, body: bytes) -> File:
+    suffix = PurePosixPath(name).suffix
+    packed = gzip.compress(body, mtime=0) if suffix in _PACKABLE else body
+    return File(
+        _TYPES[suffix], body, packed if len(packed) < len(body) else None, sha256(body).hexdigest()[:16]
+    )

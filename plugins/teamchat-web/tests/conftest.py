@@ -1,0 +1,273 @@
+"""A browser, and real servers for it to visit.
+
+What must stay true: every page a test opens is watched to its end.  An error of a script, a dialog of the
+browser or anything that the page's policy refused fails the test, whatever else it looked at.  Without
+Chromium the tests that need one are skipped, and say so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import trio
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
+
+from tests.harness import ADMIN, PASSWORD, free_port, mailed
+
+DEADLINE_MS = 15_000
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# The browser tells of every answer that is no success; a test that provokes one looks at the page itself.
+EXPECTED = ("Failed to load resource: ", "Service Worker registration blocked by Playwright")
+expect.set_options(timeout=DEADLINE_MS)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A Chromium without a window."""
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@dataclass
+class Running:
+    """A server in a process of its own."""
+
+    base: str
+    directory: Path
+    process: subprocess.Popen[str]
+
+    def client(self, token: str = "") -> httpx2.Client:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx2.Client(base_url=self.base, headers=headers, timeout=30)
+
+    def post(self, path: str, body: Any, token: str = "") -> Any:
+        """Send a request that succeeds, and return its answer."""
+        with self.client(token) as client:
+            answer = client.post(path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def token(self, email: str = ADMIN) -> str:
+        """Sign in by dev-login and return the access token."""
+        return str(self.post("/auth/dev-login", {"email": email})["token"])
+
+    def admin_token(self) -> str:
+        """Sign in by the admin's password and return the access token."""
+        answer = self.post("/auth/password-login", {"email": ADMIN, "password": PASSWORD})
+        return str(answer["accessToken"])
+
+    def kill(self) -> None:
+        """End the server as a power cut would."""
+        self.process.kill()
+        self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+    def restart(self) -> None:
+        """Start it again, at the same address, with what it had written."""
+        self.process = _start(self.directory / "teamchat.json")
+
+    def mailed(self, recipient: str, number: int = 1) -> str:
+        """Wait until so many mails to `recipient` have been sent; return the link in the newest."""
+        return trio.run(mailed, self.directory / "data" / "mails", recipient, number)
+
+
+@contextmanager
+def serving(directory: Path, **sections: dict[str, Any]) -> Iterator[Running]:
+    """Run a server in dev mode on a free port, with its data in `directory`; `sections` override."""
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    settings: dict[str, dict[str, Any]] = {
+        "auth": {"authMode": "dev", "isInviteRequired": False, "maxActiveSessions": 50, "appUrl": base},
+        "chat": {"initialUser": {"userName": "Ada", "email": ADMIN, "password": PASSWORD}},
+        "server": {"host": "127.0.0.1", "port": port},
+        "storage": {"path": str(directory / "data")},
+    }
+    for name, keys in sections.items():
+        settings[name] = settings.get(name, {}) | keys
+    config = directory / "teamchat.json"
+    config.write_text(json.dumps(settings))
+    running = Running(base, directory, _start(config))
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+def _start(config: Path) -> subprocess.Popen[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")}
+    log = config.with_name("log")
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "teamchat", "serve", "--config", str(config)],
+            stdout=subprocess.PIPE,
+            stderr=file,
+            env=environment,
+            text=True,
+        )
+    assert process.stdout is not None
+    if not any("ready on" in line for line in process.stdout):
+        process.communicate()
+        raise AssertionError(f"the server ended before it was ready: {log.read_text()}")
+    return process
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Start servers that end with the test."""
+    with ExitStack() as stack:
+
+        def start(name: str = "server", **sections: dict[str, Any]) -> Running:
+            directory = tmp_path / name
+            directory.mkdir(exist_ok=True)
+            return stack.enter_context(serving(directory, **sections))
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """One server for all tests of a module that leave it as it was."""
+    with serving(tmp_path_factory.mktemp("standing")) as running:
+        yield running
+
+
+@dataclass
+class Watch:
+    """What went wrong in the pages of a context."""
+
+    wrong: list[str] = field(default_factory=list)
+
+    def on(self, context: BrowserContext) -> None:
+        context.on("console", self._console)
+        context.on("dialog", self._dialog)
+        context.on("weberror", lambda error: self.wrong.append(f"{error.error}"))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"} and not message.text.startswith(EXPECTED):
+            self.wrong.append(f"{message.type}: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open an address in a browser of its own (no cookies, nothing kept): `visit(url, locale="de-DE")`."""
+    watch = Watch()
+    with ExitStack() as stack:
+
+        def go(url: str, **options: Any) -> Page:
+            context = browser.new_context(**{"locale": "en-GB", "reduced_motion": "reduce"} | options)
+            stack.callback(context.close)
+            context.set_default_timeout(DEADLINE_MS)
+            watch.on(context)
+            page = context.new_page()
+            page.goto(url)
+            return page
+
+        yield go
+    assert not watch.wrong
+
+
+_BENCH = """async ([email, prefix]) => {
+  const root = document.querySelector("script[type=module]").src.replace("main.js", "");
+  const load = (path) => import(root + path);
+  const { Kept } = await load("lib/kept.js");
+  const { Http } = await load("api/http.js");
+  const { Session } = await load("api/session.js");
+  const { Api } = await load("api/api.js");
+  const { Model } = await load("model/model.js");
+  const http = new Http();
+  const session = new Session(http, new Kept(prefix));
+  const api = new Api(http, session);
+  if (!session.isSignedIn) session.begin({ accessToken: (await api.devLogin(email)).token });
+  const kept = new Kept(`${prefix}/${session.userId}`);
+  const model = new Model({ api, http, session, config: {}, kept });
+  window.bench = { load, Kept, Http, http, session, api, kept, model, heard: [] };
+  model.on("message", (detail) => bench.heard.push(detail));
+  const started = model.start();
+  if (navigator.onLine) await started;
+  const [channel] = model.sortedChannels();
+  Object.assign(bench, { channel, place: { kind: "channel", id: channel.id } });
+  bench.timeline = model.timeline(bench.place);
+  bench.contents = () => bench.timeline.items.map((item) => item.content);
+  bench.timeline.on("reset", () => {}); // A view would.
+  await bench.timeline.load();
+}"""
+
+
+class Bench:
+    """A model without views, in a page that shows the sign-in: what `window.bench` holds."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def open(self, email: str = ADMIN, prefix: str = "bench") -> None:
+        """Begin, or after a reload begin again."""
+        self.page.evaluate(_BENCH, [email, prefix])
+
+    def run(self, expression: str, argument: Any = None) -> Any:
+        """Evaluate an expression, or call a function with an argument."""
+        return self.page.evaluate(expression, argument)
+
+    def until(self, expression: str, argument: Any = None) -> Any:
+        """Wait until an expression is true, and return what it is then."""
+        for _ in range(DEADLINE_MS // 50):
+            if found := self.run(expression, argument):
+                return found
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"never true: {expression}")
+
+    def post(self, content: str) -> None:
+        self.run("(content) => { bench.model.post(bench.place, { content }); }", content)
+
+    def contents(self) -> list[str]:
+        """The texts the channel's timeline shows."""
+        return list(self.run("bench.contents()"))
+
+    def tab(self) -> Bench:
+        """Another tab of the same browser."""
+        page = self.page.context.new_page()
+        page.goto(self.page.url)
+        bench = Bench(page)
+        bench.open()
+        return bench
+
+
+@pytest.fixture
+def bench(visit: Callable[..., Page]) -> Callable[..., Bench]:
+    """Open a model at a server: `bench(server)`."""
+
+    def start(server: Running, email: str = ADMIN, **options: Any) -> Bench:
+        made = Bench(visit(server.base, **options))
+        made.open(email)
+        return made
+
+    return start
+
+
+@pytest.fixture
+def enter(visit: Callable[..., Page]) -> Callable[..., Page]:
+    """Open the chat as somebody: `enter(server, "grace@example.org", place)`, a place being "#/channel/…"."""
+
+    def go(server: Running, email: str = ADMIN, place: str = "", **options: Any) -> Page:
+        return visit(f"{server.base}/?access_token={server.token(email)}{place}", **options)
+
+    return go

@@ -1,0 +1,153 @@
+"""Long timelines: history grows upward under what is read, and ten thousand messages stay light."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page, Route, expect
+
+GRACE = "grace@example.org"
+MANY = 10_000
+PAGE = 50
+Serve = Callable[..., Any]
+Enter = Callable[..., Page]
+
+# The first message whose top is in view, and where it stands.
+FIRST_SEEN = """() => {
+  const { top } = document.querySelector("main .timeline").getBoundingClientRect();
+  for (const one of document.querySelectorAll("main article")) {
+    const at = one.getBoundingClientRect().top - top;
+    if (at >= 0) return { id: one.dataset.id, at };
+  }
+}"""
+WHERE = """(id) => document.querySelector(`main article[data-id="${id}"]`).getBoundingClientRect().top
+  - document.querySelector("main .timeline").getBoundingClientRect().top"""
+SCROLL = "(top) => { document.querySelector('main .timeline').scrollTop = top; }"
+TO_TOP = """async () => {
+  const scroller = document.querySelector("main .timeline");
+  const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+  const frames = [];
+  const jumps = [];
+  let last = await frame();
+  while (scroller.scrollTop > 0) {
+    const line = scroller.getBoundingClientRect().top;
+    const held = document.elementFromPoint(innerWidth / 2, line + 300)?.closest("article");
+    const before = held?.getBoundingClientRect().top;
+    const step = Math.min(600, scroller.scrollTop);
+    scroller.scrollTop -= step;
+    const now = await frame();
+    frames.push(now - last);
+    last = now;
+    if (held) jumps.push(Math.abs(held.getBoundingClientRect().top - before - step));
+  }
+  return { frames, jumps };
+}"""
+
+
+def channel_id(server: Any) -> str:
+    with server.client(server.token()) as client:
+        return str(client.get("/channels").json()["channels"][0]["id"])
+
+
+def fill(server: Any, count: int) -> None:
+    token, place = server.token(GRACE), channel_id(server)
+    with server.client(token) as client:
+        for number in range(count):
+            text = f"Message {number}" + "\n\nwith more to say" * (number % 4)
+            client.post(f"/channels/{place}/messages", json={"content": text}).raise_for_status()
+
+
+def test_history_grows_without_moving_what_is_read(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    fill(server, 130)
+    page = enter(server)
+    expect(page.locator("article")).to_have_count(50)
+    expect(page.locator("article").last).to_be_in_viewport()
+
+    for loaded in (100, 130):
+        page.evaluate(SCROLL, 700)
+        seen = page.evaluate(FIRST_SEEN)
+        expect(page.locator("article")).to_have_count(loaded)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert abs(page.evaluate(WHERE, seen["id"]) - seen["at"]) <= 2
+    page.evaluate(SCROLL, 0)
+    expect(page.locator("main")).to_contain_text("This is the beginning of #General.")
+    texts = page.locator("article .message-body > p:first-child").all_text_contents()
+    assert texts == [f"Message {number}" for number in range(130)]
+
+
+def test_new_messages_leave_who_reads_history_alone(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    fill(server, 60)
+    page, grace = enter(server), enter(server, GRACE)
+    expect(page.locator("article").last).to_be_in_viewport()
+    expect(page.locator(".pill")).to_be_hidden()
+    page.evaluate(SCROLL, 1000)
+    expect(page.locator(".pill")).to_have_text("Newest messages")
+    expect(page.locator("article")).to_have_count(60)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    seen = page.evaluate(FIRST_SEEN)
+    for text in ("First", "Second"):
+        grace.get_by_label("Write to #General").fill(text)
+        grace.keyboard.press("Enter")
+    expect(page.locator(".pill")).to_have_text("2 new messages")
+    assert abs(page.evaluate(WHERE, seen["id"]) - seen["at"]) <= 1
+    expect(page.get_by_role("link", name="General")).to_have_accessible_name(re.compile("2 unread"))
+    page.locator(".pill").click()
+    expect(page.locator("article").last).to_be_in_viewport()
+    expect(page.locator(".pill")).to_be_hidden()
+    expect(page.get_by_role("link", name="General")).to_have_accessible_name("General")
+
+
+def answer(route: Route) -> None:
+    """Answer a page of an endless conversation, without a server behind it."""
+    [before] = parse_qs(urlsplit(route.request.url).query).get("before", [f"{MANY:06x}"])
+    end = int(before, 16)
+    page = [
+        {
+            "id": f"{number:06x}",
+            "channelId": "any",
+            "author": {"id": f"user-{number // 3 % 7}", "userName": f"Person {number // 3 % 7}"},
+            "content": f"Message **{number}**" + " and so on" * (number * 7 % 60),
+            "createdAt": 1_700_000_000_000 + number * 60_000,
+            "updatedAt": None,
+            "reactions": {"👍": ["user-1", "user-2"]} if number % 9 == 0 else {},
+        }
+        for number in range(max(0, end - PAGE), end)
+    ]
+    route.fulfill(status=200, content_type="application/json", body=json.dumps({"messages": page}))
+
+
+def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter) -> None:
+    """What is asserted is that nothing moves by itself; the figures are printed (pytest -s)."""
+    server = serve()
+    place = channel_id(server)
+    page = enter(server)
+    expect(page.get_by_label("Write to #General")).to_be_visible()
+    other = server.post("/channels", {"name": "long"}, server.token())["channel"]["id"]
+    assert other != place
+    page.route(f"**/channels/{other}/messages?*", answer)
+    page.get_by_role("link", name="long").click()
+    articles = page.locator("main article")
+    expect(articles).to_have_count(PAGE)
+    for count in range(2 * PAGE, MANY + 1, PAGE):
+        page.evaluate(SCROLL, 1000)
+        expect(articles).to_have_count(count)
+    page.get_by_role("button", name="Newest messages").click()
+    expect(articles.last).to_be_in_viewport()
+    assert page.locator(".chunk:not(.settled)").count() == 0
+
+    result = page.evaluate(TO_TOP)
+    frames, jumps = sorted(result["frames"]), result["jumps"]
+    print(
+        f"\n{MANY} messages, {len(frames)} frames: median {frames[len(frames) // 2]:.1f} ms, "
+        f"99th {frames[len(frames) * 99 // 100]:.1f} ms, longest {frames[-1]:.1f} ms; "
+        f"largest jump {max(jumps):.1f} px"
+    )
+    assert max(jumps) <= 2
+    expect(articles.first).to_be_in_viewport()
+    assert articles.count() == MANY

@@ -1,0 +1,93 @@
+"""Images in messages: chosen, pasted and dropped; seen small and large (interface, Images)."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+GRACE = "grace@example.org"
+Serve = Callable[..., Any]
+Enter = Callable[..., Page]
+
+HAND_OVER = """([how, bytes]) => {
+  const file = new File([new Uint8Array(bytes)], "pasted.png", { type: "image/png" });
+  const data = new DataTransfer();
+  data.items.add(file);
+  const field = document.querySelector("main textarea");
+  const event = how === "paste"
+    ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true })
+    : new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+  field.dispatchEvent(event);
+}"""
+
+
+def png(width: int, height: int) -> bytes:
+    """Return a picture of one colour."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = (b"\0" + b"\x10\x80\x90" * width) * height
+    end = chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + end
+
+
+def files(*names: str) -> list[FilePayload]:
+    return [{"name": name, "mimeType": "image/png", "buffer": png(90, 60)} for name in names]
+
+
+def test_chosen_images_are_previewed_sent_and_seen_large(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    ada, grace = enter(server), enter(server, GRACE)
+    picker = ada.locator("main input[type=file]")
+    picker.set_input_files(files("one.png", "two.png", "three.png"))
+    expect(ada.locator(".preview img")).to_have_count(3)
+    ada.get_by_role("button", name="Remove two.png").click()
+    expect(ada.locator(".preview img")).to_have_count(2)
+    ada.get_by_label("Write to #General").fill("Two pictures")
+    ada.keyboard.press("Enter")
+    expect(ada.locator(".preview")).to_have_count(0)
+
+    shown = grace.get_by_role("img", name="Image 1 of 2 from Ada")
+    expect(shown).to_be_visible()
+    expect(shown).to_have_js_property("naturalWidth", 90)
+    shown.click()
+    box = grace.get_by_role("dialog", name="Image")
+    expect(box).to_contain_text("Ada · 1 / 2")
+    grace.keyboard.press("ArrowRight")
+    expect(box).to_contain_text("Ada · 2 / 2")
+    expect(box.get_by_role("img", name="Image 2 of 2 from Ada")).to_be_visible()
+    box.get_by_role("button", name="Zoom").click()
+    expect(box.locator(".stage")).to_have_class("stage zoomed")
+    with grace.expect_download() as download:
+        box.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename.endswith(".png")
+    grace.keyboard.press("Escape")
+    expect(box).to_have_count(0)
+
+
+@pytest.mark.parametrize("how", ["paste", "drop"])
+def test_an_image_can_be_pasted_and_dropped(serve: Serve, enter: Enter, how: str) -> None:
+    page = enter(serve())
+    expect(page.get_by_label("Write to #General")).to_be_visible()
+    page.evaluate(HAND_OVER, [how, list(png(90, 60))])
+    expect(page.locator(".preview img")).to_have_count(1)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("img", name="Image 1 of 1 from Ada")).to_be_visible()
+    expect(page.locator("article.pending")).to_have_count(0)
+
+
+def test_what_is_no_image_is_not_taken(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    page.locator("main input[type=file]").set_input_files(
+        {"name": "notes.pdf", "mimeType": "application/pdf", "buffer": b"%PDF"}
+    )
+    expect(page.locator(".toast")).to_contain_text("Only JPG, PNG, WebP and SVG images")
+    expect(page.locator(".preview")).to_have_count(0)
+    expect(page.get_by_role("button", name="Send")).to_be_disabled()

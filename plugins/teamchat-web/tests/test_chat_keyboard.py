@@ -1,0 +1,171 @@
+"""The chat by keys alone, and on a phone by touch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+GRACE = "grace@example.org"
+Serve = Callable[..., Any]
+Enter = Callable[..., Page]
+
+
+def test_a_whole_session_needs_no_mouse(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    server.post("/channels", {"name": "random"}, server.token())
+    server.token(GRACE)
+    page = enter(server)
+    press, say = page.keyboard.press, page.keyboard.type
+    expect(page.get_by_label("Write to #General")).to_be_focused()
+    press("Control+k")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    say("rnd")
+    press("Enter")
+    expect(page.get_by_label("Write to #random")).to_be_focused()
+
+    say("Hello @gr")
+    expect(page.get_by_role("option", name="grace")).to_have_attribute("aria-selected", "true")
+    press("Enter")
+    say("look :rocket")
+    expect(page.get_by_role("option", name="rocket")).to_be_visible()
+    press("Tab")
+    press("Enter")
+    expect(page.locator("article:not(.pending)")).to_have_text(re.compile("Hello @grace look 🚀"))
+    expect(page.locator(".mention")).to_have_text("@grace")
+    say("Line one")
+    press("Shift+Enter")
+    say("Line two")
+    press("Enter")
+    expect(page.locator("article:not(.pending)")).to_have_count(2)
+
+    for _ in range(2):
+        press("Shift+Tab")  # Past the button for images.
+    expect(page.locator("article").last).to_be_focused()
+    press("ArrowUp")
+    expect(page.locator("article").first).to_be_focused()
+    press("r")
+    expect(page.get_by_label("Search emoji")).to_be_focused()
+    say("heart_eyes")
+    press("ArrowDown")
+    press("Enter")
+    expect(
+        page.locator("article").first.get_by_role("button", name=re.compile("^😍, 1 person"))
+    ).to_be_visible()
+    expect(page.locator("article").first).to_be_focused()
+    press("e")
+    expect(page.get_by_label("Edit the message")).to_be_focused()
+    say("!")
+    press("Enter")
+    expect(page.locator("article").first).to_contain_text("🚀! (edited)")
+    expect(page.locator("article").first).to_be_focused()
+    press("t")
+    expect(page.get_by_label("Reply", exact=True)).to_be_focused()
+    say("A reply")
+    press("Enter")
+    expect(page.get_by_role("complementary").get_by_role("log")).to_contain_text("A reply")
+    press("Escape")
+    expect(page.get_by_role("complementary")).to_have_count(0)
+    expect(page.get_by_label("Write to #random")).to_be_focused()
+
+    for _ in range(2):
+        press("Shift+Tab")
+    press("End")
+    press("Delete")
+    expect(page.get_by_role("dialog", name="Delete this message?")).to_be_visible()
+    press("Tab")
+    press("Enter")
+    expect(page.locator("article")).to_have_count(1)
+    press("Alt+ArrowUp")
+    expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+    page.get_by_role("button", name="Jump to").first.focus()
+    press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Edit your last message")
+    press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_first_link_skips_to_writing(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    expect(page.get_by_label("Write to #General")).to_be_focused()
+    skip = page.get_by_role("link", name="Skip to writing")
+    expect(skip).not_to_be_in_viewport()
+    assert (
+        page.evaluate("() => document.querySelector('a, button, input, textarea').className") == "skip-link"
+    )
+    skip.focus()
+    expect(skip).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Write to #General")).to_be_focused()
+
+
+def test_on_a_phone_the_sidebar_is_a_drawer(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    server.post("/channels", {"name": "random"}, server.token())
+    page = enter(server, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    opener = page.get_by_role("button", name="Open the sidebar")
+    random = page.get_by_role("link", name="random")
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    expect(random).not_to_be_in_viewport()
+    opener.tap()
+    expect(random).to_be_in_viewport()
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Escape")
+    expect(random).not_to_be_in_viewport()
+    expect(opener).to_be_focused()
+    opener.tap()
+    random.tap()
+    expect(page.get_by_role("heading", name="random", level=1)).to_be_visible()
+    expect(random).not_to_be_in_viewport()
+    opener.tap()
+    page.touchscreen.tap(310, 300)
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 320
+
+
+def test_a_tap_on_a_message_shows_what_can_be_done_with_it(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    page = enter(server, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page.get_by_label("Write to #General").fill("Tap me")
+    page.get_by_role("button", name="Send").tap()
+    expect(page.locator("article:not(.pending)")).to_have_count(1)
+    page.locator("article").tap()
+    page.get_by_role("button", name="React with 👍").tap()
+    expect(page.get_by_role("button", name=re.compile("^👍, 1 person"))).to_be_visible()
+
+
+def test_the_focus_stays_on_a_link_while_the_sidebar_changes(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    place = server.post("/channels", {"name": "random"}, server.token())["channel"]["id"]
+    page = enter(server, viewport={"width": 390, "height": 800})
+    opener = page.get_by_role("button", name="Open the sidebar")
+    expect(opener).to_have_accessible_name("Open the sidebar")
+    opener.click()
+    link = page.get_by_role("link", name="random")
+    link.focus()
+    server.post(f"/channels/{place}/messages", {"content": "Hello"}, server.token(GRACE))
+    expect(link).to_have_accessible_name(re.compile("1 unread"))
+    expect(link).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(opener).to_have_accessible_name("Open the sidebar, 1 unread")
+    expect(opener.locator(".dot")).to_be_visible()
+    opener.click()
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(opener).to_have_accessible_name("Open the sidebar")
+
+
+def test_on_a_phone_a_thread_covers_the_conversation(serve: Serve, enter: Enter) -> None:
+    page = enter(serve(), viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page.get_by_label("Write to #General").fill("Let us go into detail")
+    page.get_by_role("button", name="Send").tap()
+    expect(page.locator("article:not(.pending)")).to_have_count(1)
+    page.locator("article").tap()
+    page.get_by_role("button", name="Reply in a thread").tap()
+    expect(page.get_by_label("Reply", exact=True)).to_be_focused()
+    expect(page.locator("main")).to_have_js_property("inert", True)
+    page.get_by_role("button", name="Close the thread").tap()
+    expect(page.get_by_role("complementary")).to_have_count(0)
+    expect(page.get_by_label("Write to #General")).to_be_focused()

@@ -1,0 +1,136 @@
+"""Signing in at an identity provider: the browser really goes there and comes back (interface, part 5)."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import trio
+from playwright.sync_api import Page, expect
+
+from teamchat.testing import Provider, provider
+
+Serve = Callable[..., Any]
+Visit = Callable[..., Page]
+JANE = "jane@example.org"
+REASONS = {
+    "invalid_state": "Please begin again.",
+    "access_denied": "you didn’t agree",
+    "email_not_verified": "doesn’t vouch for your email",
+    "user_not_found": "Ask an administrator to add you.",
+    "rate_limited": "Please wait a few minutes.",
+    "provider_error": "Please try again later.",
+    "<img src=x onerror=alert(1)>": "Signing in with the provider failed.",
+}
+
+
+@pytest.fixture
+def idp() -> Iterator[Provider]:
+    """A provider on the loopback address, in a thread of its own."""
+    started: queue.Queue[tuple[Provider, trio.lowlevel.TrioToken]] = queue.Queue()
+    ending = trio.Event()
+
+    async def run() -> None:
+        async with provider() as running:
+            started.put((running, trio.lowlevel.current_trio_token()))
+            await ending.wait()
+
+    thread = threading.Thread(target=trio.run, args=(run,))
+    thread.start()
+    running, token = started.get()
+    yield running
+    trio.from_thread.run_sync(ending.set, trio_token=token)
+    thread.join()
+
+
+def custom(idp: Provider, name: str = "Acme") -> dict[str, Any]:
+    return {
+        "id": name.lower(),
+        "name": name,
+        "clientId": idp.client_id,
+        "clientSecret": idp.client_secret,
+        "authorizationUrl": idp.authorization_url,
+        "tokenUrl": idp.token_url,
+        "userInfoUrl": idp.user_info_url,
+    }
+
+
+def at_home(page: Page) -> None:
+    expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+
+
+def test_a_button_for_each_provider_leads_there_and_back(serve: Serve, visit: Visit, idp: Provider) -> None:
+    auth = {"authMode": "password", "isInviteRequired": False}
+    server = serve(auth=auth, oauth={"custom": [custom(idp), custom(idp, "Beta")]})
+    page = visit(server.base)
+    expect(page.get_by_role("link", name="Continue with Beta")).to_be_visible()
+    page.get_by_role("link", name="Continue with Acme").click()
+    at_home(page)
+    assert idp.hits("/authorize") == 1
+    assert "token" not in page.url
+    expect(page.get_by_role("button", name="jane")).to_be_visible()
+    page.go_back()
+    page.go_forward()
+    assert "token" not in page.url
+    at_home(page)
+
+
+def test_providers_stand_below_magic_links_too(serve: Serve, visit: Visit, idp: Provider) -> None:
+    auth = {"authMode": "magic-link", "isInviteRequired": False}
+    server = serve(auth=auth, email={"backend": "files"}, oauth={"custom": [custom(idp)]})
+    page = visit(server.base)
+    expect(page.get_by_role("button", name="Email me a link")).to_be_visible()
+    page.get_by_role("link", name="Continue with Acme").click()
+    at_home(page)
+
+
+def test_who_is_not_invited_comes_back_to_words(serve: Serve, visit: Visit, idp: Provider) -> None:
+    auth = {"authMode": "password", "isInviteRequired": True}
+    page = visit(serve(auth=auth, oauth={"custom": [custom(idp)]}).base)
+    page.get_by_role("link", name="Continue with Acme").click()
+    expect(page.get_by_role("alert").filter(has_text=REASONS["user_not_found"])).to_be_visible()
+    assert "oauth_error" not in page.url
+
+
+def test_who_does_not_agree_comes_back_to_words(serve: Serve, visit: Visit, idp: Provider) -> None:
+    idp.denied = "access_denied"
+    auth = {"authMode": "password", "isInviteRequired": False}
+    page = visit(serve(auth=auth, oauth={"custom": [custom(idp)]}).base)
+    page.get_by_role("link", name="Continue with Acme").click()
+    expect(page.get_by_role("alert").filter(has_text=REASONS["access_denied"])).to_be_visible()
+    idp.denied = None
+    page.get_by_role("link", name="Continue with Acme").click()
+    at_home(page)
+
+
+def test_each_failure_is_told_in_words_and_never_in_those_of_the_address(serve: Serve, visit: Visit) -> None:
+    base = serve(auth={"authMode": "password"}).base
+    page = visit(base)
+    for reason, said in REASONS.items():
+        page.goto("about:blank")
+        page.goto(f"{base}/?oauth_error={reason}")
+        alert = page.get_by_role("alert").filter(has_text=said)
+        expect(alert).to_be_visible()
+        assert reason not in page.content()
+
+
+def test_without_providers_no_button_shows(serve: Serve, visit: Visit) -> None:
+    page = visit(serve(auth={"authMode": "password"}).base)
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    expect(page.get_by_text("Continue with")).to_have_count(0)
+
+
+def test_providers_that_could_not_be_loaded_can_be_asked_for_again(
+    serve: Serve, visit: Visit, idp: Provider
+) -> None:
+    server = serve(auth={"authMode": "password"}, oauth={"custom": [custom(idp)]})
+    page = visit("about:blank")
+    page.route("**/auth/oauth/providers", lambda route: route.abort())
+    page.goto(server.base)
+    expect(page.get_by_text("The ways to sign in couldn’t be loaded.")).to_be_visible()
+    page.unroute("**/auth/oauth/providers")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("link", name="Continue with Acme")).to_be_visible()
