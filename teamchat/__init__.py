@@ -25,6 +25,7 @@ from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import (
     AuthMode,
     Backend,
+    Command,
     EventListener,
     Grant,
     ImageStore,
@@ -47,6 +48,7 @@ __all__ = [
     "AuthMode",
     "Backend",
     "BadRequest",
+    "Command",
     "Event",
     "EventListener",
     "Forbidden",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from teamchat.interfaces import (
         AuthMode,
         Backend,
+        Command,
         EventListener,
         ImageStore,
         Mailer,
@@ -74,3 +75,8 @@ def message_filters(app: Application) -> Sequence[MessageFilter]:  # type: ignor
 @hookspec
 def event_listeners(app: Application) -> Sequence[EventListener]:  # type: ignore[empty-body]
     """Offer listeners. Each is told of every event after its commit, at its own pace."""
+
+
+@hookspec
+def commands() -> Sequence[Command]:  # type: ignore[empty-body]
+    """Offer verbs of the command line, ``teamchat <name>``."""

@@ -17,6 +17,8 @@ from msgspec import Struct
 from teamchat.events import Event, LoggedEvent
 
 if TYPE_CHECKING:
+    import argparse
+
     import trio
     from quart import Blueprint
 
@@ -230,6 +232,20 @@ class EventListener(Protocol):
         Events come in the log's order, to one process of the installation at a time, and at least once: after
         a crash the last ones may come again.  An exception is logged, and the event counts as heard.
         """
+
+
+@dataclass(frozen=True)
+class Command:
+    """A verb of the command line, ``teamchat <name>``; `help` is its line in ``teamchat --help``.
+
+    `run` is given the settings and the arguments, and returns the exit code; it may raise an `OperatorError`,
+    which is told in one line.  `arguments` adds to the parser; ``--config`` is there already.
+    """
+
+    name: str
+    help: str
+    run: Callable[[Settings, argparse.Namespace], int]
+    arguments: Callable[[argparse.ArgumentParser], object] = lambda _: None
 
 
 class Service(Protocol):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from teamchat.application import Application
     from teamchat.interfaces import (
         AuthMode,
+        Command,
         EventListener,
         ImageStore,
         Mailer,
@@ -172,19 +173,23 @@ class Plugins:
 
     def routes(self, app: Application) -> list[Blueprint]:
         """Return every plugin's blueprints, in the plugins' order."""
-        return self._from_all("routes", app)
+        return self._from_all("routes", app=app)
 
     def services(self, app: Application) -> list[Service]:
         """Return every plugin's services, in the plugins' order."""
-        return self._from_all("services", app)
+        return self._from_all("services", app=app)
 
     def message_filters(self, app: Application) -> list[MessageFilter]:
         """Return every plugin's filters, in the plugins' order."""
-        return self._from_all("message_filters", app)
+        return self._from_all("message_filters", app=app)
+
+    def commands(self) -> list[Command]:
+        """Return every plugin's verbs of the command line, in the plugins' order."""
+        return self._from_all("commands")
 
     def event_listeners(self, app: Application) -> list[EventListener]:
         """Return every plugin's listeners, in the plugins' order."""
-        return self._from_all("event_listeners", app)
+        return self._from_all("event_listeners", app=app)
 
     def _add(self, plugin: _Plugin, disabled: Collection[str]) -> None:
         self._plugins.append(plugin)
@@ -259,13 +264,13 @@ class Plugins:
             raise SettingsError(f"{key} names no {what} that an active plugin offers. There are: {there}.")
         return offers[name]
 
-    def _from_all(self, hook: str, app: Application) -> list[Any]:
+    def _from_all(self, hook: str, **arguments: Any) -> list[Any]:
         found: list[Any] = []
         names: dict[str, _Plugin] = {}
         for plugin in self._plugins:
             if plugin.status != "active" or hook not in plugin.hooks:
                 continue
-            for offer in self._call(plugin, hook, app=app):
+            for offer in self._call(plugin, hook, **arguments):
                 name = getattr(offer, "name", None)
                 if not isinstance(name, str):
                     raise plugin.failure(f"{hook} returned something without a name.")

@@ -8,6 +8,7 @@ The verbs hold no work of their own: they read the command line, call, and print
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 
 from teamchat import logs
@@ -15,6 +16,7 @@ from teamchat.cli import (
     backup,
     check,
     exporting,
+    extensions,
     importing,
     init,
     migrate_storage,
@@ -48,7 +50,8 @@ _VERBS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = parser(given).parse_args(given)
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
@@ -64,14 +67,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the whole command line, every verb included."""
+def parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """Return the whole command line; with the plugins' verbs, if `arguments` may mean one of them."""
     parser = argparse.ArgumentParser(
         prog="teamchat", description="A self-hosted team chat server.", allow_abbrev=False
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for verb in _VERBS:
         verb.add(commands)
+    if arguments is not None:
+        for command in extensions.brought(arguments, commands.choices):
+            extensions.add(command, commands)
     return parser
 
 

@@ -28,6 +28,7 @@ KINDS = {
     "service": Kind("something that runs beside the server"),
     "message-filter": Kind("a filter of messages", ("[plugins.$plugin]", 'words = ["darn"]')),
     "event-listener": Kind("a listener to what happens"),
+    "command": Kind("a verb of the command line"),
     "image-store": Kind("a store of images", ("[images]", 'backend = "$plugin"', 'path = "pictures"')),
     "mailer": Kind("a mailer", ("[email]", 'backend = "$plugin"', 'path = "mbox"')),
     "auth-mode": Kind(

@@ -184,7 +184,7 @@ async def test_the_sweeper_keeps_all_unless_it_is_asked_and_then_begins_at_once(
         assert await ids(world) == expected
 
 
-@pytest.mark.parametrize("milliseconds", [0, 1, 1_700_000_000_000, now_ms()])
+@pytest.mark.parametrize("milliseconds", [0, 1, 1_700_000_000_000, now_ms()], ids=["0", "1", "then", "now"])
 def test_the_bound_of_ids_stands_between_what_was_made_before_and_after(milliseconds: int) -> None:
     bound = retention._id_before(milliseconds)
     assert len(bound) == 32

@@ -152,6 +152,7 @@ def test_a_path_that_is_written_unchanged_holds_nothing_to_redact_or_to_escape(p
         "/auth/oauth/github/callback",
         "/",
     ],
+    ids=["channel", "conversation", "image", "callback", "root"],
 )
 def test_the_addresses_of_this_server_are_written_without_being_searched(path: str) -> None:
     assert _PLAIN.fullmatch(path)

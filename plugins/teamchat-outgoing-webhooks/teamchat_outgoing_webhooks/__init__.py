@@ -1,7 +1,7 @@
 """Tells other systems what happens in the chat: an HTTP POST for each event, signed.
 
 It offers an event listener for each target in ``[[plugins.outgoing-webhooks.targets]]``; teamchat itself
-keeps how far each has come.
+keeps how far each has come.  ``teamchat try-webhook`` tries one.
 """
 
 from __future__ import annotations
@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from teamchat import EventListener, SettingsError, hookimpl
+from teamchat import Command, EventListener, SettingsError, hookimpl
 from teamchat_outgoing_webhooks.options import Options, Target
 from teamchat_outgoing_webhooks.sender import Sender
+from teamchat_outgoing_webhooks.trying import TRY
 
 if TYPE_CHECKING:
     from teamchat.application import Application
 
-__all__ = ["Options", "Sender", "Target", "event_listeners"]
+__all__ = ["Options", "Sender", "Target", "commands", "event_listeners"]
+
+
+@hookimpl
+def commands() -> Sequence[Command]:
+    """Offer ``try-webhook``."""
+    return [TRY]
 
 
 @hookimpl

@@ -43,7 +43,7 @@ class Sender:
             return
         body = json.dumps({"type": event.type, "payload": payload}, ensure_ascii=False).encode()
         for pause in (*PAUSES, None):
-            why = await self._sent(event.seq, body)
+            why = await self.send(str(event.seq), body)
             if why is None:
                 return
             if pause is None or why == str(_GONE):
@@ -60,13 +60,13 @@ class Sender:
             return False
         return not target.channels or payload.get("channelId") in target.channels
 
-    async def _sent(self, seq: int, body: bytes) -> str | None:
+    async def send(self, message_id: str, body: bytes) -> str | None:
         """Send once; return None if it was taken, else in a word why not."""
         try:
             with trio.fail_after(ANSWER_SECONDS):
                 async with httpx2.AsyncClient(transport=self._transport, trust_env=False) as client:
                     answer = await client.post(
-                        self._target.url, content=body, headers=headers(self._target.secret, str(seq), body)
+                        self._target.url, content=body, headers=headers(self._target.secret, message_id, body)
                     )
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             return type(error).__name__

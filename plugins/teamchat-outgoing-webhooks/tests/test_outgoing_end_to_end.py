@@ -85,6 +85,21 @@ async def test_a_target_hears_of_a_message_and_after_a_restart_of_the_next(tmp_p
                 await server.end()
 
 
+async def test_a_target_can_be_tried(tmp_path: Path) -> None:
+    async with target() as tracker:
+        config = tmp_path / "teamchat.json"
+        config.write_text(json.dumps({"plugins": plugins(tracker.url)}))
+        command = [sys.executable, "-m", "teamchat", "try-webhook", "--config", str(config)]
+        tried = await trio.run_process([*command, "tracker"], capture_stdout=True)
+        assert tried.stdout == b"tracker took it.\n"
+        assert (await tracker.next())["type"] == "TRY"
+        unknown = await trio.run_process([*command, "nobody"], check=False, capture_stderr=True)
+        assert unknown.returncode == 1
+        assert b"There are: tracker." in unknown.stderr
+    gone = await trio.run_process([*command, "tracker"], check=False, capture_stdout=True)
+    assert (gone.returncode, gone.stdout) == (1, b"tracker did not take it: ConnectError.\n")
+
+
 @pytest.mark.parametrize(
     ("wrong", "key"),
     [

@@ -16,8 +16,8 @@ let made = 0;
 /**
  * Open a dialog.
  * @param {object} ctx
- * @param {{title: string, kind?: string, isLasting?: boolean}} look `kind` is one more class; a lasting dialog
- *   is not closed by a click beside it
+ * @param {{title: string, kind?: string, isLasting?: boolean}} look `kind` is one more class; a lasting
+ *   dialog is not closed by a click beside it
  * @param {...Node} content what stands below the heading
  * @returns {{node: HTMLDialogElement, say: function(string): void, close: function(): void}}
  */
@@ -43,7 +43,8 @@ export function openDialog(ctx, { title, kind = "", isLasting = false }, ...cont
 /**
  * Ask before something is done that can't be undone; do it when the answer is yes, and say what failed.
  * @param {object} ctx
- * @param {{title: string, lead: string, action: string, act: function(): Promise, explain?: function(Error): string}} asked
+ * @param {{title: string, lead: string, action: string, act: function(): Promise,
+ *   explain?: function(Error): string}} asked
  * @returns {Promise<boolean>} whether it was done
  */
 export function confirm(ctx, { title, lead, action, act, explain = words }) {
@@ -51,7 +52,8 @@ export function confirm(ctx, { title, lead, action, act, explain = words }) {
     let isDone = false;
     const problem = element("p", { class: "note note-danger", role: "alert", hidden: true });
     const no = element("button", { class: "button", type: "button", on: { click: () => dialog.close() } });
-    const yes = element("button", { class: "button button-danger", type: "button", on: { click: run } }, action);
+    const danger = { class: "button button-danger", type: "button", on: { click: run } };
+    const yes = element("button", danger, action);
     no.append(t("common.cancel"));
     const dialog = openDialog(
       ctx,
@@ -79,8 +81,8 @@ export function confirm(ctx, { title, lead, action, act, explain = words }) {
 }
 
 function closer(close) {
-  const properties = { class: "icon-button", type: "button", "aria-label": t("common.close"), on: { click: close } };
-  return element("button", properties, icon("close"));
+  const properties = { class: "icon-button", type: "button", "aria-label": t("common.close") };
+  return element("button", { ...properties, on: { click: close } }, icon("close"));
 }
 
 /** Show news for a while; a region that is there before its words is the one that is read out. */

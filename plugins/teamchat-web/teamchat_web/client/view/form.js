@@ -22,8 +22,8 @@ export const checks = {
 /**
  * Make a field.
  * @param {{name: string, label: string, hint?: string, check?: function(string, object): ?string,
- *   options?: Object<string, string>}} about `check` gets the value and those of the whole form; with `options`
- *   it is a select of labels by value. All other properties are the input's.
+ *   options?: Object<string, string>}} about `check` gets the value and those of the whole form; with
+ *   `options` it is a select of labels by value. All other properties are the input's.
  * @returns {{node: HTMLElement, input: HTMLElement, name: string, value: string,
  *   check: function(object): ?string, tell: function(?string): void}}
  */
@@ -63,18 +63,24 @@ export function field({ name, label, hint, check, options, ...properties }) {
 /**
  * Make a form.
  * @param {{fields: object[], action: string, send: function(object): Promise,
- *   explain?: function(Error): ?{field?: string, text: string}, kind?: ""|"plain"|"line"}} about `send` gets the
- *   values by name; `explain` may know better words for what it throws, and the field they are about; the button
- *   of a plain form is not the page's chief one, and a form in line stands beside its button
+ *   explain?: function(Error): ?{field?: string, text: string}, kind?: ""|"plain"|"line"}} about `send` gets
+ *   the values by name; `explain` may know better words for what it throws, and the field they are about; the
+ *   button of a plain form is not the page's chief one, and a form in line stands beside its button
  * @returns {HTMLFormElement}
  */
 export function form({ fields, action, send, explain = () => null, kind = "" }) {
   const problem = element("p", { class: "note note-danger", hidden: true });
-  const button = element("button", { class: `button ${kind ? "" : "button-primary"}`, type: "submit" }, action);
-  const parts = element("div", { class: kind === "line" ? "form-line" : "form" }, fields.map(({ node }) => node));
-  if (kind === "line") parts.append(button);
-  const made = element("form", { class: "form", novalidate: true, on: { submit } }, fields.length ? parts : null);
-  made.append(problem, ...(kind === "line" ? [] : [button]));
+  const isLine = kind === "line";
+  const look = kind ? "button" : "button button-primary";
+  const button = element("button", { class: look, type: "submit" }, action);
+  const parts = fields.map(({ node }) => node);
+  const made = element(
+    "form",
+    { class: "form", novalidate: true, on: { submit } },
+    isLine ? element("div", { class: "form-line" }, parts, button) : parts,
+    problem,
+    isLine ? null : button,
+  );
   let isSending = false;
 
   async function submit(event) {

@@ -1,7 +1,7 @@
 // Lists of things that can be acted on: people, channels, webhooks, sessions.
 //
-// What must stay true: a list that is drawn anew keeps the focus where it was, by the id of the row and the name
-// of the action; where that is gone, the focus is on the list and not lost.
+// What must stay true: a list that is drawn anew keeps the focus where it was, by the id of the row and the
+// name of the action; where that is gone, the focus is on the list and not lost.
 
 import { element, icon, replace } from "../lib/dom.js";
 
@@ -27,8 +27,8 @@ export function draw(list, made, none = null) {
 /**
  * Make a row.
  * @param {{id: string, title: string, tags?: string[], detail?: string, lead?: Node,
- *   actions?: {icon?: string, label: string, text?: string, act: function(): void}[]}} about `label` is read out,
- *   and shown unless there is an icon
+ *   actions?: {icon?: string, label: string, text?: string, act: function(): void}[]}} about `label` is read
+ *   out; what is seen is the icon or the text
  */
 export function row({ id, title, tags = [], detail, lead, actions = [] }) {
   const words = tags.filter(Boolean).map((tag) => [" ", element("span", { class: "tag" }, tag)]);

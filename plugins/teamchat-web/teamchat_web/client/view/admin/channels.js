@@ -38,7 +38,10 @@ function nameForm({ value = "", action, kind, send }) {
     kind,
     send: (values, node) => send(values.name, node),
     explain: ({ status, message }) =>
-      status === 400 && { field: "name", text: message.includes("exists") ? t("admin.channel_taken") : message },
+      status === 400 && {
+        field: "name",
+        text: message.includes("exists") ? t("admin.channel_taken") : message,
+      },
   });
 }
 

@@ -27,7 +27,13 @@ function adder(ctx, dialog, list) {
   const { AUTH_MODE, HAS_EMAIL } = ctx.config;
   const roles = { user: t("admin.role_user"), admin: t("admin.role_admin") };
   const fields = [
-    field({ name: "email", label: t("common.email"), type: "email", autocomplete: "off", check: checks.email }),
+    field({
+      name: "email",
+      label: t("common.email"),
+      type: "email",
+      autocomplete: "off",
+      check: checks.email,
+    }),
     field({ name: "role", label: t("admin.role"), options: roles }),
   ];
   if (AUTH_MODE === "password" && !HAS_EMAIL) fields.push(passwordField(ctx.config));

@@ -1,5 +1,6 @@
-// Whether this browser tells of direct messages and mentions while one looks elsewhere; `view/notifications.js`
-// reads what is kept here. The browser is asked for its permission upon the press that wants it.
+// Whether this browser tells of direct messages and mentions while one looks elsewhere;
+// `view/notifications.js` reads what is kept here. The browser is asked for its permission upon the press
+// that wants it.
 
 import { element } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";

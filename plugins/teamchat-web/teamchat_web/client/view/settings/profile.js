@@ -29,7 +29,10 @@ function nameForm({ api, model }, dialog) {
       dialog.say(t("common.saved"));
     },
     explain: ({ status, message }) =>
-      status === 400 && { field: "userName", text: message.includes("taken") ? t("settings.name_taken") : message },
+      status === 400 && {
+        field: "userName",
+        text: message.includes("taken") ? t("settings.name_taken") : message,
+      },
   });
 }
 

@@ -12,7 +12,8 @@ export function sessions(ctx, dialog) {
   const { api } = ctx;
   const list = rows(t("settings.sessions"));
   const problem = element("p", { class: "note note-danger", hidden: true });
-  const others = element("button", { class: "button", type: "button", hidden: true }, t("settings.others_end"));
+  const button = { class: "button", type: "button", hidden: true };
+  const others = element("button", button, t("settings.others_end"));
   others.addEventListener("click", () => attempt(endOthers));
   attempt();
   return [list, problem, element("div", {}, others)];

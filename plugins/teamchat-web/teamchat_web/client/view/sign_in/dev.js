@@ -12,5 +12,6 @@ export function dev(frame, { email, ...said }) {
     send: async (values) => frame.begin({ accessToken: (await frame.ctx.api.devLogin(values.email)).token }),
     explain: ({ status }) => status === 401 && { field: "email", text: t("sign_in.not_invited") },
   });
-  return { title: t("sign_in.title"), lead: t("sign_in.dev_lead"), ...said, content: sign };
+  const content = [sign, frame.otherWays()];
+  return { title: t("sign_in.title"), lead: t("sign_in.dev_lead"), ...said, content };
 }

@@ -21,7 +21,8 @@ export function password(frame, { email, ...said }) {
   const lost = config.HAS_EMAIL
     ? line(t("sign_in.forgot"), () => frame.show(forgot, typed()))
     : element("p", { class: "card-foot" }, t("sign_in.ask_admin"));
-  const content = [sign, frame.otherWays(), lost, config.IS_INVITE_REQUIRED === false && newcomers(frame, typed)];
+  const isOpen = config.IS_INVITE_REQUIRED === false;
+  const content = [sign, frame.otherWays(), lost, isOpen && newcomers(frame, typed)];
   return { title: t("sign_in.title"), ...said, content };
 }
 
@@ -34,7 +35,8 @@ function register(frame, { email }) {
     send: async (values) => frame.begin(await frame.ctx.api.register(values.email, values.password)),
     explain: ({ status, message }) => status === 400 && { field: "email", text: taken(message) },
   });
-  const back = line(t("sign_in.action"), () => frame.start({ email: fields[0].value }), t("sign_in.have_account"));
+  const goBack = () => frame.start({ email: fields[0].value });
+  const back = line(t("sign_in.action"), goBack, t("sign_in.have_account"));
   return { title: t("sign_in.register"), lead: t("sign_in.register_lead"), content: [make, back] };
 }
 

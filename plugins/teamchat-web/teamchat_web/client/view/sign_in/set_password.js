@@ -28,7 +28,8 @@ export function setPassword(frame, { token, email, mode }) {
 function refused(frame, { status, message }, email, kind) {
   if (status !== 400) return null;
   if (message.startsWith("password")) return { field: "password", text: message };
-  if (kind === "setup" || !frame.ctx.config.HAS_EMAIL) frame.start({ email, problem: t("sign_in.setup_bad") });
-  else frame.show(forgot, { email, problem: t("sign_in.link_bad") });
+  const canAsk = kind === "reset" && frame.ctx.config.HAS_EMAIL;
+  if (canAsk) frame.show(forgot, { email, problem: t("sign_in.link_bad") });
+  else frame.start({ email, problem: t("sign_in.setup_bad") });
   return null;
 }

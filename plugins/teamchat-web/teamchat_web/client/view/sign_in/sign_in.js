@@ -1,8 +1,8 @@
 // Signing in: one card on an empty page, and the screens that take turns on it.
 //
-// What must stay true: the server's mode chooses the first screen, unless a link from a mail led here. A screen
-// is a function (frame, given) that returns {title, lead, content}; it knows the frame and the screens it leads
-// to, nothing else of the page. Each is announced by its heading or by the field that has the focus.
+// What must stay true: the server's mode chooses the first screen, unless a link from a mail led here. A
+// screen is a function (frame, given) that returns {title, lead, content}; it knows the frame and the screens
+// it leads to, nothing else of the page. Each is announced by its heading or by the field that has the focus.
 
 import { element, icon, replace } from "../../lib/dom.js";
 import "../../lib/more_strings.js";
@@ -20,8 +20,8 @@ const MODES = { dev, "magic-link": magicLink, password };
  * Show the sign-in until somebody has signed in.
  * @param {HTMLElement} root
  * @param {object} ctx
- * @param {{token?: string, email?: string, mode?: string, oauthError?: string, ended?: string}} [landing] what the
- *   page's address said, and why the last session ended
+ * @param {{token?: string, email?: string, mode?: string, oauthError?: string, ended?: string}} [landing]
+ *   what the page's address said, and why the last session ended
  * @returns {Promise<void>}
  */
 export function signIn(root, ctx, landing = {}) {
