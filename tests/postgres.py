@@ -26,7 +26,7 @@ import psycopg
 
 VERSIONS = {"16": "pginstall", "18": "pginstall18"}
 _NOBODY = 65534
-_DEADLINE = 20.0
+_DEADLINE = 60.0
 _ALWAYS = ("max_connections=200", "listen_addresses=127.0.0.1")
 FAST, DURABLE = ("fsync=off", "full_page_writes=off"), ()
 

@@ -15,7 +15,7 @@ from teamchat.listeners import Listeners
 from teamchat.testing.storage import append
 from tests.storages import open_storage
 
-DEADLINE = 20
+DEADLINE = 60
 
 
 class Ear:

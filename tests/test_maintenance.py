@@ -18,7 +18,7 @@ from teamchat.settings import Settings
 from tests.storages import open_storage
 
 DAY = 24 * 3600 * 1000
-PATIENCE = 5
+PATIENCE = 30
 
 
 @pytest.fixture

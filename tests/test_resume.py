@@ -96,7 +96,7 @@ class Reader:
                             self._keep(name, event)
                             if self.connections == 1 and not self.events:
                                 task_status.started()
-            except (OSError, h11.RemoteProtocolError):
+            except (OSError, trio.BrokenResourceError, h11.RemoteProtocolError):
                 await trio.lowlevel.checkpoint()
 
     def _keep(self, name: str, event: dict[str, Any]) -> None:

@@ -27,7 +27,7 @@ from teamchat.settings import AuthSettings, ServerSettings, Settings, StorageSet
 from tests.harness import Server, running
 from tests.storages import STORAGE_PLUGIN, storage_settings
 
-PATIENCE = 10
+PATIENCE = 30
 
 
 @dataclass

@@ -61,7 +61,9 @@ def revision(draft: Draft, author_id: str, message_id: str) -> Posting:
 async def _asked(asked: MessageFilter, posting: Posting) -> str:
     try:
         with trio.fail_after(FILTER_SECONDS):
-            return await asked.filter(posting)
+            content: object = await asked.filter(posting)
+        if not isinstance(content, str):
+            raise TypeError("a filter returns text")
     except Problem:
         raise
     except trio.TooSlowError:
@@ -70,3 +72,4 @@ async def _asked(asked: MessageFilter, posting: Posting) -> str:
     except Exception as error:
         _log.error("a message filter failed", filter=asked.name, exc_info=error)
         raise Unavailable("The message could not be checked. Try again later.") from error
+    return content

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,4 +26,4 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 def config_file(options: argparse.Namespace) -> Path | None:
     """Return the configuration file that was named, or the one that lies here."""
     named: Path | None = options.config
-    return named or next((Path(name) for name in _DEFAULT_FILES if Path(name).is_file()), None)
+    return named or next((Path(name) for name in _DEFAULT_FILES if os.path.isfile(name)), None)

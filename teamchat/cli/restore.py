@@ -48,5 +48,5 @@ def run(options: argparse.Namespace) -> int:
     wishes, progress = Wishes(options.replace, options.end_sessions), Progress()
     for line in trio.run(partial(restore, installation, options.file, wishes, progress, progress.waits)):
         print(printable(line))
-    print("Next: teamchat serve")
+    print(printable("Next: teamchat serve" + (f" --config {options.config}" if options.config else "")))
     return 0

@@ -16,17 +16,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from teamchat.errors import OperatorError
 from teamchat.interfaces import Row
+from teamchat.settings.checks import MIN_SECRET_BYTES
 from teamchat.storage.rows import PAGE_ROWS, Sum, Summing
 
 FORMAT = "teamchat-backup"
@@ -34,6 +37,10 @@ VERSION = 1
 MANIFEST = "manifest.json"
 SECRET = "jwt-secret"  # noqa: S105 - a name
 _IMAGES = "images.jsonl"
+_UNREADABLE = (KeyError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, msgspec.DecodeError)
+"""What a ZIP file raises that is damaged; a RuntimeError if a flipped bit says that it is encrypted."""
+_Key = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")]
+_Value = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None
 _COMPRESSION = {"compress_type": zipfile.ZIP_DEFLATED, "compresslevel": 3}
 
 
@@ -57,7 +64,7 @@ class Manifest(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     teamchat: str
     schema: int
     created_at: int
-    log_end: int
+    log_end: Annotated[int, Meta(le=2**62)]
     has_secret: bool
     tables: dict[str, TableEntry]
     images: Sum
@@ -121,9 +128,10 @@ def written(path: Path) -> Iterator[ArchiveWriter]:
     """
     if path.exists():
         raise OperatorError(f"{path} is there already and is left as it is. Give another name.")
-    part = path.with_name(path.name + ".part")
+    # A name of its own, and a file that was not there: nobody else holds it open, and it is no link.
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "w+b") as raw:
                 os.fchmod(raw.fileno(), 0o600)
@@ -156,15 +164,19 @@ class Archive:
             raise Damaged(self._path, "the list of images in it is not what was written")
         for _ in self.images():
             pass
-        if self.manifest.has_secret:
-            self.secret()
+        if self.manifest.has_secret and len(self.secret()) < MIN_SECRET_BYTES:
+            raise Damaged(self._path, "the signing secret in it is too short to be one")
 
     def pages(self, table: str) -> Iterator[Sequence[Row]]:
-        """Yield the rows of a table, as they were read."""
+        """Yield the rows of a table, as they were read. Raises `Damaged` for a row that is none."""
+        width = len(self.manifest.tables[table].columns)
+        decoder = msgspec.json.Decoder(tuple[_Value, ...])
         with self._member(f"tables/{table}.jsonl") as lines:
             page = []
             for line in lines:
-                page.append(tuple(msgspec.json.decode(line)))
+                page.append(decoder.decode(line))
+                if len(page[-1]) != width:
+                    raise Damaged(self._path, f"a row of the table {table} in it is none")
                 if len(page) == PAGE_ROWS:
                     yield page
                     page = []
@@ -175,7 +187,7 @@ class Archive:
         """Yield the key and the bytes of every image. Raises `Damaged` for one that is not right."""
         with self._member(_IMAGES) as lines:
             for line in lines:
-                key, size, sha256 = msgspec.json.decode(line, type=tuple[str, int, str])
+                key, size, sha256 = msgspec.json.decode(line, type=tuple[_Key, int, str])
                 with self._member(f"images/{key}") as opened:
                     data = opened.read(size + 1)
                 if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
@@ -200,7 +212,7 @@ class Archive:
         try:
             with self._file.open(name) as opened:
                 yield opened
-        except (KeyError, zipfile.BadZipFile, EOFError, OSError, msgspec.DecodeError) as error:
+        except _UNREADABLE as error:
             raise Damaged(self._path, f"{name} in it is missing or damaged") from error
 
 
@@ -216,7 +228,7 @@ def opened(path: Path) -> Iterator[Archive]:
     with file:
         try:
             manifest = msgspec.json.decode(file.read(MANIFEST), type=Manifest)
-        except (KeyError, zipfile.BadZipFile, EOFError, msgspec.DecodeError):
+        except _UNREADABLE:
             raise Damaged(path, "it has no manifest, so it is no backup of teamchat") from None
         if manifest.format != FORMAT or manifest.version != VERSION:
             raise Damaged(path, f"it is of another kind ({manifest.format} {manifest.version})")

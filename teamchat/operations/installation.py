@@ -6,6 +6,7 @@ and no directory or database is left behind that was not there before.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -39,6 +40,11 @@ class Installation:
         """The data directory."""
         return Path(self.settings.storage.path)
 
+    @property
+    def has_directory(self) -> bool:
+        """Whether the data directory is there, as far as this user can see."""
+        return os.path.isdir(self.directory)
+
     @asynccontextmanager
     async def storage(self) -> AsyncIterator[Storage]:
         """Open the storage, whatever is in it; one that is not there is made."""
@@ -50,7 +56,7 @@ class Installation:
     @asynccontextmanager
     async def existing_storage(self) -> AsyncIterator[Storage]:
         """Open the storage of an installation that is there. Raises an `OperatorError` if there is none."""
-        if self.settings.storage.backend == "sqlite" and not self.directory.is_dir():
+        if self.settings.storage.backend == "sqlite" and not self.has_directory:
             raise SettingsError(
                 f"storage.path: there is no directory {self.settings.storage.path}, so there is no "
                 "installation. Give --config, or go to the directory in which teamchat serve was started."

@@ -77,7 +77,8 @@ async def restore(
 
 def _check_fits(file: Path, archive: Archive) -> None:
     schema, made_by = archive.manifest.schema, archive.manifest.teamchat
-    if schema != MIGRATIONS[-1].number or set(archive.manifest.tables) != _kept_names():
+    found = {name: set(entry.columns) for name, entry in archive.manifest.tables.items()}
+    if schema != MIGRATIONS[-1].number or found != _kept_columns():
         raise Damaged(
             file,
             f"it was made by teamchat {made_by}, whose tables are others (schema {schema}; this version has "
@@ -85,8 +86,8 @@ def _check_fits(file: Path, archive: Archive) -> None:
         )
 
 
-def _kept_names() -> set[str]:
-    return {table.name for table in tables() if table.name != LOG}
+def _kept_columns() -> dict[str, set[str]]:
+    return {table.name: set(table.columns) for table in tables() if table.name != LOG}
 
 
 async def _put_images(installation: Installation, archive: Archive, tell: Tell) -> None:

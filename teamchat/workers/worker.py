@@ -66,9 +66,12 @@ class Worker:
     def how_it_ended(self) -> str:
         """Name the signal that killed it, or its exit status."""
         status = self._process.returncode
-        if status is not None and status < 0:
+        if status is None or status >= 0:
+            return f"exit status {status}"
+        try:
             return f"killed by {signal.Signals(-status).name}"
-        return f"exit status {status}"
+        except ValueError:  # Most of the real-time signals have no name.
+            return f"killed by signal {-status}"
 
     async def _give_up_soon_after_death(self, listening: trio.CancelScope) -> None:
         await self._process.wait()

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -210,8 +211,19 @@ async def test_and_last_a_server_that_is_told_to_end_is_not_missed(front: Front)
                 await over.wait()
                 nursery.cancel_scope.cancel()
         async with front.listening(token) as events:
-            made = await said(client, channel, "still here")
+            made = await _said_in_the_end(client, channel, "still here")
             assert (await events.until("NEW_MESSAGE"))["id"] == made["id"]
+
+
+async def _said_in_the_end(client: httpx2.AsyncClient, channel: str, content: str) -> dict[str, Any]:
+    """Post as a client should: a post that met a closing connection (502) is sent again, with its key."""
+    with trio.fail_after(DEADLINE):
+        while True:
+            headers = {"Idempotency-Key": content}
+            answer = await client.post(f"{channel}/messages", json={"content": content}, headers=headers)
+            if answer.status_code != 502:
+                assert answer.status_code == 200, answer.text
+                return dict(answer.json()["message"])
 
 
 async def _until(statuses: list[int], count: int) -> None:

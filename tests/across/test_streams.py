@@ -15,10 +15,10 @@ from tests.harness import Events, listening
 
 
 async def until_message(events: Events, last: str) -> list[Any]:
-    """Return the ids of what is told up to the message `last`."""
+    """Return the ids of the messages that are told up to the message `last`."""
     told = [""]
     while told[-1] != last:
-        told.append((await events.next())["payload"].get("id"))
+        told.append((await events.until("NEW_MESSAGE"))["id"])
     return told[1:]
 
 

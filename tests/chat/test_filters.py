@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 import trio
@@ -143,6 +144,18 @@ async def test_a_filter_that_fails_stops_the_message_and_is_named(
     with pytest.raises(Unavailable):
         await world.chat.messages.post(ada, channel, Draft("hello"))
     assert await world.chat.messages.page(ada, channel, 50, None) == []
+    assert [record.__dict__["teamchat_fields"]["filter"] for record in caplog.records] == ["the broken one"]
+
+
+async def test_a_filter_that_returns_no_text_has_failed(
+    world: World, ada: Caller, channel: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def failing(_: Posting) -> Any:
+        return 5
+
+    world.chat.filters.use([Filter(failing, "the broken one")])
+    with pytest.raises(Unavailable):
+        await world.chat.messages.post(ada, channel, Draft("hello"))
     assert [record.__dict__["teamchat_fields"]["filter"] for record in caplog.records] == ["the broken one"]
 
 

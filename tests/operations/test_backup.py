@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -111,7 +112,7 @@ async def test_nothing_acknowledged_before_the_backup_is_missing_and_streams_rel
     assert f"{file} is written." in said
     assert len(after) > len(before), "nothing was posted meanwhile"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert not file.with_name("backup.zip.part").exists()
+    assert list(file.parent.glob("*.part")) == []
     config = configure(new / "teamchat.json", storage=storage_section(new / "data"))
     await trio.to_thread.run_sync(lambda: teamchat("restore", "--config", config, file))
     async with (
@@ -244,9 +245,36 @@ def of_another_schema(members: dict[str, bytes]) -> None:
     members["manifest.json"] = json.dumps(json.loads(members["manifest.json"]) | {"schema": 1}).encode()
 
 
+def with_an_image_elsewhere(members: dict[str, bytes]) -> None:
+    line = json.dumps(["../1-a.png", 5, hashlib.sha256(b"right").hexdigest()]).encode() + b"\n"
+    members["images/../1-a.png"], members["images.jsonl"] = b"right", line
+    images = {"rows": 1, "sha256": hashlib.sha256(line).hexdigest()}
+    members["manifest.json"] = json.dumps(json.loads(members["manifest.json"]) | {"images": images}).encode()
+
+
+def with_other_columns(members: dict[str, bytes]) -> None:
+    manifest = json.loads(members["manifest.json"])
+    manifest["tables"]["users"]["columns"] = ["id"]
+    members["manifest.json"] = json.dumps(manifest).encode()
+
+
+def with_a_short_secret(members: dict[str, bytes]) -> None:
+    members["jwt-secret"] = b"short"
+    members["manifest.json"] = json.dumps(json.loads(members["manifest.json"]) | {"hasSecret": True}).encode()
+
+
 @pytest.mark.parametrize(
     "harm",
-    [without_a_row, with_another_image, without_an_image, without_the_manifest, of_another_schema],
+    [
+        without_a_row,
+        with_another_image,
+        without_an_image,
+        without_the_manifest,
+        of_another_schema,
+        with_an_image_elsewhere,
+        with_other_columns,
+        with_a_short_secret,
+    ],
 )
 async def test_a_damaged_backup_changes_nothing(
     harm: Callable[[dict[str, bytes]], None], tmp_path: Path
@@ -269,6 +297,46 @@ async def test_a_damaged_backup_changes_nothing(
     with pytest.raises(Damaged, match="Nothing was changed"):
         await restore(two, file)
     assert not two.directory.exists()
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "tables/users.jsonl"])
+@pytest.mark.parametrize("what", ["bytes", "encryption", "method"])
+async def test_a_backup_that_a_disk_has_damaged_changes_nothing(name: str, what: str, tmp_path: Path) -> None:
+    one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
+    await started(one)
+    await back_up(one, file)
+    data = bytearray(file.read_bytes())
+    with zipfile.ZipFile(file) as archive:
+        entry = archive.getinfo(name)
+    in_directory = data.rindex(name.encode()) - 46  # PKWARE's APPNOTE, 4.3.12
+    if what == "bytes":
+        data[entry.header_offset + 30 + data[entry.header_offset + 28] + len(name)] ^= 0xFF
+    else:
+        data[in_directory + (8 if what == "encryption" else 10)] ^= 0x41
+    file.write_bytes(data)
+    with pytest.raises(Damaged, match="Nothing was changed"):
+        await restore(two, file)
+    assert not two.directory.exists()
+
+
+async def test_a_backup_whose_rows_are_none_changes_nothing(tmp_path: Path) -> None:
+    one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
+    await started(one)
+    await back_up(one, file)
+    whole = entries(file)
+    for line in (b"5\n", b"[]\n", b'["1"]\n', b"[[]]\n", b"[" + b"9" * 30 + b"]\n"):
+        members = dict(whole)
+        manifest = json.loads(members["manifest.json"])
+        members["tables/users.jsonl"] = line
+        manifest["tables"]["users"] |= {"rows": 1, "sha256": hashlib.sha256(line).hexdigest()}
+        members["manifest.json"] = json.dumps(manifest).encode()
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        with pytest.raises(Damaged, match="Nothing was changed"):
+            await restore(two, file)
+    async with two.storage() as storage, storage.read() as tx:
+        assert await tx.fetch("select 1 from users") == []
 
 
 @pytest.mark.parametrize("length", [0, 100, 0.5, 0.99])
@@ -322,6 +390,17 @@ async def test_a_file_that_is_there_is_left_as_it_is_and_one_that_fails_leaves_n
     with pytest.raises(OperatorError, match="No space left on device"):
         await back_up(one, tmp_path / "other.zip", tell)
     assert not [name for name in os.listdir(tmp_path) if "other" in name]
+
+
+async def test_a_backup_is_not_written_where_a_link_leads_nor_into_a_file_of_others(tmp_path: Path) -> None:
+    one, file = installation(tmp_path / "1"), tmp_path / "backup.zip"
+    await started(one)
+    (tmp_path / "victim").write_text("kept")
+    (tmp_path / "backup.zip.part").symlink_to(tmp_path / "victim")
+    await back_up(one, file)
+    assert (tmp_path / "victim").read_text() == "kept"
+    assert not file.is_symlink()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 async def test_the_generated_secret_is_in_the_file_and_a_configured_one_is_not(tmp_path: Path) -> None:

@@ -312,6 +312,75 @@ def test_what_is_no_export_is_refused_and_a_damaged_one_is_named(tmp_path: Path,
         trio.run(export_to, installation, tmp_path / "out")
 
 
+ODD: list[Any] = [5, 1.5, True, "x", "\0", [], [None], ["x"], [[]], {"a": 1}, 10**30, -1]
+READ = {
+    "users.json": ["id", "name", "profile", "updated"],
+    "channels.json": ["id", "name", "created"],
+    "dms.json": ["id", "members", "created"],
+    "general/2017-07-14.json": ["ts", "thread_ts", "type", "subtype", "user", "text", "username", "bot_id",
+                                "bot_profile", "user_profile", "reactions", "files", "edited",
+                                "attachments", "blocks"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", READ)
+def test_records_of_another_form_are_left_out_and_the_rest_comes_in(
+    tmp_path: Path, slack: Path, name: str
+) -> None:
+    plain = SLACK[name][0]
+    odd: list[Any] = [plain | {key: value} for key in READ[name] for value in ODD] + [{}, 5, None]
+    odd += [plain | {"edited": {"ts": "x"}, "ts": "1500000009.000000"}]
+    odd += [plain | {"reactions": [{"name": "a", "users": 5}], "ts": "1500000010.000000"}]
+    (slack / name).write_text(json.dumps([*odd, *SLACK[name]]))
+    installation = fresh(tmp_path / "one")
+    said = trio.run(bring_in, installation, slack, Wishes())
+    assert any("record" in line for line in said)
+
+    async def greetings() -> int:
+        async with installation.storage() as storage, storage.read() as tx:
+            return len(await tx.fetch("select 1 from messages where content = 'hello'"))
+
+    assert trio.run(greetings) >= 1
+
+
+def test_a_day_that_is_lists_in_lists_is_damaged(tmp_path: Path, slack: Path) -> None:
+    (slack / "general" / "2017-07-14.json").write_text("[" * 5000 + "]" * 5000)
+    with pytest.raises(OperatorError, match=r"2017-07-14.json in the export is damaged"):
+        trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
+
+
+@pytest.mark.parametrize("time", [10**30, 2**48, -1])
+def test_a_time_that_none_can_be_is_no_record(tmp_path: Path, time: int) -> None:
+    installation = fresh(tmp_path / "one")
+    trio.run(export_to, installation, tmp_path / "out")
+    user = {"id": "0" * 32, "userName": "Eve", "email": "eve@example.org", "createdAt": time}
+    (tmp_path / "out" / "users.jsonl").write_text(json.dumps(user) + "\n")
+    with pytest.raises(OperatorError, match=r"users.jsonl, line 1, is no record of users"):
+        trio.run(bring_in, installation, tmp_path / "out", Wishes())
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"author": {"id": "webhook:1", "userName": "a\0b", "isBot": True}},
+        {"author": {"id": "\0", "userName": "a"}},
+        {"reactions": {"\0": ["u"]}},
+        {"reactions": {"a": ["\0"]}},
+        {"threadId": "\0"},
+        {"images": ["\0"]},
+    ],
+)
+def test_no_part_of_a_message_may_hold_what_can_not_be_stored(tmp_path: Path, odd: dict[str, Any]) -> None:
+    installation = fresh(tmp_path / "one")
+    trio.run(export_to, installation, tmp_path / "out")
+    channel = json.loads((tmp_path / "out" / "channels.jsonl").read_text().splitlines()[0])["id"]
+    message = {"id": "1" * 32, "channelId": channel, "content": "hello", "createdAt": 1}
+    author = {"author": {"id": "u", "userName": "a"}}
+    (tmp_path / "out" / "messages.jsonl").write_text(json.dumps(message | author | odd) + "\n")
+    said = trio.run(bring_in, installation, tmp_path / "out", Wishes())
+    assert any("can't be stored" in line for line in said)
+
+
 async def test_clients_of_a_running_server_reload_and_see_what_came_in(tmp_path: Path, slack: Path) -> None:
     config = tmp_path / "teamchat.json"
     async with running(tmp_path) as server:

@@ -185,6 +185,13 @@ async def test_the_error_of_a_failed_commit_tells_no_value(storage: SqliteStorag
     assert "a secret value" not in str(caught.value)
 
 
+async def test_the_error_of_a_failed_commit_has_its_cause(storage: SqliteStorage) -> None:
+    Commits(storage).failing = True
+    with pytest.raises(StorageError) as caught:
+        await save(storage, "name", "x")
+    assert isinstance(caught.value.__cause__, apsw.Error)
+
+
 async def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     async with open_sqlite(SqliteOptions(path=str(tmp_path))):
         pass

@@ -266,7 +266,7 @@ async def test_a_migration_that_another_process_has_just_run_is_not_run_again(
 ) -> None:
     from teamchat.storage.sqlite import connections
 
-    asked, version_of = [], connections._version
+    asked, version_of = [], connections.version_of
 
     def late(connection: apsw.Connection) -> int:
         """Tell the version as it was before another process brought the schema up to date."""
@@ -275,7 +275,7 @@ async def test_a_migration_that_another_process_has_just_run_is_not_run_again(
 
     async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
         await save(storage, "a", "1")
-        monkeypatch.setattr(connections, "_version", late)
+        monkeypatch.setattr(connections, "version_of", late)
         async with open_sqlite(SqliteOptions(path=str(tmp_path))) as other:
             assert await values(other) == {"a": "1"}
     assert asked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -75,6 +76,45 @@ async def test_the_way_back_is_the_copy_and_the_version_before(
     (tmp_path / f"{DATABASE_NAME}.schema-{NEWEST}").replace(tmp_path / DATABASE_NAME)
     async with open_sqlite(options) as storage:
         assert await values(storage) == {"kept": "yes"}
+
+
+async def test_who_went_back_and_upgrades_again_has_a_copy_of_what_was_then(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / f"{DATABASE_NAME}.schema-{NEWEST}"
+    with monkeypatch.context() as later:
+        know(later, NEXT)
+        async with open_sqlite(options):
+            pass
+    (tmp_path / DATABASE_NAME).write_bytes(kept.read_bytes())
+    async with open_sqlite(options) as storage, storage.write() as tx:
+        await set_value(tx, "written", "since")
+    know(monkeypatch, NEXT)
+    async with open_sqlite(options):
+        pass
+    assert b"since" in kept.read_bytes()
+
+
+async def test_copies_of_processes_that_were_killed_are_removed_and_no_others(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, NEXT)
+    outside = tmp_path.with_name(f"{tmp_path.name}-outside")
+    names = [f".{DATABASE_NAME}-{digit * 16}" for digit in "abcd"]
+    killed, beside, held, link = (tmp_path / name for name in names)
+    journal = tmp_path / f"{names[0]}-journal"
+    for file in (killed, journal, held, outside):
+        file.write_bytes(b"half")
+    beside.mkdir()
+    link.symlink_to(outside)
+    with held.open("rb") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        async with open_sqlite(options):
+            pass
+    assert not killed.exists()
+    assert not journal.exists()
+    assert held.exists()
+    assert outside.read_bytes() == b"half"
 
 
 async def test_neither_a_new_database_nor_one_that_is_up_to_date_is_copied(

@@ -132,6 +132,15 @@ async def test_a_worker_that_is_killed_is_replaced_and_logged(tmp_path: Path) ->
         assert line["level"] == "error"
 
 
+async def test_a_worker_may_be_killed_by_a_signal_that_has_no_name(tmp_path: Path) -> None:
+    async with several(tmp_path) as server:
+        victim, other = server.workers()
+        os.kill(victim, signal.SIGRTMIN + 6)
+        await server.replaced(victim, {other})
+        [line] = server.logged()
+        assert line["how"] == f"killed by signal {signal.SIGRTMIN + 6}"
+
+
 async def test_a_worker_that_is_told_to_end_ends_its_streams_well_and_is_replaced(tmp_path: Path) -> None:
     async with several(tmp_path) as server, await server.sign_in() as ada:
         worker, other = server.workers()

@@ -29,12 +29,19 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rena
 
     def check(self) -> None:
         """Raise `SettingsError` if the address is none."""
-        parts = urlsplit(self.url)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        if not _is_address(self.url):
             raise SettingsError(
                 f"plugins.outgoing-webhooks.targets: the url of {self.name!r} must begin with "
                 "https:// or http:// and name a host."
             )
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets without an end, or a port that is none
+        return False
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,7 +17,7 @@ import trio
 from teamchat_outgoing_webhooks import Sender, Target
 from teamchat_outgoing_webhooks import sender as module
 
-from teamchat import LoggedEvent
+from teamchat import LoggedEvent, SettingsError
 from teamchat.testing import EventListenerContract
 
 SECRET = "a secret of the two"
@@ -130,6 +130,31 @@ async def test_after_the_last_try_an_event_is_given_up_and_the_next_one_sent(
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
         "target tracker: event 1 was given up (503)"
     ]
+
+
+async def test_an_answer_without_end_is_not_read(autojump_clock: trio.testing.MockClock) -> None:
+    read = 0
+
+    class Endless(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            nonlocal read
+            while True:
+                read += 1
+                yield bytes(65536)
+                await trio.sleep(0.01)
+
+    class Talkative(httpx2.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            return httpx2.Response(200, stream=Endless())
+
+    assert await Sender(target(), Talkative()).send("1", b"{}") is None
+    assert read == 0
+
+
+@pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://[::1", "http://a.example:99999/"])
+def test_an_address_that_is_none_is_refused_by_its_key(url: str) -> None:
+    with pytest.raises(SettingsError, match="the url of 'tracker' must begin with"):
+        Target(name="tracker", url=url, secret=SECRET).check()
 
 
 async def test_a_target_that_is_gone_is_not_asked_again() -> None:

@@ -7,6 +7,8 @@ What must stay true:
 * The three pages that name the digest (``index.html``, ``sw.js``, ``manifest.webmanifest``) have fixed
   addresses.  In them ``{{digest}}``, ``{{files}}`` and ``{{modules}}`` are filled in.
 * Addresses within the pages are relative, so that the client works under any path.
+* The style sheets of the first view go out as one, in their order, for each request costs a phone more than
+  its bytes do.
 * Page, scripts and style sheets go out without their comments and indentation, for a browser needs neither;
   every line keeps its number.  This looks at lines alone, so nothing in them may span lines but comments.
 """
@@ -27,6 +29,12 @@ INDEX, MANIFEST, WORKER = "index.html", "manifest.webmanifest", "sw.js"
 PAGES = (INDEX, MANIFEST, WORKER)
 FIRST_MODULES = ("main.js", "view/shell.js")
 """What a signed-in first view loads; whatever these import statically is announced in the index."""
+
+FIRST_STYLES = tuple(
+    f"style/{name}.css" for name in ("tokens", "base", "controls", "chat", "messages", "composer")
+)
+"""The style sheets of a first view, in the order in which they count; they are served as `FIRST_STYLE`."""
+FIRST_STYLE = "style/first.css"
 
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -67,7 +75,7 @@ def build(directory: Path) -> Site:
         if path.suffix in _TYPES and path.is_file()
     }
     digest = _digest(sources)
-    files = {name: _slim(name, body) for name, body in sources.items() if name not in PAGES}
+    files = _joined({name: _slim(name, body) for name, body in sources.items() if name not in PAGES})
     modules = first_modules({name: body.decode() for name, body in files.items() if name.endswith(".js")})
     values = {
         b"{{digest}}": digest.encode(),
@@ -79,6 +87,13 @@ def build(directory: Path) -> Site:
         {name: _file(name, _filled(_slim(name, sources[name]), values)) for name in PAGES},
         {name: _file(name, body) for name, body in files.items()},
     )
+
+
+def _joined(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return `files` with one style sheet in place of those of the first view."""
+    first = b"".join(files.get(name, b"") for name in FIRST_STYLES)
+    others = {name: body for name, body in files.items() if name not in FIRST_STYLES}
+    return others | {FIRST_STYLE: first}
 
 
 def first_modules(sources: Mapping[str, str]) -> list[str]:

@@ -187,7 +187,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
 
 
 _BENCH = """async ([email, prefix]) => {
-  const root = document.querySelector("script[type=module]").src.replace("main.js", "");
+  const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
   const load = (path) => import(root + path);
   const { Kept } = await load("lib/kept.js");
   const { Http } = await load("api/http.js");

@@ -151,3 +151,40 @@ def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter) 
     assert max(jumps) <= 2
     expect(articles.first).to_be_in_viewport()
     assert articles.count() == MANY
+
+
+def test_what_is_new_far_up_can_be_gone_to(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    random = server.post("/channels", {"name": "random"}, server.token())["channel"]["id"]
+    page = enter(server, place=f"#/channel/{random}")
+    expect(page.get_by_role("heading", name="random", level=1)).to_be_visible()
+    fill(server, 120)
+    general = page.get_by_role("link", name="General")
+    expect(general).to_have_accessible_name(re.compile("120 unread"))
+    general.click()
+    expect(page.locator("article").last).to_be_in_viewport()
+    page.get_by_role("button", name="To the first unread message").click()
+    first = page.locator("article").filter(has_text=re.compile("Message 0$"))
+    expect(first).to_be_in_viewport()
+    expect(page.locator(".new-line")).to_be_in_viewport()
+    expect(page.get_by_role("button", name="To the first unread message")).to_have_count(0)
+
+
+def test_a_thread_tells_no_day_that_is_its_parents(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    token, place = server.token(GRACE), channel_id(server)
+    path = f"/channels/{place}/messages"
+    parent = server.post(path, {"content": "A question"}, token)["message"]["id"]
+    server.post(f"/messages/{parent}/thread", {"content": "An answer"}, token)
+    page = enter(server)
+    expect(page.locator("article")).to_have_count(1)
+    held: list[Route] = []
+    page.route("**/messages?*", lambda route: held.append(route))
+    page.evaluate("(hash) => { location.hash = hash; }", f"#/channel/{place}/thread/{parent}")
+    page.reload()
+    panel = page.get_by_role("complementary")
+    expect(panel.get_by_text("An answer")).to_be_visible()
+    for route in held:
+        route.continue_()
+    expect(panel.get_by_text("A question")).to_be_visible()
+    expect(panel.locator(".day")).to_have_text(["1 reply"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import struct
 import zlib
 from collections.abc import Callable
@@ -91,3 +92,27 @@ def test_what_is_no_image_is_not_taken(serve: Serve, enter: Enter) -> None:
     expect(page.locator(".toast")).to_contain_text("Only JPG, PNG, WebP and SVG images")
     expect(page.locator(".preview")).to_have_count(0)
     expect(page.get_by_role("button", name="Send")).to_be_disabled()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_a_wide_image_is_seen_whole_in_channel_and_thread(serve: Serve, enter: Enter, width: int) -> None:
+    server = serve()
+    token = server.token()
+    with server.client(token) as client:
+        place = client.get("/channels").json()["channels"][0]["id"]
+    upload = {"filename": "wide.png", "image": base64.b64encode(png(1600, 200)).decode()}
+    name = server.post(f"/channels/{place}/messages/image", upload, token)["filename"]
+    body = {"content": "A long coast", "images": [name]}
+    message = server.post(f"/channels/{place}/messages", body, token)["message"]["id"]
+    page = enter(server, viewport={"width": width, "height": 700})
+    shown = page.get_by_role("img", name="Image 1 of 1 from Ada")
+    for part in ("main", "aside"):
+        if part == "aside":
+            page.evaluate("(hash) => { location.hash = hash; }", f"#/channel/{place}/thread/{message}")
+        image = page.locator(part).locator(shown)
+        expect(image).to_have_js_property("naturalWidth", 1600)
+        expect(page.locator(f"{part} .image.loaded")).to_be_visible()
+        box = image.bounding_box()
+        assert box is not None
+        assert abs(box["width"] / box["height"] - 8) < 0.5
+        assert box["x"] + box["width"] <= width

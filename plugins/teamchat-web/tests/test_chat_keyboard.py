@@ -169,3 +169,15 @@ def test_on_a_phone_a_thread_covers_the_conversation(serve: Serve, enter: Enter)
     page.get_by_role("button", name="Close the thread").tap()
     expect(page.get_by_role("complementary")).to_have_count(0)
     expect(page.get_by_label("Write to #General")).to_be_focused()
+
+
+def test_on_a_phone_the_settings_leave_no_drawer_behind(serve: Serve, enter: Enter) -> None:
+    page = enter(serve(), viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    opener = page.get_by_role("button", name="Open the sidebar")
+    opener.tap()
+    page.get_by_role("button", name="Settings", exact=True).tap()
+    page.get_by_role("dialog").get_by_role("button", name="Close").tap()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    expect(page.locator("#sidebar .jump")).not_to_be_in_viewport()
+    expect(opener).to_be_focused()

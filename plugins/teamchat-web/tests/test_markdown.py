@@ -19,7 +19,7 @@ def page(browser: Browser, standing: Any) -> Iterator[Page]:
     page.goto(standing.base)
     page.evaluate(
         """async () => {
-          const root = document.querySelector("script[type=module]").src.replace("main.js", "");
+          const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
           const { render, mentions } = await import(root + "lib/markdown.js");
           const names = new Map([["ada", "1"], ["grace hopper", "2"], ["bob", "3"], ["bob.b", "4"]]);
           window.markdown = (text) => {
@@ -141,7 +141,7 @@ def test_an_address_cannot_leave_its_attribute(page: Page) -> None:
         """(text) => {
           const box = document.createElement("div");
           const names = (node) => node.getAttributeNames();
-          const root = document.querySelector("script[type=module]").src.replace("main.js", "");
+          const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
           return import(root + "lib/markdown.js")
             .then(({ render }) => (box.append(render(text)), [...box.querySelectorAll("*")].flatMap(names)));
         }""",

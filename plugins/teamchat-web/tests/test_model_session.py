@@ -16,7 +16,7 @@ Visit = Callable[..., Page]
 SHORT = {"authMode": "password", "jwtExpirySeconds": 4}
 
 _OPEN = """async (tokens) => {
-  const root = document.querySelector("script[type=module]").src.replace("main.js", "");
+  const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
   const { Kept } = await import(root + "lib/kept.js");
   const { Http } = await import(root + "api/http.js");
   const { Session } = await import(root + "api/session.js");
@@ -174,6 +174,40 @@ def test_dev_mode_signs_in_again_by_itself(serve: Serve, visit: Visit) -> None:
     first = one.run("trial.session.token()")
     one.until(f"trial.session.token().then((token) => token !== '{first}')")
     assert one.run("trial.api.me().then((me) => me.userName)") == "Ada"
+
+
+def test_who_was_removed_is_not_signed_in_again_by_their_email(serve: Serve, visit: Visit) -> None:
+    server = serve(auth={"authMode": "dev", "isInviteRequired": False})
+    one = Trial(visit(server.base), {"accessToken": server.token("grace@example.org")})
+    grace = one.run("trial.api.me().then((me) => me.id)")
+    with server.client(server.token()) as admin:
+        assert admin.delete(f"/users/{grace}").is_success
+        assert one.run("trial.api.me().catch((error) => error.constructor.name)") == "SignedOut"
+        assert one.run("[trial.session.isSignedIn, ...trial.ended]") == [False, "expired"]
+        emails = [user["email"] for user in admin.get("/users").json()["users"]]
+    assert "grace@example.org" not in emails
+
+
+def test_a_session_that_ends_while_it_is_renewed_stays_ended(serve: Serve, visit: Visit) -> None:
+    server = serve(auth={"authMode": "dev", "jwtExpirySeconds": 2})
+    one = Trial(visit(server.base), {"accessToken": server.token()})
+    held: list[Route] = []
+    one.page.route("**/auth/dev-login", lambda route: held.append(route))
+    one.run(
+        """() => {
+          const ask = () => trial.session.token().catch((error) => (trial.failed = error.constructor.name));
+          trial.timer = setInterval(ask, 50);
+        }"""
+    )
+    for _ in range(300):
+        if held:
+            break
+        one.page.wait_for_timeout(50)
+    one.run("clearInterval(trial.timer)")
+    one.run("trial.session.forget()")
+    held[0].continue_()
+    one.until("trial.failed === 'SignedOut'")
+    assert one.run("[trial.session.isSignedIn, ...trial.ended]") == [False, "signed-out"]
 
 
 def test_a_wrong_answer_is_an_error_with_status_sentence_and_patience(trial: Callable[..., Trial]) -> None:

@@ -9,6 +9,12 @@ Serve = Callable[..., Any]
 OpenBench = Callable[..., Any]
 
 GRACE = "grace@example.org"
+# Puts the stream where this log never was.
+LOSE_PLACE = """() => {
+  const key = Object.keys(localStorage).find((name) => name.endsWith("/unread"));
+  const kept = JSON.parse(localStorage[key]);
+  localStorage[key] = JSON.stringify({ ...kept, lastEventId: "987654321" });
+}"""
 
 
 class Grace:
@@ -140,13 +146,7 @@ def test_a_client_that_was_away_too_long_loads_anew_and_counts(serve: Serve, ben
     grace.post("not seen")
     grace.call("PUT", "/users/me", {"userName": "Amazing"})
     # A position this log never had is what a position it no longer reaches back to is: RESYNC.
-    one.run(
-        """() => {
-          const key = Object.keys(localStorage).find((name) => name.endsWith("/unread"));
-          const kept = JSON.parse(localStorage[key]);
-          localStorage[key] = JSON.stringify({ ...kept, lastEventId: "987654321" });
-        }"""
-    )
+    one.run(LOSE_PLACE)
     one.open()
     one.until("bench.contents().length === 2")
     one.until("bench.model.unread.count(bench.place.id) === 1")
@@ -155,6 +155,24 @@ def test_a_client_that_was_away_too_long_loads_anew_and_counts(serve: Serve, ben
     grace.post("live again")
     one.until("bench.contents().length === 3 && bench.model.unread.count(bench.place.id) === 2")
     assert one.run("Number(bench.model.stream.lastEventId) < 1000")
+
+
+def test_after_too_long_replies_count_for_those_who_take_part(serve: Serve, bench: OpenBench) -> None:
+    server = serve()
+    one = bench(server)
+    one.post("my question")
+    parent = one.until("bench.timeline.items[0]?.id")
+    one.run("bench.model.unread.save()")
+    one.page.reload()
+    grace = Grace(server)
+    other = grace.post("not mine")
+    for message, text in ((parent, "an answer"), (parent, "and more"), (other, "a monologue")):
+        grace.reply(message, text)
+    one.run(LOSE_PLACE)
+    one.open()
+    one.until("(id) => bench.model.unread.count(id) === 2", parent)
+    one.until("bench.model.unread.count(bench.place.id) === 3")
+    assert one.run("(id) => bench.model.unread.count(id)", other) == 0
 
 
 def test_two_tabs_share_one_stream_and_the_second_takes_it_over(serve: Serve, bench: OpenBench) -> None:

@@ -389,3 +389,38 @@ def test_a_part_that_cannot_be_loaded_is_told_with_a_way_on(serve: Serve, visit:
     expect(page.get_by_role("article").filter(has_text="hello")).to_be_visible()
     page.get_by_role("button", name="Settings", exact=True).click()
     expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_a_pressed_notification_leads_an_open_page_to_its_place(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    random = server.post("/channels", {"name": "random"}, server.token())["channel"]["id"]
+    page = visit(server.base)
+    sign_in_and_post(page, "hello")
+    page.evaluate("navigator.serviceWorker.ready.then((worker) => worker.active.state)")
+    [worker] = page.context.service_workers
+    # The press itself can't be made; without it the browser lets nobody bring a page to the front.
+    worker.evaluate("(hash) => show(hash).catch(() => {})", f"#/channel/{random}")
+    expect(page.get_by_role("heading", name="random", level=1)).to_be_visible()
+
+
+def test_the_browsers_bars_have_the_colour_of_the_page(serve: Serve, visit: Visit) -> None:
+    page = visit(serve().base, color_scheme="light", service_workers="block")
+    sign_in_and_post(page, "hello")
+    colour = """() => {
+      const metas = [...document.querySelectorAll("meta[name=theme-color]")];
+      const { content } = metas.find(({ media }) => matchMedia(media).matches);
+      const made = document.createElement("i");
+      made.style.color = content;
+      document.body.append(made);
+      return [getComputedStyle(made).color, getComputedStyle(document.body).backgroundColor];
+    }"""
+    for theme in (None, "dark", "light"):
+        if theme:
+            page.evaluate("(theme) => { localStorage['teamchat/theme'] = JSON.stringify(theme); }", theme)
+            page.reload()
+        expect(page.get_by_role("article")).to_have_count(1)
+        bar, paper = page.evaluate(colour)
+        assert bar == paper, theme
+        page.emulate_media(color_scheme="dark" if theme is None else "light")
+        bar, paper = page.evaluate(colour)
+        assert bar == paper, theme

@@ -56,7 +56,7 @@ async def check_configuration(installation: Installation) -> list[Finding]:
 def check_directory(installation: Installation) -> Iterator[Finding]:
     """Check who may read the data directory, and the room on its disk."""
     directory = installation.directory
-    if not directory.is_dir():
+    if not installation.has_directory:
         yield problem(
             "directory",
             f"storage.path: there is no directory {directory}.",

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Annotated, Protocol
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 FORMAT = "teamchat-export"
 VERSION = 1
 HEAD = "export.json"
+Time = Annotated[int, Meta(ge=0, lt=2**48)]
+"""Epoch milliseconds that an id can tell (RFC 9562, section 5.7)."""
+Size = Annotated[int, Meta(ge=0, lt=2**48)]
 
 
 class Head(Struct, frozen=True, rename="camel"):
@@ -35,8 +38,8 @@ class PortableUser(Struct, frozen=True, rename="camel", omit_defaults=True):
     user_name: str
     email: str = ""
     is_admin: bool = False
-    created_at: int = 0
-    removed_at: int | None = None
+    created_at: Time = 0
+    removed_at: Time | None = None
 
 
 class PortableChannel(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -44,9 +47,9 @@ class PortableChannel(Struct, frozen=True, rename="camel", omit_defaults=True):
 
     id: str
     name: str
-    created_at: int
+    created_at: Time
     created_by: str = ""
-    updated_at: int | None = None
+    updated_at: Time | None = None
 
 
 class PortableConversation(Struct, frozen=True, rename="camel"):
@@ -54,7 +57,7 @@ class PortableConversation(Struct, frozen=True, rename="camel"):
 
     id: str
     participants: tuple[str, str]
-    created_at: int
+    created_at: Time
 
 
 class PortableAuthor(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -72,8 +75,8 @@ class PortableMessage(Struct, frozen=True, rename="camel", omit_defaults=True):
     channel_id: str
     author: PortableAuthor
     content: str
-    created_at: int
-    updated_at: int | None = None
+    created_at: Time
+    updated_at: Time | None = None
     thread_id: str | None = None
     reactions: Mapping[str, Sequence[str]] = {}
     images: Sequence[str] = ()
@@ -85,11 +88,11 @@ class PortableImage(Struct, frozen=True, rename="camel", omit_defaults=True):
     filename: str
     channel_id: str
     uploaded_by: str
-    created_at: int
+    created_at: Time
     media_type: str
-    size: int
+    size: Size
     thumbnail_type: str | None = None
-    thumbnail_size: int | None = None
+    thumbnail_size: Size | None = None
 
 
 class PortableWebhook(Struct, frozen=True, rename="camel"):
@@ -98,7 +101,7 @@ class PortableWebhook(Struct, frozen=True, rename="camel"):
     id: str
     name: str
     channel_id: str
-    created_at: int
+    created_at: Time
     created_by: str
 
 

@@ -6,7 +6,8 @@ activity are made from the rows themselves, in the transaction that changed them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from teamchat import text
 from teamchat.chat.changes import recount_thread
@@ -80,7 +81,8 @@ class MessageWriter:
         if not could_be_id(message.id) or is_conversation_id(message.id):
             return "its id is none"
         try:
-            text.storable("content", message.content)
+            for each in _texts(message):
+                text.storable("text", each)
         except BadRequest:
             return "its text can't be stored (NUL or a lone surrogate)"
         return None
@@ -125,3 +127,12 @@ class MessageWriter:
                     *(message.id, reaction, self._users.get(user, user), place),
                 )
                 self._report.add("reactions", len(rows))
+
+
+def _texts(message: PortableMessage) -> Iterable[str]:
+    """Return all that is written of a message, or looked for."""
+    author, reactions = message.author, message.reactions
+    return (
+        *(message.content, author.id, author.user_name, message.thread_id or "", *message.images),
+        *chain(reactions, *reactions.values()),
+    )

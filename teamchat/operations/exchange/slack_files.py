@@ -7,6 +7,7 @@ leads out of it.
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import msgspec
 
 from teamchat.errors import OperatorError
 from teamchat.operations.exchange.form import Report
+from teamchat.operations.exchange.slack_shapes import LISTS, Said, has_shape
 
 _SAID = {None, "bot_message", "me_message", "file_share", "file_comment", "thread_broadcast", "tombstone"}
 Record = dict[str, Any]
@@ -32,7 +34,13 @@ class SlackFiles:
         """Return the records of a list, such as ``users.json``; none if there is no such list."""
         path = self._root / name
         records = _records(path) if path.is_file() else []
-        return [record for record in records if isinstance(record.get("id"), str)]
+        found = []
+        for number, record in enumerate(records):
+            if has_shape(record, LISTS[name]):
+                found.append(record)
+            else:
+                self._report.omit("record", f"{name}/{number}", "it is not of Slack's form")
+        return found
 
     def said(self, folder: str) -> Iterator[tuple[str, Record]]:
         """Yield what was said in a channel, oldest day first, and where that stands."""
@@ -41,10 +49,11 @@ class SlackFiles:
             return
         days: list[Place] = [day for day in _inside(directory) if day.name.endswith(".json")]
         for day in sorted(days, key=lambda each: each.name):
-            for record in _records(day):
-                where = f"{folder}/{day.name}/{record.get('ts')}"
+            for number, record in enumerate(_records(day)):
+                ts = record.get("ts")
+                where = f"{folder}/{day.name}/{ts if isinstance(ts, str) else number}"
                 kind = record.get("subtype")
-                if record.get("type", "message") != "message" or not _is_time(record.get("ts")):
+                if not has_shape(record, Said) or record.get("type", "message") != "message":
                     self._report.omit("record", where, "it is no message")
                 elif kind not in _SAID:
                     self._report.omit("notice", where, f"{kind}: told by Slack, said by nobody")
@@ -86,14 +95,11 @@ def _root(path: Path) -> Place:
 def _records(path: Place) -> list[Record]:
     try:
         found = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, zipfile.BadZipFile):
+    except (OSError, msgspec.DecodeError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
+        # A RuntimeError: the file is encrypted, or lists stand in lists without end.
         raise OperatorError(f"{path} in the export is damaged.") from None
     return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []
 
 
 def _inside(directory: Place) -> list[Place]:
     return list(directory.iterdir())
-
-
-def _is_time(ts: object) -> bool:
-    return isinstance(ts, str) and ts.replace(".", "", 1).isdecimal() and ts.isascii() and len(ts) < 25

@@ -192,6 +192,7 @@ class SqliteStorage:
                 await trio.to_thread.run_sync(self._writer.execute, "commit")
             except apsw.Error as error:
                 batch.error = StorageError(f"SQLite could not commit: {cause(error)}.")
+                batch.error.__cause__ = error  # By it the log tells a full disk from others.
                 if self._writer.in_transaction:
                     self._writer.execute("rollback")
             finally:

@@ -1,12 +1,14 @@
 """Upgrading the schema without fear: a copy of what was is kept, and an upgrade can be rehearsed.
 
 What must stay true: before a migration touches a database that has data, a whole copy of it stands beside
-it, named after its schema, for its owner alone; an interrupted copy is none.  A rehearsal works on a copy,
-which it removes, and leaves the database as it is, also while a server uses it.
+it, named after its schema, for its owner alone; an interrupted copy is none, and the next one removes it.
+An older copy of that schema gives way: who went back and upgrades again has written since.  A rehearsal
+works on a copy, which it removes, and leaves the database as it is, also while a server uses it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections.abc import Iterator
@@ -28,7 +30,7 @@ def keep_copy(connection: apsw.Connection, path: Path) -> Path | None:
     """
     version = version_of(connection)
     kept = path.with_name(f"{path.name}.schema-{version}")
-    if not 0 < version < MIGRATIONS[-1].number or kept.exists():
+    if not 0 < version < MIGRATIONS[-1].number:
         return None
     with _copied(connection, path) as copy:
         with closing(apsw.Connection(str(copy))) as opened:
@@ -69,8 +71,8 @@ def rehearse(path: Path) -> Upgrade:
 @contextmanager
 def _copied(connection: apsw.Connection, path: Path) -> Iterator[Path]:
     """Copy the database as it is at one moment, for as long as the copy is looked at."""
-    copy = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    os.close(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    _remove_leftovers(path)
+    copy, held = _begun(path)
     try:
         try:
             connection.execute("vacuum into ?", (str(copy),))
@@ -82,8 +84,40 @@ def _copied(connection: apsw.Connection, path: Path) -> Iterator[Path]:
             ) from error
         yield copy
     finally:
-        for leftover in (copy, *(copy.with_name(copy.name + end) for end in ("-wal", "-shm", "-journal"))):
-            leftover.unlink(missing_ok=True)
+        _remove(copy)
+        os.close(held)
+
+
+def _begun(path: Path) -> tuple[Path, int]:
+    """Make the file of a copy, and hold it: by its ``flock`` others see that it is still being made."""
+    while True:
+        copy = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+        held = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        if os.fstat(held).st_nlink:
+            return copy, held
+        os.close(held)  # Another process took it for a leftover before it was held.
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the copies of processes that were killed: each is as large as the database."""
+    for leftover in path.parent.glob(f".{path.name}-{'[0-9a-f]' * 16}"):
+        try:
+            found = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(leftover)
+        except OSError:
+            continue
+        finally:
+            os.close(found)
+
+
+def _remove(copy: Path) -> None:
+    for each in (copy, *(copy.with_name(copy.name + end) for end in ("-wal", "-shm", "-journal"))):
+        each.unlink(missing_ok=True)
 
 
 def _counts(connection: apsw.Connection) -> dict[str, int]:

@@ -8,7 +8,6 @@ import { Http } from "./api/http.js";
 import { Session } from "./api/session.js";
 import { Kept } from "./lib/kept.js";
 import { t } from "./lib/strings.js";
-import { applyTheme } from "./lib/theme.js";
 import { Model } from "./model/model.js";
 import { Router } from "./model/router.js";
 import { notices } from "./view/notices.js";
@@ -33,7 +32,7 @@ keepShell();
 
 /** Sign in and chat, in turn. */
 async function run(landing) {
-  applyTheme();
+  if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
   for (let given = landing; ; given = { ended: await chat() }) {
     if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
@@ -51,9 +50,12 @@ async function chat() {
   const ending = new AbortController();
   const ended = new Promise((resolve) => session.on("ended", resolve, ending.signal));
   const { shell } = await import("./view/shell.js");
+  const show = () => shell(root, { ...common, model, kept: own, signal: ending.signal });
+  const isKnown = model.directory.isFilled;
+  if (isKnown) show(); // Before all else is asked for: so the messages come first.
   const started = model.start();
-  if (!model.directory.isFilled) await Promise.race([started, ended]);
-  if (session.isSignedIn) shell(root, { ...common, model, kept: own, signal: ending.signal });
+  if (!isKnown) await Promise.race([started, ended]);
+  if (!isKnown && session.isSignedIn) show();
   const { reason } = await ended;
   ending.abort();
   model.stop();
@@ -96,6 +98,9 @@ async function keepShell() {
       if (url !== script) throw new TypeError("There is one script whose address is made here.");
       return url;
     },
+  });
+  navigator.serviceWorker.addEventListener("message", ({ data }) => {
+    if (data.hash) location.hash = data.hash; // A notification was pressed.
   });
   if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
   try {

@@ -31,7 +31,7 @@ addEventListener("fetch", (event) => {
 
 addEventListener("notificationclick", (event) => {
   event.notification.close();
-  event.waitUntil(show());
+  event.waitUntil(show(event.notification.data?.hash ?? ""));
 });
 
 async function keep() {
@@ -56,10 +56,13 @@ async function fresh(request, path) {
   return (await cache.match(path, { ignoreVary: true })) ?? Response.error();
 }
 
-/** Bring a page that is open to the front, or open one. */
-async function show() {
-  const [page] = await clients.matchAll({ type: "window", includeUncontrolled: true });
-  return page ? page.focus() : clients.openWindow(HOME.href);
+/** Bring a page that is open to the front, or open one, at the place that `hash` names. */
+async function show(hash) {
+  const open = await clients.matchAll({ type: "window", includeUncontrolled: true });
+  const page = open.find(({ url }) => url.startsWith(HOME.href));
+  if (!page) return clients.openWindow(HOME.href + hash);
+  page.postMessage({ hash });
+  return page.focus();
 }
 
 async function forgetOld() {

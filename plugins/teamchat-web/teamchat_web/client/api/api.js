@@ -190,7 +190,7 @@ export class Api {
       return await send(token);
     } catch (error) {
       if (error.status !== 401) throw error;
-      return send(await this.#session.renew(token));
+      return send(await this.#session.replace(token));
     }
   }
 }

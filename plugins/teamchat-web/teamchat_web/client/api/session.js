@@ -2,10 +2,12 @@
 //
 // All tabs share one session. What must stay true: a refresh token is spent by one tab at a time, and the
 // others take what that one got; a spent one used twice would end the session. Only the server's word ends
-// a session (it refused the refresh token), never a network that is down.
+// a session (it refused the refresh token), never a network that is down. In dev mode there is no refresh
+// token and an email signs in: that replaces a token which expires, and never one that the server refused,
+// for whoever was signed out or removed there must not come back by themselves.
 
 import { Emitter } from "../lib/emitter.js";
-import { exclusively } from "../lib/locks.js";
+import { exclusively } from "../lib/tabs.js";
 import { ApiError, Unreachable } from "./http.js";
 
 const EARLY_MS = 30_000; // A token is refreshed so long before it expires, or at half of a short life.
@@ -74,15 +76,14 @@ export class Session extends Emitter {
     const tokens = this.#tokens;
     if (!tokens) throw new SignedOut();
     if (Date.now() < tokens.refreshAt) return tokens.accessToken;
-    return this.renew(tokens.accessToken);
+    return this.#renew(tokens.accessToken);
   }
 
-  /** A token in place of `stale`, which the server refused or soon will. */
-  renew(stale) {
-    this.#refreshing ??= exclusively(LOCK, () => this.#refresh(stale)).finally(() => {
-      this.#refreshing = undefined;
-    });
-    return this.#refreshing;
+  /** A token in place of one that the server refused; rejects as `token` does. */
+  replace(refused) {
+    const { accessToken, refreshToken, expiresAt } = this.#tokens ?? {};
+    if (accessToken === refused && !refreshToken && Date.now() < expiresAt) this.forget("expired");
+    return this.#renew(refused);
   }
 
   /** Sign out: the server ends the session if it can be reached, and the browser forgets it. */
@@ -105,14 +106,20 @@ export class Session extends Emitter {
     this.emit("ended", { reason });
   }
 
+  #renew(stale) {
+    this.#refreshing ??= exclusively(LOCK, () => this.#refresh(stale)).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
   async #refresh(stale) {
     const tokens = this.#tokens;
     if (!tokens) throw new SignedOut();
     if (tokens.accessToken !== stale) return tokens.accessToken; // Another tab was here first.
+    let pair;
     try {
-      const pair = await this.#ask(tokens);
-      this.#keep(pair.accessToken, pair.refreshToken ?? null);
-      return pair.accessToken;
+      pair = await this.#ask(tokens);
     } catch (error) {
       if (error instanceof ApiError && !error.isPassing) {
         this.forget("expired");
@@ -121,6 +128,9 @@ export class Session extends Emitter {
       if (Date.now() < tokens.expiresAt) return tokens.accessToken;
       throw error;
     }
+    if (!this.#tokens) throw new SignedOut(); // It was ended meanwhile, and stays so.
+    this.#keep(pair.accessToken, pair.refreshToken ?? null);
+    return pair.accessToken;
   }
 
   async #ask({ refreshToken, accessToken }) {

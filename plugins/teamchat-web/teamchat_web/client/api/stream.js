@@ -9,9 +9,7 @@
 
 import { Backoff } from "../lib/backoff.js";
 import { Emitter } from "../lib/emitter.js";
-import { newId } from "../lib/ids.js";
-import { exclusively, reachOverTabs } from "../lib/locks.js";
-import { EventReader } from "../lib/sse.js";
+import { exclusively, newId, reachOverTabs } from "../lib/tabs.js";
 import { refusal } from "./http.js";
 
 const SILENCE_MS = 40_000; // The server says something every 15 seconds.
@@ -162,7 +160,7 @@ export class Stream extends Emitter {
     const response = await this.#request(token, signal);
     if (response.ok) return response;
     if (response.status !== 401) throw await refusal(response);
-    const second = await this.#request(await this.#session.renew(token), signal);
+    const second = await this.#request(await this.#session.replace(token), signal);
     if (!second.ok) throw await refusal(second);
     return second;
   }
@@ -222,4 +220,44 @@ export class Stream extends Emitter {
 
 function isNew({ id, type }, lastId) {
   return type === "RESYNC" || lastId === "" || !(Number(id) <= Number(lastId));
+}
+
+/** Reads server-sent events out of text that arrives in pieces (HTML standard, section 9.2.6). */
+class EventReader {
+  #rest = "";
+  #data = [];
+  #id = "";
+  #retry = 0;
+
+  /** Milliseconds to wait before coming back, as the server last said; 0 if it did not. */
+  get retry() {
+    return this.#retry;
+  }
+
+  /**
+   * Take a piece of the stream and return the events it completes.
+   * @param {string} text
+   * @returns {{id: string, data: string}[]}
+   */
+  push(text) {
+    const lines = (this.#rest + text).split(/\r\n|\n|\r(?!$)/);
+    this.#rest = lines.pop();
+    return lines.flatMap((line) => this.#line(line));
+  }
+
+  #line(line) {
+    if (line === "") return this.#finish();
+    const [, field, value] = /^([^:]*):? ?(.*)$/.exec(line);
+    if (field === "data") this.#data.push(value);
+    if (field === "id") this.#id = value;
+    if (field === "retry" && /^\d+$/.test(value)) this.#retry = Number(value);
+    return [];
+  }
+
+  #finish() {
+    if (!this.#data.length) return [];
+    const event = { id: this.#id, data: this.#data.join("\n") };
+    this.#data = [];
+    return [event];
+  }
 }

@@ -1,14 +1,21 @@
-// The words of the page, in the language that was chosen or, if none was, the browser's. The table is
-// loaded before any module that imports this one runs, so `t` answers at once. Another language is another
-// table: the page is then loaded anew, for views have their words already.
+// The words of the page, in the language that was chosen or, if none was, the browser's; and times and sizes
+// as people write them who speak it, in the browser's country if it tells one. The table of words is loaded
+// before any module that imports this one runs, so `t` answers at once (the index runs this one first, so the
+// table comes along with the modules and not after them). Another language is another table:
+// the page is then loaded anew, for views have their words already.
 
 import { Kept } from "./kept.js";
 
 /** The languages there are, by code, each in its own words. */
 export const languages = { en: "English", de: "Deutsch" };
 
+const DAY_MS = 86_400_000;
+const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
+
 const kept = new Kept("teamchat");
 const code = chosen();
+const locale = navigator.languages?.find((tag) => tag.split("-")[0] === code) ?? code;
+const formats = new Map();
 const { default: table } = await import(`../strings/${code}.js`);
 const plural = new Intl.PluralRules(code);
 document.documentElement.lang = code;
@@ -42,7 +49,45 @@ export function t(key, values = {}) {
   return words.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
+// Times are epoch milliseconds.
+
+/** The time of day, such as 14:05. */
+export function time(ms) {
+  return dates({ timeStyle: "short" }).format(ms);
+}
+
+/** The day: today, yesterday, or its date. */
+export function day(ms) {
+  const days = Math.round((midnight(Date.now()) - midnight(ms)) / DAY_MS);
+  if (days === 0) return t("time.today");
+  if (days === 1) return t("time.yesterday");
+  const year = new Date(ms).getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+  return dates({ weekday: "long", day: "numeric", month: "long", year }).format(ms);
+}
+
+/** Day and time, in full. */
+export function dateTime(ms) {
+  return dates({ dateStyle: "medium", timeStyle: "short" }).format(ms);
+}
+
+/** A number of bytes, in the unit that fits. */
+export function size(bytes) {
+  const step = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const style = { style: "unit", unit: UNITS[step], unitDisplay: "short", maximumFractionDigits: 1 };
+  return new Intl.NumberFormat(locale, style).format(bytes / 1024 ** step);
+}
+
 function chosen() {
   const wanted = [kept.get("language"), ...(navigator.languages ?? []).map((tag) => tag.slice(0, 2))];
   return wanted.find((one) => Object.hasOwn(languages, one)) ?? "en";
+}
+
+function dates(style) {
+  const key = JSON.stringify(style);
+  if (!formats.has(key)) formats.set(key, new Intl.DateTimeFormat(locale, style));
+  return formats.get(key);
+}
+
+function midnight(ms) {
+  return new Date(ms).setHours(0, 0, 0, 0);
 }

@@ -1,4 +1,5 @@
-// Light or dark: as the system says, unless this browser was told otherwise.
+// Light or dark: as the system says, unless this browser was told otherwise. `style/tokens.css` knows the
+// attribute; the browser's own bars follow, for the page tells their colour once for each.
 
 import { Kept } from "./kept.js";
 
@@ -19,7 +20,13 @@ export function setTheme(chosen) {
   applyTheme();
 }
 
-/** Show the choice; called once at the start. `style/tokens.css` knows the attribute. */
+/** Show the choice; called at the start where one was made. */
 export function applyTheme() {
-  document.documentElement.dataset.theme = theme();
+  const chosen = theme();
+  document.documentElement.dataset.theme = chosen;
+  for (const colour of document.querySelectorAll("meta[name=theme-color]")) {
+    const { theme: own } = colour.dataset;
+    if (chosen === "system") colour.media = `(prefers-color-scheme: ${own})`;
+    else colour.media = own === chosen ? "all" : "not all";
+  }
 }

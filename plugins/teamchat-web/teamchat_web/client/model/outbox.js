@@ -7,9 +7,8 @@
 
 import { Backoff } from "../lib/backoff.js";
 import { Emitter } from "../lib/emitter.js";
-import { newId } from "../lib/ids.js";
-import { exclusively } from "../lib/locks.js";
 import { t } from "../lib/strings.js";
+import { exclusively, newId } from "../lib/tabs.js";
 
 const START = "post/";
 

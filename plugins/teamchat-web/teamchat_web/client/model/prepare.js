@@ -1,9 +1,8 @@
 // A file made fit for the server: of a type it takes, not too large, and with a thumbnail where that spares
 // others something. Everything is made in the browser; the file's own name stays here.
 
-import { size } from "../lib/format.js";
 import "../lib/more_strings.js";
-import { t } from "../lib/strings.js";
+import { size, t } from "../lib/strings.js";
 
 const MOST_BYTES = 10 * 1024 * 1024;
 const THUMB_SIDE = 640;

@@ -19,10 +19,15 @@ export class Router extends Emitter {
     return { place: { kind, id }, threadId: thread === "thread" && threadId ? threadId : null };
   }
 
+  /** The address of a place, of one of its threads, or with null of nothing. */
+  address(place, threadId = null) {
+    const thread = threadId ? `/thread/${encodeURIComponent(threadId)}` : "";
+    return place ? `#/${place.kind}/${encodeURIComponent(place.id)}${thread}` : "#/";
+  }
+
   /** Go to a place, to one of its threads, or with null nowhere. */
   go(place, threadId = null) {
-    const thread = threadId ? `/thread/${encodeURIComponent(threadId)}` : "";
-    const hash = place ? `#/${place.kind}/${encodeURIComponent(place.id)}${thread}` : "#/";
+    const hash = this.address(place, threadId);
     if (hash !== location.hash) location.hash = hash;
   }
 }

@@ -19,15 +19,17 @@ export class Unread extends Emitter {
   #came;
   #lastEventId;
   #newest;
+  #newestAt;
   #saving = null;
 
   /** @param {import("../lib/kept.js").Kept} kept of this user */
   constructor(kept) {
     super();
     this.#kept = kept;
-    const { lastEventId = "", newest = "", came = {} } = kept.get(LOG, {});
+    const { lastEventId = "", newest = "", newestAt = 0, came = {} } = kept.get(LOG, {});
     this.#lastEventId = lastEventId;
     this.#newest = newest;
+    this.#newestAt = newestAt;
     this.#came = new Map(Object.entries(came));
   }
 
@@ -45,6 +47,11 @@ export class Unread extends Emitter {
   /** The newest message that was heard of, anywhere. */
   get newest() {
     return this.#newest;
+  }
+
+  /** When it was posted, by the server's clock, in epoch milliseconds. */
+  get newestAt() {
+    return this.#newestAt;
   }
 
   /** How many messages of a place, or replies of a thread (by its parent's id), are unread. */
@@ -86,8 +93,10 @@ export class Unread extends Emitter {
   }
 
   /** A message that was seen, counted or not. */
-  saw({ id }) {
-    if (id > this.#newest) this.#newest = id;
+  saw({ id, createdAt }) {
+    if (id <= this.#newest) return;
+    this.#newest = id;
+    this.#newestAt = createdAt;
   }
 
   /** One's own message: what stands before it was read. */
@@ -128,7 +137,8 @@ export class Unread extends Emitter {
       if (needed.length) came[placeId] = needed;
       this.#came.set(placeId, needed);
     }
-    this.#kept.set(LOG, { lastEventId: this.#lastEventId, newest: this.#newest, came });
+    const [lastEventId, newest, newestAt] = [this.#lastEventId, this.#newest, this.#newestAt];
+    this.#kept.set(LOG, { lastEventId, newest, newestAt, came });
   }
 
   #unread(id) {

@@ -80,9 +80,6 @@ export default {
   "composer.send": "Senden",
   "composer.image": "Bilder hinzufügen",
   "composer.emoji": "Emoji einfügen",
-  "composer.remove_image": "{name} entfernen",
-  "composer.only_images": "Nur Bilder (JPG, PNG, WebP, SVG) lassen sich senden.",
-  "composer.most_images": "Eine Nachricht fasst bis zu {count} Bilder.",
 
   "shortcuts.title": "Tastenkürzel",
 

@@ -80,11 +80,8 @@ export default {
   "composer.send": "Send",
   "composer.image": "Add images",
   "composer.emoji": "Insert an emoji",
-  "composer.remove_image": "Remove {name}",
-  "composer.only_images": "Only JPG, PNG, WebP and SVG images can be sent.",
-  "composer.most_images": "A message holds up to {count} images.",
 
   "shortcuts.title": "Keyboard shortcuts",
 
-  "post.files_lost": "The pictures of this message are no longer there.",
+  "post.files_lost": "The images of this message are no longer there.",
 };

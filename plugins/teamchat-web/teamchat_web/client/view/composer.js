@@ -4,11 +4,10 @@
 // it is sent, and pasting anything but images behaves as in any field.
 import { element, icon } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
-import { words } from "./problems.js";
+import { words } from "./notices.js";
 
+const TYPES = "image/png,image/jpeg,image/webp,image/svg+xml";
 const COMPLETED = /[@:]\S*$/;
-const MOST_IMAGES = 10;
-const TYPES = ["image/png", "image/jpeg", "image/webp", "image/svg+xml"];
 
 /**
  * @param {object} ctx
@@ -24,12 +23,12 @@ export function composer(ctx, about) {
 class Composer {
   #ctx;
   #about;
-  #files = new Map();
   #field;
   #send;
-  #picker = element("input", { type: "file", accept: TYPES.join(), multiple: true, hidden: true });
+  #picker = element("input", { type: "file", accept: TYPES, multiple: true, hidden: true });
   #previews = element("div", { class: "previews", hidden: true });
   #draft;
+  #attached = null;
   #completion = null;
 
   element;
@@ -68,15 +67,16 @@ class Composer {
     this.#field.setSelectionRange(this.#field.value.length, this.#field.value.length);
   }
 
-  /** Takes images along with the message; says so if some can't be. */
-  add(files) {
-    const images = [...files].filter((file) => TYPES.includes(file.type));
-    if (images.length < files.length) this.#ctx.toast(t("composer.only_images"), { kind: "danger" });
-    const room = MOST_IMAGES - this.#files.size;
-    if (images.length > room) this.#ctx.toast(t("composer.most_images", { count: MOST_IMAGES }));
-    for (const file of images.slice(0, room)) this.#preview(file);
-    this.#changed();
-    this.focus();
+  /** Takes images along with the message; what that takes is loaded with the first of them. */
+  async add(files) {
+    const given = [...files]; // The list may be emptied meanwhile.
+    const { Attachments } = await import("./attachments.js");
+    this.#attached ??= new Attachments(this.#ctx, this.#previews, () => (this.#changed(), this.focus()));
+    this.#attached.add(given);
+  }
+
+  get #files() {
+    return this.#attached?.files ?? [];
   }
 
   #tools() {
@@ -112,7 +112,7 @@ class Composer {
 
   #key(event) {
     if (event.isComposing || event.keyCode === 229) return;
-    const isEmpty = !this.#field.value && !this.#files.size;
+    const isEmpty = !this.#field.value && !this.#files.length;
     if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       this.#submit();
@@ -128,7 +128,7 @@ class Composer {
   #changed() {
     const { value } = this.#field;
     const { item } = this.#about;
-    this.#send.disabled = !value.trim() && !this.#files.size && !item?.images?.length;
+    this.#send.disabled = !value.trim() && !this.#files.length && !item?.images?.length;
     if (!item) value ? this.#ctx.kept.set(this.#draft, value) : this.#ctx.kept.delete(this.#draft);
     if (!CSS.supports("field-sizing", "content")) this.#grow();
   }
@@ -147,36 +147,6 @@ class Composer {
     this.#field.style.height = `${this.#field.scrollHeight}px`;
   }
 
-  #preview(file) {
-    const address = URL.createObjectURL(file);
-    const drop = () => {
-      URL.revokeObjectURL(address);
-      shown.remove();
-      this.#files.delete(file);
-      this.#changed();
-      this.#previews.hidden = !this.#files.size;
-      this.focus();
-    };
-    const shown = element(
-      "div",
-      { class: "preview" },
-      element("img", { src: address, alt: file.name }),
-      element(
-        "button",
-        {
-          type: "button",
-          class: "icon-button",
-          on: { click: drop },
-          "aria-label": t("composer.remove_image", { name: file.name }),
-        },
-        icon("close"),
-      ),
-    );
-    this.#files.set(file, drop);
-    this.#previews.append(shown);
-    this.#previews.hidden = false;
-  }
-
   async #pickEmoji(button) {
     const { openPicker } = await import("./picker.js");
     openPicker(this.#ctx, button, (emoji) => {
@@ -191,9 +161,9 @@ class Composer {
     const content = this.#field.value.trim();
     if (this.#about.item) return this.#save(content);
     const { place, parentId } = this.#about;
-    this.#ctx.model.post(place, { content, files: [...this.#files.keys()], parentId });
+    this.#ctx.model.post(place, { content, files: this.#files, parentId });
     this.#field.value = "";
-    for (const drop of [...this.#files.values()]) drop();
+    this.#attached?.clear();
     this.#changed();
   }
 

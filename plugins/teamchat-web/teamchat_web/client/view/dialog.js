@@ -7,7 +7,7 @@
 import { element, icon, replace } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
 import "./layers.js";
-import { words } from "./problems.js";
+import { words } from "./notices.js";
 
 const NEWS_MS = 6000;
 const timers = new WeakMap();

@@ -6,7 +6,8 @@
 
 import { element } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
-import { show, words } from "./problems.js";
+import { words } from "./notices.js";
+import { show } from "./problems.js";
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 const PASSWORD = 8; // characters at least (interface, part 8)

@@ -1,9 +1,8 @@
-// Images of a message: small ones of a fixed height, so nothing moves when they arrive, fetched with the
-// access token (an address alone would not be allowed) once they come near the view. A press shows them
-// large.
+// Images of a message: small ones, whole and in their own proportions, fetched with the access token (an
+// address alone would not be allowed) once they come near the view. Until then they have the height that
+// most of them keep. A press shows them large.
 import { element } from "../lib/dom.js";
-import { dateTime } from "../lib/format.js";
-import { t } from "../lib/strings.js";
+import { dateTime, t } from "../lib/strings.js";
 
 const NEAR = "400px";
 const waiting = new WeakMap();
@@ -48,6 +47,7 @@ function thumbnail(ctx, item, image, at) {
     { type: "button", class: "image", disabled: Boolean(item.files), on: { click: open } },
     shown,
   );
+  shown.addEventListener("load", () => button.classList.add("loaded"));
   if (item.files) {
     show(shown, URL.createObjectURL(image));
     shown.addEventListener("load", () => URL.revokeObjectURL(shown.src), { once: true });

@@ -2,14 +2,13 @@
 // What must stay true: text from people becomes nodes by the Markdown module alone, and a screen reader
 // hears author, time and text when the message has the focus.
 import { element, icon } from "../lib/dom.js";
-import { dateTime, time } from "../lib/format.js";
 import { render } from "../lib/markdown.js";
-import { t } from "../lib/strings.js";
+import { dateTime, t, time } from "../lib/strings.js";
 import { imagesOf } from "./images.js";
 import { avatar } from "./people.js";
-import { reactionsRow } from "./reactions.js";
 
 const FACES = 3;
+const NAMED = 12; // people of a reaction; more are “…”
 let made = 0;
 
 /** The name an author has now; webhooks and people who left keep the one they had. */
@@ -88,6 +87,54 @@ function body(ctx, item, id) {
     );
   }
   return shown;
+}
+
+/** The reactions, in the server's order, so it is the same for everybody; one's own are pressed. */
+function reactionsRow(ctx, item) {
+  const all = Object.entries(item.reactions ?? {}).filter(([, users]) => users.length);
+  if (!all.length) return null;
+  return element(
+    "div",
+    { class: "reactions", role: "group", "aria-label": t("reactions.label") },
+    all.map(([reaction, users]) => reactionButton(ctx, item, reaction, users)),
+    element(
+      "button",
+      {
+        type: "button",
+        class: "reaction",
+        tabindex: "-1",
+        "aria-label": t("reactions.add"),
+        on: { click: ({ currentTarget }) => react("pickReaction", ctx, item, currentTarget) },
+      },
+      icon("smile"),
+    ),
+  );
+}
+
+function reactionButton(ctx, item, reaction, users) {
+  const named = users
+    .slice(0, NAMED)
+    .map((id) => ctx.model.userName(id))
+    .join(", ");
+  const who = users.length > NAMED ? `${named} …` : named;
+  return element(
+    "button",
+    {
+      type: "button",
+      class: "reaction",
+      title: who,
+      "aria-pressed": String(users.includes(ctx.model.me.id)),
+      "aria-label": t("reactions.by", { reaction, count: users.length, names: who }),
+      on: { click: () => react("toggle", ctx, item, reaction) },
+    },
+    element("span", {}, reaction),
+    element("span", {}, String(users.length)),
+  );
+}
+
+/** What reacting takes is loaded with the first press. */
+async function react(act, ...given) {
+  return (await import("./reactions.js"))[act](...given);
 }
 
 function threadLink(ctx, { id, place, threadMeta }) {

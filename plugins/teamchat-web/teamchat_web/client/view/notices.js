@@ -1,6 +1,9 @@
-// Notices: short words to the person, seen (toasts) or heard (the page's one polite live region).
+// Notices: short words to the person, seen (toasts) or heard (the page's one polite live region), and the
+// words for what went wrong.
 // What must stay true: there is one live region on the page, it exists before it speaks, and an error
-// toast stays until it is closed.
+// toast stays until it is closed. The server's own sentence is shown only where the page knows nothing
+// better: it is in English, and written for whoever writes clients.
+import { Unreachable } from "../api/http.js";
 import { element, icon } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
 
@@ -64,4 +67,22 @@ function raise(stack) {
   if (!stack.showPopover) return;
   if (stack.matches(":popover-open")) stack.hidePopover();
   stack.showPopover();
+}
+
+/**
+ * An error in the words of the page.
+ * @param {Error} error
+ * @returns {string}
+ */
+export function words(error) {
+  if (error instanceof Unreachable) return t("problem.unreachable");
+  if (error.status === 429) return wait(error.retryAfter);
+  if (error.status < 500) return error.message;
+  if (!error.status) reportError(error);
+  return t("problem.server");
+}
+
+/** How long a person has to wait; `seconds` as the server said, or null. */
+export function wait(seconds) {
+  return t("problem.wait", { count: seconds ?? 1 });
 }

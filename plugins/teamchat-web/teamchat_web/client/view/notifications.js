@@ -37,7 +37,8 @@ function areOn(ctx) {
 
 async function notify(ctx, message, place, parentId, { name, text }) {
   const title = place.kind === "channel" ? `${name} · #${ctx.model.place(place.id)?.title}` : name;
-  const options = { body: text.slice(0, MOST), tag: message.id, lang: document.documentElement.lang };
+  const data = { hash: ctx.router.address(place, parentId) };
+  const options = { body: text.slice(0, MOST), tag: message.id, lang: document.documentElement.lang, data };
   try {
     const shown = new Notification(title, options);
     shown.onclick = () => {
@@ -46,7 +47,7 @@ async function notify(ctx, message, place, parentId, { name, text }) {
       shown.close();
     };
   } catch {
-    // Android has notifications for service workers alone.
+    // Android has notifications for service workers alone; a press on one is dealt with in `sw.js`.
     (await navigator.serviceWorker?.getRegistration())?.showNotification(title, options);
   }
 }

@@ -5,7 +5,7 @@ import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import "./layers.js";
 import { avatar } from "./people.js";
-import { words } from "./problems.js";
+import { words } from "./notices.js";
 import { sheet } from "./sheet.js";
 import { admin, settings } from "./sidebar.js";
 

@@ -1,23 +1,8 @@
-// What went wrong, in words. The server's own sentence is shown only where the page knows nothing better:
-// it is in English, and written for whoever writes clients.
+// What went wrong, said where it did: beside a field, above a list. The words are those of `notices.js`.
 
-import { Unreachable } from "../api/http.js";
-import { t } from "../lib/strings.js";
+import { wait, words } from "./notices.js";
 
 const SECOND_MS = 1000;
-
-/**
- * An error in the words of the page.
- * @param {Error} error
- * @returns {string}
- */
-export function words(error) {
-  if (error instanceof Unreachable) return t("problem.unreachable");
-  if (error.status === 429) return wait(error.retryAfter);
-  if (error.status < 500) return error.message;
-  if (!error.status) reportError(error);
-  return t("problem.server");
-}
 
 /**
  * Show an error; after a 429 count the seconds down and then take the words away. A countdown is read out
@@ -42,8 +27,4 @@ function countDown(place, end) {
     place.hidden = left <= 0;
   }, SECOND_MS);
   place.dataset.end = end;
-}
-
-function wait(seconds) {
-  return t("problem.wait", { count: seconds ?? 1 });
 }

@@ -8,7 +8,6 @@ import { acceptDrops, composer } from "./composer.js";
 import { avatar } from "./people.js";
 import { admin, palette, sidebar } from "./sidebar.js";
 import { TimelineView } from "./timeline.js";
-import { keepTitle } from "./title.js";
 
 const PHONE = matchMedia("(max-width: 48rem)");
 const FINE = matchMedia("(pointer: fine)");
@@ -54,9 +53,9 @@ class Shell {
     );
     replace(root, skip, this.#app);
     this.#listen();
-    keepTitle(ctx);
     this.#drawer(false);
     this.#go();
+    keepTitle(ctx);
   }
 
   #listen() {
@@ -67,7 +66,7 @@ class Shell {
     model.unread.on("changed", () => this.#count(), signal);
     model.on("message", async (news) => (await import("./notifications.js")).tell(this.#ctx, news), signal);
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
-    this.#side.addEventListener("click", ({ target }) => target.closest("a") && this.#drawer(false));
+    this.#side.addEventListener("click", ({ target }) => leads(target) && this.#drawer(false));
     PHONE.addEventListener("change", () => this.#drawer(false), { signal });
     acceptDrops(this.#main, () => this.#field);
   }
@@ -256,6 +255,16 @@ class Shell {
     if (by < 0) row.reverse();
     row.find((link) => !isUnread || link.classList.contains("unread"))?.click();
   }
+}
+
+/** The title comes after what it is about. */
+async function keepTitle(ctx) {
+  (await import("./title.js")).keepTitle(ctx);
+}
+
+/** Whether a press in the sidebar leads somewhere: all do but the one that opens the menu. */
+function leads(target) {
+  return target.closest("a, button:not([aria-haspopup])");
 }
 
 async function shortcuts(ctx) {

@@ -3,8 +3,7 @@
 // What must stay true: what is read never jumps, new messages pull along only who is at the end, and a
 // place is read only when its end is in view in a window that has the focus.
 import { element, icon, replace } from "../lib/dom.js";
-import { day } from "../lib/format.js";
-import { t } from "../lib/strings.js";
+import { day, t } from "../lib/strings.js";
 import { Anchor } from "./anchor.js";
 import { Chunks, keyOf } from "./chunks.js";
 import { composer } from "./composer.js";
@@ -102,7 +101,7 @@ export class TimelineView {
     const { model, signal } = this.#ctx;
     const timeline = this.#timeline;
     for (const type of ["reset", "older", "removed", "state"]) timeline.on(type, () => this.#later(), signal);
-    timeline.on("parent", () => this.#later((this.#headOf = null)), signal);
+    timeline.on("parent", () => this.#parented(), signal);
     timeline.on("changed", ({ item }) => this.#changed(item), signal);
     timeline.on("added", ({ item }) => this.#added(item), signal);
     model.on("users", () => this.#rename(), signal);
@@ -127,6 +126,14 @@ export class TimelineView {
       edit: (item) => this.edit(item),
       itemOf: (article) => this.#chunks.itemOf(article),
     }).show(target);
+  }
+
+  /** The first reply tells its day only if it is another than the parent's. */
+  #parented() {
+    this.#headOf = null;
+    const [first] = this.#timeline.items;
+    if (first) this.#stale.add(keyOf(first));
+    this.#later();
   }
 
   #changed(item) {
@@ -176,6 +183,18 @@ export class TimelineView {
     this.#anchor.toEnd();
     const marked = this.#scroller.querySelector(".new-line");
     if (marked) this.#anchor.show(marked.parentNode);
+    else if (this.#marker && this.#timeline.hasOlder) this.#offerFirst(this.#marker);
+  }
+
+  /** What is new begins further up than what was loaded. */
+  async #offerFirst(id) {
+    const { offerFirst } = await import("./first_unread.js");
+    if (this.#ctx.signal.aborted) return;
+    const show = () => {
+      const entry = this.#chunks.entry(id);
+      if (entry) this.#anchor.show(entry);
+    };
+    this.element.append(offerFirst(this.#timeline, id, show));
   }
 
   /** What stands above the messages; made anew only when it says something else. */

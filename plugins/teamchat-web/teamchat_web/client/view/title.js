@@ -5,6 +5,7 @@ import { t } from "../lib/strings.js";
 /** Keeps the title true until the session ends. */
 export function keepTitle(ctx) {
   const { model, router, signal } = ctx;
+  if (signal.aborted) return;
   const draw = () => {
     const { unread, mentions } = model.unread.total();
     const count = mentions ? `(${mentions}) ` : unread ? "• " : "";

@@ -219,6 +219,11 @@ export default {
 
   "reactions.add_one": "Mit {reaction} reagieren",
 
+  "composer.remove_image": "{name} entfernen",
+  "composer.only_images": "Nur Bilder (JPG, PNG, WebP, SVG) lassen sich senden.",
+  "composer.most_images": "Eine Nachricht fasst bis zu {count} Bilder.",
+  "timeline.first_unread": "Zur ersten ungelesenen Nachricht",
+
   "composer.suggestions": "Vorschläge",
 
   "thread.title": "Thread",

@@ -190,9 +190,9 @@ export default {
   "shortcuts.messages_delete": "Delete",
   "shortcuts.messages_back": "Back to writing",
 
-  "pictures.type": "This kind of file can’t be sent. Pictures can: JPEG, PNG, WebP and SVG.",
-  "pictures.broken": "This picture can’t be read. It may be broken.",
-  "pictures.large": "This picture is larger than {size}.",
+  "pictures.type": "This kind of file can’t be sent. Images can: JPEG, PNG, WebP and SVG.",
+  "pictures.broken": "This image can’t be read. It may be broken.",
+  "pictures.large": "This image is larger than {size}.",
 
   "common.copied": "Copied",
   "common.copy": "Copy",
@@ -218,6 +218,11 @@ export default {
   "message.delete_thread_lead": "It disappears for everybody, with all its replies, for good.",
 
   "reactions.add_one": "React with {reaction}",
+
+  "composer.remove_image": "Remove {name}",
+  "composer.only_images": "Only JPG, PNG, WebP and SVG images can be sent.",
+  "composer.most_images": "A message holds up to {count} images.",
+  "timeline.first_unread": "To the first unread message",
 
   "composer.suggestions": "Suggestions",
 

@@ -3,7 +3,7 @@
 import { element } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";
 import { confirm } from "../dialog.js";
-import { words } from "../problems.js";
+import { words } from "../notices.js";
 
 /** The section. */
 export function account(ctx) {

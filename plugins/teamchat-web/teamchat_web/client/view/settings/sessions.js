@@ -1,8 +1,7 @@
 // Where one is signed in, and signing out there (decision D-13).
 
 import { element } from "../../lib/dom.js";
-import { dateTime } from "../../lib/format.js";
-import { t } from "../../lib/strings.js";
+import { dateTime, t } from "../../lib/strings.js";
 import { show } from "../problems.js";
 import { draw, row, rows } from "../rows.js";
 import { device } from "./devices.js";

@@ -1,8 +1,10 @@
-// One at a time, over all tabs of this browser. Pages served without TLS from another machine have no locks
+// What lets several tabs of one browser work beside each other: one at a time where that is called for, and
+// names that no two of them give alike. Pages served without TLS from another machine have no locks
 // (navigator.locks asks for a secure context); there it is one at a time within the page, and what is built
 // on this must stay right, if less thrifty, when several tabs work at once.
 
 const queues = new Map();
+let count = 0;
 
 /** Whether locks reach over tabs. */
 export const reachOverTabs = Boolean(globalThis.navigator?.locks);
@@ -24,4 +26,12 @@ export function exclusively(name, work, signal) {
   });
   queues.set(name, turn.catch(() => {}));
   return turn;
+}
+
+/** A new id: the time, a running number, and sixteen random bytes. They sort by the time they were made. */
+export function newId() {
+  const time = Date.now().toString(36).padStart(9, "0");
+  const running = (count++ % 46_656).toString(36).padStart(3, "0");
+  const random = crypto.getRandomValues(new Uint8Array(16));
+  return `${time}${running}-${Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
