@@ -91,6 +91,19 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
     assert not [target for target in targets if not (page.parent / target).exists()]
 
 
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        targets = re.findall(r"\]\((?!https?:)([^)#]+\.md)", page.read_text())
+        waiting += [(page.parent / target).resolve() for target in targets]
+    assert {*PAGES, *ROOT.glob("plugins/teamchat-*/README.md")} <= reached
+
+
 def test_no_file_names_a_package_registry() -> None:
     hosts = re.compile("|".join(["py" + r"pi\.org", "python" + "hosted", r"registry\.np" + "mjs"]))
     texts = {path: path.read_text(errors="ignore") for path in tracked()}

@@ -27,5 +27,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Make it and say what comes next."""
     made = make(options.kind, options.name, options.directory)
-    print(printable(f"{made} is written. Next: pip install --editable '{made}[test]', then pytest {made}"))
+    print(printable(f"{made} is written. Next, in the environment that teamchat is installed in:"))
+    print(printable(f"  pip install --editable '{made}[test]'"))
+    print(printable(f"  pytest {made}"))
     return 0

@@ -75,5 +75,5 @@ def test_what_is_there_already_is_left_as_it_is(tmp_path: Path) -> None:
 def test_the_command_says_what_comes_next(tmp_path: Path) -> None:
     ran = run(sys.executable, "-m", "teamchat", "new-plugin", "lunch", "--kind", "service", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert "teamchat-lunch is written. Next: pip install" in ran.stdout
+    assert "teamchat-lunch is written. Next, in the environment that teamchat is installed in" in ran.stdout
     assert (tmp_path / "teamchat-lunch" / "teamchat_lunch" / "__init__.py").is_file()

@@ -102,7 +102,7 @@ async def test_a_body_that_raises_is_rolled_back_alone(storage: SqliteStorage, f
 
 async def test_a_statement_that_fails_leaves_the_body_of_others_alone(storage: SqliteStorage) -> None:
     async def wrong() -> None:
-        with pytest.raises(apsw.SQLError):  # noqa: PT012
+        with pytest.raises(StorageError, match="refused a statement: SQLError"):  # noqa: PT012
             async with storage.write() as tx:
                 await set_value(tx, "wrong", "x")
                 await tx.fetch("select * from no_such_table")
@@ -220,7 +220,7 @@ async def test_a_new_directory_is_for_the_owner_alone(tmp_path: Path) -> None:
 async def test_commits_are_synced_and_references_are_kept(storage: SqliteStorage) -> None:
     assert storage._writer.pragma("synchronous") == 2
     assert storage._writer.pragma("journal_mode") == "wal"
-    with pytest.raises(apsw.ConstraintError):
+    with pytest.raises(StorageError, match="refused a statement: ConstraintError"):
         async with storage.write() as tx:
             await tx.fetch("insert into message_images (message_id, place, filename) values ('m', 0, 'f')")
 

@@ -7,6 +7,7 @@ has its name only when it is whole, and it is for its owner alone, for private c
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -175,9 +176,8 @@ def _written(directory: Path) -> Iterator[Path]:
     """Make a directory beside, and give it its name in the end."""
     if directory.exists():
         raise OperatorError(f"{directory} is there already and is left as it is. Give another name.")
-    part = directory.with_name(directory.name + ".part")
+    part = directory.with_name(f".{directory.name}-{secrets.token_hex(8)}")
     try:
-        shutil.rmtree(part, ignore_errors=True)
         part.mkdir(mode=0o700, parents=True)
         try:
             yield part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -86,9 +87,14 @@ def _open(directory: Path, *, keeps_copy: bool) -> SqliteStorage:
 async def rehearse_upgrade(options: SqliteOptions) -> Upgrade:
     """Try on a copy what opening would do to the schema. Raises `StorageError` if it would fail."""
     path = Path(options.path) / DATABASE_NAME
-    if not await trio.Path(path).is_file():
+    if not _is_there(path):
         raise StorageError("There is no database in storage.path yet, so there is nothing to upgrade.")
     try:
         return await trio.to_thread.run_sync(rehearse, path)
     except apsw.Error as error:
         raise StorageError(f"The upgrade was tried on a copy, and failed: {cause(error)}.") from error
+
+
+def _is_there(path: Path) -> bool:
+    """Tell whether there is a file, as far as this user can see."""
+    return os.path.isfile(path)

@@ -67,7 +67,10 @@ class _SqliteTransaction:
         self._writable = writable
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
-        return self._connection.execute(_numbered(sql), params).fetchall()
+        try:
+            return self._connection.execute(_numbered(sql), params).fetchall()
+        except apsw.Error as error:  # Its message may quote what was given.
+            raise StorageError(f"SQLite refused a statement: {cause(error)}.") from error
 
     async def append(self, event: Event) -> None:
         if not self._writable:
