@@ -29,9 +29,11 @@ server: install
 run: install
 	$(BIN)/teamchat serve
 
-# With ARGS, pytest alone: `make test ARGS="-k threads"`.
+# Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`.
+ALL_TESTS = -n auto --maxprocesses 3 --dist loadfile
+
 test: install
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
 ifeq ($(strip $(ARGS)),)
 	$(MAKE) conformance
 endif
@@ -47,7 +49,8 @@ NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/de
 	tests/test_benchmarks.py tests/test_docs.py tests/test_settings.py \
 	$(addprefix plugins/teamchat-,images-files images-s3 storage-postgres web)
 test-postgres: install
-	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest $(addprefix --ignore=,$(NO_STORAGE)) $(ARGS)
+	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest $(addprefix --ignore=,$(NO_STORAGE)) \
+		$(or $(ARGS),$(ALL_TESTS))
 ifeq ($(strip $(ARGS)),)
 	$(MAKE) conformance-postgres
 endif

@@ -23,6 +23,7 @@ from teamchat.storage.sqlite import DATABASE_NAME, SqliteOptions, open_sqlite
 
 ON_SQLITE = os.environ.get("TEAMCHAT_TEST_STORAGE", "sqlite") == "sqlite"
 STORAGE_PLUGIN = "teamchat.storage.builtin" if ON_SQLITE else "teamchat_storage_postgres"
+ONE_STORAGE = "with the tests on PostgreSQL, so is every server that they start"
 _RESET = """
 do $$ declare name text; begin
   set local session_replication_role = replica;

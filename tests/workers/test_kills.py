@@ -19,6 +19,7 @@ import trio
 
 from tests.harness import DEADLINE, Server
 from tests.postgres import shared
+from tests.storages import ONE_STORAGE, sqlite_only
 from tests.test_resume import House, Reader, all_messages, post
 from tests.workers.several import Several, several
 
@@ -45,7 +46,7 @@ class SharedHouse(House):
                 self._is_now(None)
 
 
-@pytest.mark.parametrize("backend", ["sqlite", "postgres"])
+@pytest.mark.parametrize("backend", [pytest.param("sqlite", marks=sqlite_only(ONE_STORAGE)), "postgres"])
 async def test_d34_over_the_deaths_of_workers_nothing_acknowledged_is_lost_and_every_event_comes_once(
     tmp_path: Path, backend: str
 ) -> None:

@@ -19,6 +19,7 @@ from teamchat.workers.count import how_many
 from teamchat.workers.supervisor import DRAIN_SECONDS
 from tests.harness import Events, Server, listening
 from tests.postgres import shared
+from tests.storages import ONE_STORAGE, sqlite_only
 from tests.test_tls import certificate
 from tests.workers.several import Several, gone, several, until
 
@@ -26,7 +27,7 @@ PATIENCE = 60
 BOTH_SERVERS = pytest.mark.parametrize("kind", ["native", "hypercorn"])
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=[pytest.param("sqlite", marks=sqlite_only(ONE_STORAGE)), "postgres"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """The section ``[storage]`` of each of the storages."""
     section = {"backend": request.param, "path": str(tmp_path / "data")}
