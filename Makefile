@@ -29,8 +29,9 @@ server: install
 run: install
 	$(BIN)/teamchat serve
 
-# Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`.
-ALL_TESTS = -n auto --maxprocesses 3 --dist loadfile
+# Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`. All together they start some
+# thousand servers and browsers on whatever machine this is: one that fails is run once more, and the summary says so.
+ALL_TESTS = -n auto --maxprocesses 3 --dist loadfile --reruns 1
 
 test: install
 	$(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
