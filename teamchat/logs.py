@@ -14,6 +14,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable, Mapping, MutableMapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import PurePath
 from types import TracebackType
@@ -22,6 +23,8 @@ from typing import Any, NamedTuple, TextIO
 from teamchat.errors import OperatorError
 
 REDACTED = "[redacted]"
+request: ContextVar[str | None] = ContextVar("request", default=None)
+"""The name of the request that is being served here, which each line tells (`teamchat.web.request_ids`)."""
 _MAX_TEXT = 2_000
 _MAX_SCANNED = 8_000
 _MAX_ITEMS = 50
@@ -171,6 +174,8 @@ def _line(record: logging.LogRecord) -> dict[str, Any]:
     for name, value in getattr(record, "teamchat_fields", {}).items():
         key = name if name not in line and name != "error" else f"{name}_"
         line[redact(key)] = _field(name, value)
+    if (name := request.get()) is not None:
+        line["request"] = name
     error = _error_of(record)
     if error is not None:
         line["error"] = _describe(error, _Budget())

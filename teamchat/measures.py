@@ -117,7 +117,7 @@ Measure = Counter | CounterTable | Histogram | HistogramTable
 
 count_requests = Switch()
 """To be turned on, by whoever shows the measures of requests, before the server begins to serve."""
-connections = Gauge("teamchat_connections", "Connections of clients that are open (native HTTP/1.1 alone).")
+connections = Gauge("teamchat_connections", "Connections of clients that are open.")
 requests = CounterTable("teamchat_requests", "Requests that were answered.", ("endpoint", "method", "status"))
 request_seconds = HistogramTable(
     "teamchat_request_seconds", "Time from a request to the beginning of its answer.", ("endpoint", "method")

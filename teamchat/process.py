@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 
 import trio
 
+from teamchat import systemd
 from teamchat.errors import OperatorError
 
 
@@ -34,6 +35,7 @@ async def until_signalled(
     with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals, plain_operator_errors():
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_heed, signals, stop, at_once)
+            nursery.start_soon(systemd.attend, stop)
             await main(stop)
             nursery.cancel_scope.cancel()
 

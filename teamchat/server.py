@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import trio
 
-from teamchat import http1, hypercorn_server, measures, tls
+from teamchat import http1, hypercorn_server, measures, systemd, tls
 from teamchat.application import Application, open_application
 from teamchat.errors import OperatorError, ServiceCrashed, SettingsError
 from teamchat.interfaces import AuthMode, Service
@@ -28,6 +28,7 @@ from teamchat.web.access_log import AccessLog
 from teamchat.web.app import create_app
 from teamchat.web.events import AsgiApp, EventsEndpoint, Message
 from teamchat.web.measuring import RequestMeter
+from teamchat.web.request_ids import RequestIds
 
 if TYPE_CHECKING:
     from teamchat.plugins import Plugins
@@ -119,8 +120,9 @@ async def serve_on(
 
 
 def say_ready(server: ServerSettings, port: int) -> None:
-    """Tell the operator where the server is."""
+    """Tell the operator where the server is, and systemd that it is there."""
     say(f"teamchat is ready on {address(server, port)}")
+    systemd.tell("READY=1")
 
 
 async def _serve_application(
@@ -144,7 +146,7 @@ async def _serve_application(
             await _start_service(nursery, service)
         logged = AccessLog(web, site.guard.client_address) if app.settings.server.access_log else web
         measured = RequestMeter(logged) if measures.count_requests.is_on else logged
-        http = make_server(measured, listeners)
+        http = make_server(RequestIds(measured, site.guard.is_proxy), listeners)
         nursery.start_soon(_end_streams, stop, app)
         async with trio.open_nursery() as serving:
             await serving.start(partial(http.run, stop, grace=GRACE_SECONDS))
@@ -213,8 +215,10 @@ def _http_server(server: ServerSettings) -> MakeServer:
     if server.http1 not in {"native", "hypercorn"}:
         raise SettingsError("server.http1 must be native or hypercorn.")
     if server.tls is not None:
-        return partial(hypercorn_server.HttpServer, tls=tls.context(server.tls))
-    return http1.HttpServer if server.http1 == "native" else hypercorn_server.HttpServer
+        context = tls.context(server.tls)
+        return partial(hypercorn_server.HttpServer, proxies=server.trusted_proxies, tls=context)
+    made = http1.HttpServer if server.http1 == "native" else hypercorn_server.HttpServer
+    return partial(made, proxies=server.trusted_proxies)
 
 
 @asynccontextmanager

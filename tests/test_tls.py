@@ -23,7 +23,8 @@ from cryptography.x509.oid import NameOID
 from teamchat import tls
 from teamchat.errors import SettingsError
 from teamchat.settings import TlsSettings
-from tests.harness import DEADLINE, Server, running
+from teamchat.testing import DEADLINE, Server
+from tests.harness import running
 
 
 def certificate(directory: Path, name: str = "chat", password: bytes | None = None) -> TlsSettings:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 from teamchat import text
 from teamchat.accounts.access_tokens import AccessTokens
-from teamchat.accounts.attempts import Limits, MailLimits
+from teamchat.accounts.attempts import Limits, MailLimits, RegistrationLimit
 from teamchat.accounts.callers import Callers
 from teamchat.accounts.links import Links
 from teamchat.accounts.magic_links import MagicLinks
@@ -85,7 +85,16 @@ class Accounts:
             sends_invites=has_mail and auth.auth_mode == "password",
         )
         passwords = Passwords(
-            storage, auth, users, sessions, limits, mail_limits, hasher, links, has_mail=has_mail
+            storage,
+            auth,
+            users,
+            sessions,
+            limits,
+            mail_limits,
+            RegistrationLimit(auth.rate_limit, clock),
+            hasher,
+            links,
+            has_mail=has_mail,
         )
         magic_links = MagicLinks(
             storage, users, sessions, limits, mail_limits, links, is_invite_required=needs_invite

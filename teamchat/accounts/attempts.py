@@ -13,8 +13,8 @@ forgives nothing.  Three counters hang together:
   blocked address by itself shuts nobody out: the right password from another address still works.
 
 A blocked attempt is neither checked nor counted.  Mails are counted apart from failures, and whether or not
-the email has an account, so that the limit tells nobody.  Accounts are kept as hashes: people type passwords
-into the email field.
+the email has an account, so that the limit tells nobody; and so is who registers, be the email taken or not.
+Accounts are kept as hashes: people type passwords into the email field.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from teamchat import text
 from teamchat.accounts import keys
-from teamchat.errors import BadRequest, TooManyRequests
+from teamchat.accounts.counters import Counters
+from teamchat.errors import BadRequest
 from teamchat.interfaces import Storage, Transaction
 from teamchat.logs import get_logger
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 # One address may be an office: it may ask for ten times the mails of one account.
 _ACCOUNTS_AT_AN_ADDRESS: Final = 10
+# It may be a school on its first day, too: by default a thousand register in a quarter of an hour, and a bot
+# is held to what one can look through.
+_USERS_AT_AN_ADDRESS: Final = 100
 
 _log = get_logger(__name__)
 
@@ -77,7 +81,7 @@ class Limits:
     def __init__(self, storage: Storage, limit: RateLimit, clock: Callable[[], int]) -> None:
         self._storage = storage
         self._most = limit.attempts
-        self._counters = _Counters(limit, clock)
+        self._counters = Counters(limit, clock)
 
     async def check(self, attempt: Attempt) -> None:
         """Raise `TooManyRequests` if the attempt is blocked: to be asked before any costly work."""
@@ -135,7 +139,7 @@ class MailLimits:
 
     def __init__(self, limit: RateLimit, clock: Callable[[], int]) -> None:
         self._most = limit.attempts
-        self._counters = _Counters(limit, clock)
+        self._counters = Counters(limit, clock)
 
     async def admit_in(self, tx: Transaction, email: str, ip: str) -> bool:
         """Count a request for mail and tell whether one is to be sent, in a transaction that is open.
@@ -145,67 +149,22 @@ class MailLimits:
         """
         address, account = f"mails-from:{network_of(ip)}", f"mails-to:{keys.digest(text.fold(email))}"
         await tx.lock(address)
-        await self._counters.refuse_full(tx, address, self._most * _ACCOUNTS_AT_AN_ADDRESS)
-        await self._counters.add(tx, address)
+        await self._counters.admit(tx, address, self._most * _ACCOUNTS_AT_AN_ADDRESS)
         return await self._counters.add(tx, account) <= self._most
 
 
-class _Counters:
-    """The table ``attempts``: counts by subject, each in a window that its first count opens."""
+class RegistrationLimit:
+    """The limit on registering, by client address: no bot makes users, or asks who is one, for long."""
 
     def __init__(self, limit: RateLimit, clock: Callable[[], int]) -> None:
-        self._window_ms = limit.window_seconds * 1000
-        self._clock = clock
+        self._most = limit.attempts * _USERS_AT_AN_ADDRESS
+        self._counters = Counters(limit, clock)
 
-    async def refuse_full(self, tx: Transaction, subject: str, most: int) -> None:
-        """Raise `TooManyRequests` if `subject` has been counted `most` times."""
-        since = self._clock() - self._window_ms
-        rows = await tx.fetch(
-            "select window_start from attempts where subject = $1 and window_start > $2 and failures >= $3",
-            subject,
-            since,
-            most,
-        )
-        if rows:
-            raise TooManyRequests(retry_after=-((since - rows[0][0]) // 1000))
-
-    async def count(self, tx: Transaction, subject: str) -> int:
-        rows = await tx.fetch(
-            "select failures from attempts where subject = $1 and window_start > $2",
-            subject,
-            self._clock() - self._window_ms,
-        )
-        return int(rows[0][0]) if rows else 0
-
-    async def add(self, tx: Transaction, subject: str) -> int:
-        """Count once more and return the count."""
-        now = self._clock()
-        [(count,)] = await tx.fetch(
-            """insert into attempts (subject, window_start, failures) values ($1, $2, 1)
-               on conflict (subject) do update set
-                 failures = case when attempts.window_start <= $3 then 1 else attempts.failures + 1 end,
-                 window_start = case when attempts.window_start <= $3 then $2 else attempts.window_start end
-               returning failures""",
-            subject,
-            now,
-            now - self._window_ms,
-        )
-        return int(count)
-
-    async def take_back(self, tx: Transaction, subject: str, count: int) -> None:
-        await tx.fetch(
-            """update attempts set failures = case when failures > $2 then failures - $2 else 0 end
-               where subject = $1""",
-            subject,
-            count,
-        )
-
-    async def sweep(self, tx: Transaction) -> None:
-        """Remove what has passed. OAuth's counters have a window of their own, and are removed there."""
-        await tx.fetch(
-            "delete from attempts where window_start <= $1 and subject not like 'oauth-%'",
-            self._clock() - self._window_ms,
-        )
+    async def admit_in(self, tx: Transaction, ip: str) -> None:
+        """Count an attempt, in a transaction that commits; raise `TooManyRequests` for one too many."""
+        subject = f"registrations:{network_of(ip)}"
+        await tx.lock(subject)
+        await self._counters.admit(tx, subject, self._most)
 
 
 def network_of(ip: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from teamchat import text
-from teamchat.accounts.attempts import Attempt, Limits, MailLimits, attempt
+from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt
 from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.records import user_by_email, user_lock
 from teamchat.accounts.scrypt import Hasher, check_password
@@ -42,6 +42,7 @@ class Passwords:
         sessions: Sessions,
         limits: Limits,
         mail_limits: MailLimits,
+        registration_limit: RegistrationLimit,
         hasher: Hasher,
         links: Links,
         *,
@@ -53,6 +54,7 @@ class Passwords:
         self._sessions = sessions
         self._limits = limits
         self._mail_limits = mail_limits
+        self._registration_limit = registration_limit
         self._hasher = hasher
         self._links = links
         self._has_mail = has_mail
@@ -77,14 +79,17 @@ class Passwords:
     async def register(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
         """Create a user with a password and sign them in (interface, part 5 rule 6).
 
-        Raises `Forbidden` when invites are required, `BadRequest` for a bad or taken email or password.
+        Raises `Forbidden` when invites are required, `BadRequest` for a bad or taken email or password,
+        `TooManyRequests` for an address that registers too often.
         """
         if self._auth.is_invite_required:
             raise Forbidden("Only an admin may add users.")
         text.email(email)
-        async with self._storage.read() as tx:
-            if await user_by_email(tx, email) is not None:
-                raise BadRequest("A user with this email exists already.")
+        async with self._storage.write() as tx:
+            await self._registration_limit.admit_in(tx, ip)
+            is_taken = await user_by_email(tx, email) is not None
+        if is_taken:
+            raise BadRequest("A user with this email exists already.")
         password_hash = await self._hasher.hash(password)
         async with self._storage.write() as tx:
             user = await self._users.create_in(tx, email, password_hash=password_hash)

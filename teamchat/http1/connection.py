@@ -38,6 +38,8 @@ class House(Protocol):
     """What a connection needs to know of the server it belongs to."""
 
     is_stopping: bool
+    idle: dict[Any, None]
+    """The connections that wait for a request: those that may have to make room for others."""
 
     def take(self, size: int) -> bool:
         """Take so many bytes of the room there is for bodies; False if there is not enough."""
@@ -137,7 +139,9 @@ class Connection:
         if data:
             await trio.lowlevel.checkpoint()  # Many requests in one write must not keep the others waiting.
         else:
+            self.house.idle[self] = None
             data = await self._hear(KEEP_ALIVE_SECONDS if self._served else HEADER_SECONDS)
+            self.house.idle.pop(self, None)
         deadline = trio.current_time() + HEADER_SECONDS if data else 0
         while data:
             found = reader.feed(data)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
+from teamchat import logs, patience
 from teamchat.errors import Problem, Unavailable
 from teamchat.http1 import response
 from teamchat.http1.body import Body, body_of
@@ -32,8 +33,7 @@ DRAIN_BYTES = 64 * 1024
 UNCOUNTED_BYTES = 16 * 1024
 """How much of each body takes no room from the others': who fills the room up stops no short request."""
 BODY_PATIENCE = 10.0
-"""How long a body may keep the server waiting, in seconds; every KiB that comes adds one more."""
-MOST_PATIENCE = 30.0
+"""How long a body may keep the server waiting at first, in seconds (`teamchat.patience`)."""
 
 
 class State(IntEnum):
@@ -125,14 +125,18 @@ class Exchange:
             if not data:
                 return {"type": "http.disconnect"}
             piece = self._decode(body, data)
-        self._received += len(piece)
+        if self.state == State.NEW:  # Who answers before it has all of a body does not keep it.
+            self._count(len(piece))
+        self._had_request = True
+        return {"type": "http.request", "body": piece, "more_body": not body.done}
+
+    def _count(self, size: int) -> None:
+        self._received += size
         counted = max(self._received - UNCOUNTED_BYTES, 0) - self._taken
         if not self._connection.house.take(counted):
             self._has_retry_after = True
             raise Unavailable("The server takes in too much at once. Try again later.")
         self._taken += counted
-        self._had_request = True
-        return {"type": "http.request", "body": piece, "more_body": not body.done}
 
     def _decode(self, body: Body, data: bytes) -> bytes:
         piece = body.feed(data)
@@ -151,8 +155,7 @@ class Exchange:
             data = await self._transport.read(READ_BYTES)
         if limit.cancelled_caught:
             raise BodyTimeout("The body did not arrive in time.")
-        earned = len(data) / 1024 - (trio.current_time() - since)
-        self._patience = min(MOST_PATIENCE, self._patience + earned)
+        self._patience = patience.left(self._patience, trio.current_time() - since, len(data))
         return data
 
     async def _until_over(self) -> None:
@@ -259,8 +262,10 @@ class Exchange:
     async def refuse(self, refused: Refusal) -> None:
         """Answer in the application's place. Nothing of its own answer has been written."""
         self.keeps_connection = False
-        retry = [(b"retry-after", b"5")] if self._has_retry_after else []
-        await self._write(response.refusal(refused, self._method, retry))
+        extra = [(b"retry-after", b"5")] if self._has_retry_after else []
+        if (name := logs.request.get()) is not None:
+            extra.append((b"x-request-id", name.encode()))
+        await self._write(response.refusal(refused, self._method, extra))
         self.state = State.DONE
 
     def release(self) -> None:

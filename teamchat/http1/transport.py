@@ -1,7 +1,7 @@
 """A client's socket: read when asked, written at once or with a deadline, dropped at any time.
 
 What must stay true: nothing is read ahead of what was asked for; a write either completes, or the connection
-is dropped.  A slow client is not a stalled one: the 30 seconds begin anew with every byte it takes.  Sockets
+is dropped.  A slow client is not a stalled one, and has the time that `teamchat.patience` gives it.  Sockets
 are the standard library's, without Trio's wrapper around them: the fewest calls between a request and its
 bytes, and the least memory for a stream that idles.
 """
@@ -13,7 +13,9 @@ from contextlib import suppress
 
 import trio
 
-WRITE_SECONDS = 30.0
+from teamchat import patience
+
+WRITE_SECONDS = patience.MOST_SECONDS
 _NOT_SENT = 16 * 1024  # how much the kernel takes beyond what is under way; Trio's own streams use the same
 _GIVE_UP_MS = 60_000
 
@@ -86,19 +88,23 @@ class Transport:
 
     async def _write_rest(self, rest: memoryview) -> bool:
         self._is_torn = True
+        lasts = WRITE_SECONDS
         while rest:
             if self.is_closed:
                 return False
-            with trio.move_on_after(WRITE_SECONDS) as limit:
+            since = trio.current_time()
+            with trio.move_on_at(since + lasts) as limit:
                 await trio.lowlevel.wait_writable(self._fd)
             if limit.cancelled_caught:
                 return False
             try:
-                rest = rest[self._socket.send(rest) :]
+                sent = self._socket.send(rest)
             except BlockingIOError:
-                continue
+                sent = 0
             except OSError:
                 return False
+            rest = rest[sent:]
+            lasts = patience.left(lasts, trio.current_time() - since, sent)
         self._is_torn = False
         return True
 

@@ -22,11 +22,13 @@ from hypercorn.utils import wrap_app
 from teamchat.hypercorn_server.timer import Timer
 from teamchat.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
-from teamchat.web.events import AsgiApp, Receive, Scope, Send, refuse
+from teamchat.web.events import AsgiApp, Message, Receive, Scope, Send, refuse
 
 WRITE_SECONDS = 30.0
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 75
+MOST_AT_ONCE = 200
+"""Requests of one connection that may run at once, those included that the client has taken back."""
 _PIECE = 64 * 1024
 _INTERIM = b"HTTP/1.1 1"  # a 1xx response, which has no body and is not to wait
 
@@ -50,6 +52,9 @@ class Connection(TCPServer):
         self._is_plain = tls is None
         self._socket = stream.socket
         self._scope = trio.CancelScope()
+        self.idle: dict[Any, None] = {}
+        """Where it stands as long as it waits for a request."""
+        self._running = 0
         self._idle_seconds = HEADER_SECONDS
         self._awaits_request = True
         self._head: bytes | None = b""  # what of a response's head waits; None once it was written
@@ -80,6 +85,10 @@ class Connection(TCPServer):
         with trio.CancelScope(shield=True):
             if isinstance(event, Updated):
                 self._awaits_request = event.idle
+                if event.idle:
+                    self.idle[self] = None
+                else:
+                    self.idle.pop(self, None)
                 self._idle_seconds = KEEP_ALIVE_SECONDS
                 self._head = b"" if self._speaks_http_1 else None
             elif self._head:
@@ -121,6 +130,7 @@ class Connection(TCPServer):
                 break
             if data and self._awaits_request:
                 self._awaits_request = False
+                self.idle.pop(self, None)
                 self._timer.give(HEADER_SECONDS)
             await self.protocol.handle(RawData(bytes(data)))
             if self._is_plain and not self._speaks_http_1:  # HTTP/2 without TLS was asked for
@@ -160,7 +170,29 @@ class Connection(TCPServer):
             scope["extensions"][ABORT] = self.abort
         if self._is_plain and version == "1.1" and scope["method"] != "HEAD":
             scope["extensions"][EXTENSION] = _Direct(self._socket, self.abort)
-        await app(scope, receive, send)
+        if self._running == MOST_AT_ONCE:
+            self.abort()
+            return
+        self._running += 1
+        try:
+            await app(scope, receive, partial(self._send_in_time, send) if version == "2" else send)
+        finally:
+            self._running -= 1
+
+    async def _send_in_time(self, send: Send, message: Message) -> None:
+        """Send in pieces, each with a deadline: a window of HTTP/2 may be full where the socket is not."""
+        body = message.get("body", b"")
+        *pieces, last = [body[at : at + _PIECE] for at in range(0, len(body), _PIECE)] or [b""]
+        for piece in pieces:
+            await self._in_time(send, {"type": message["type"], "body": piece, "more_body": True})
+        await self._in_time(send, {**message, "body": last} if last else message)
+
+    async def _in_time(self, send: Send, message: Message) -> None:
+        with trio.move_on_after(WRITE_SECONDS) as limit:
+            await send(message)
+        if limit.cancelled_caught:
+            self.abort()
+            await trio.lowlevel.checkpoint_if_cancelled()
 
 
 class _Direct:

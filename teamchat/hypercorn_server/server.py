@@ -16,6 +16,7 @@ from hypercorn.config import Config
 from hypercorn.logging import Logger
 from hypercorn.trio.worker_context import WorkerContext
 
+from teamchat.crowd import Crowd
 from teamchat.hypercorn_server.connection import HEADER_SECONDS, Connection
 from teamchat.logs import get_logger
 from teamchat.web.events import AsgiApp
@@ -51,16 +52,18 @@ class HttpServer:
     """Serves an ASGI application on listening sockets until told to stop."""
 
     def __init__(
-        self, app: AsgiApp, listeners: Sequence[trio.SocketListener], tls: ssl.SSLContext | None = None
+        self,
+        app: AsgiApp,
+        listeners: Sequence[trio.SocketListener],
+        proxies: Sequence[str] = (),
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._app = app
         self._tls = tls
         self._listeners = listeners
         self._config = configuration()
         self._context = WorkerContext(None)
-        self._connections: set[Connection] = set()
-        self._left = trio.Event()
-        self._is_over = False
+        self._crowd: Crowd[Connection] = Crowd(proxies)
 
     async def run(
         self,
@@ -72,44 +75,32 @@ class HttpServer:
         """Serve until `stop`; then take no more, close what is idle, and give the rest `grace` seconds."""
         async with trio.open_nursery() as connections:
             try:
-                await self._accept(stop, connections, task_status)
+                take = partial(self._take_in, connections)
+                await self._crowd.take_in_until(stop, self._listeners, take, task_status)
                 await self._context.terminated.set()
                 with trio.move_on_after(grace):
-                    await self._all_left()
+                    await self._crowd.until_empty()
             finally:
-                self._is_over = True
-                for connection in tuple(self._connections):
+                for connection in self._crowd.all():
                     connection.abort()
 
-    async def _accept(
-        self, stop: trio.Event, connections: trio.Nursery, task_status: trio.TaskStatus[None]
-    ) -> None:
-        async with trio.open_nursery() as accepting:
-            accepting.start_soon(
-                partial(trio.serve_listeners, self._serve, list(self._listeners), handler_nursery=connections)
-            )
-            task_status.started()
-            await stop.wait()
-            accepting.cancel_scope.cancel()
-
-    async def _serve(self, stream: trio.SocketStream) -> None:
-        if self._is_over:
-            await trio.aclose_forcefully(stream)
+    def _take_in(self, connections: trio.Nursery, accepted: trio.socket.SocketType, peer: Any) -> None:
+        if not self._crowd.has_room(peer):
+            accepted.close()  # What is told to the others may be no word of TLS.
             return
+        stream = trio.SocketStream(accepted)
         _drop_vanished_clients(stream)
         connection = Connection(self._app, self._config, self._context, stream, self._tls)
-        self._connections.add(connection)
+        connection.idle = self._crowd.idle
+        self._crowd.enter(connection, peer)
+        connections.start_soon(self._serve, connection, name="connection")
+
+    async def _serve(self, connection: Connection) -> None:
         try:
             await connection.run()
         finally:
-            self._connections.discard(connection)
-            stream.socket.close()  # It is open after a handshake that failed.
-            self._left.set()
-
-    async def _all_left(self) -> None:
-        while self._connections:
-            self._left = trio.Event()
-            await self._left.wait()
+            self._crowd.leave(connection)
+            connection.abort()  # Its socket is open after a handshake that failed.
 
 
 def _drop_vanished_clients(stream: trio.SocketStream) -> None:

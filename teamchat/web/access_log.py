@@ -1,9 +1,9 @@
 """The access log: one line for every request, written when its response has ended (``server.accessLog``).
 
-What must stay true: a request is one line, whatever its path holds; of the request the line tells method,
-path and client address and nothing else, no query string and no header; and what looks like a token in a
-path is redacted as everywhere in the logs.  A stream has its line when it ends, with the time it was open.
-Only the requests that reach the application are told: what is no HTTP at all the server refuses before.
+What must stay true: a request is one line, whatever its path holds; of the request the line tells its name,
+method, path and client address and nothing else, no query string and no other header; and what looks like a
+token in a path is redacted as everywhere in the logs.  A stream has its line when it ends, with the time it
+was open.  Only the requests that reach the application are told: what is no HTTP at all is refused before.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import trio
 
 from teamchat.logs import Prepared, redact
 from teamchat.web.events import AsgiApp, Message, Receive, Scope, Send
+from teamchat.web.headers import REQUEST_ID
 
 _MOST_PATH = 500
 _MOST_METHOD = 20
@@ -75,7 +76,10 @@ def _write(scope: Scope, client: str, answer: _Answer) -> None:
     if not _logger.isEnabledFor(logging.INFO):
         return
     fields: dict[str, Any] = {"status": answer.status, "ms": answer.milliseconds, "client": client}
-    line = f"{_asked(scope)}, {json.dumps(fields | {'bytes': answer.size})[1:-1]}"
+    fields["bytes"] = answer.size
+    if (name := scope.get(REQUEST_ID)) is not None:
+        fields["request"] = name.decode()
+    line = f"{_asked(scope)}, {json.dumps(fields)[1:-1]}"
     prepared: Any = Prepared("request", line)
     _logger.handle(logging.LogRecord(_logger.name, logging.INFO, "", 0, prepared, None, None))
 

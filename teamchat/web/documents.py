@@ -73,7 +73,7 @@ def routes(app: Application) -> Sequence[Blueprint]:
         """Read the web client's configuration."""
         return _document(config, "application/json")
 
-    @section.endpoint("GET", "/config.js", answer=str, open=True)
+    @section.endpoint("GET", "/config.js", answer="text/javascript", open=True)
     async def client_configuration_script() -> Response:
         """Read the web client's configuration as a script."""
         return _document(script, "text/javascript; charset=utf-8")

@@ -187,7 +187,8 @@ class Section(Blueprint):
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint; the decorated handler is left as it was.
 
-        `answer` is the struct the handler returns, `str` for plain text, None for a Quart response.
+        `answer` is the struct the handler returns, `str` for plain text, None for a Quart response;
+        a response of text may tell its media type here, such as ``"text/javascript"``.
         `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB.
         `security` names the OpenAPI scheme of the token an open endpoint takes.
         """

@@ -72,6 +72,11 @@ class Guard:
                 break
         return str(address)
 
+    def is_proxy(self, scope: Any) -> bool:
+        """Whether the request comes straight from a trusted proxy."""
+        address = _address((scope.get("client") or ("",))[0])
+        return address is not None and self._trusts(address)
+
     async def admit(self, scope: Any) -> None:
         """Count the request; raise `TooManyRequests` if its address has sent too many (decision D-18)."""
         if self._limit is not None:

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
 RawHeaders = list[tuple[bytes, bytes]]
 
+REQUEST_ID = "teamchat.request_id"
+"""Where the scope of a request holds its name."""
+
 _DEFAULTS: RawHeaders = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 ]
-_EXPOSED = (b"access-control-expose-headers", b"ETag, Retry-After, Allow")
+_EXPOSED = (b"access-control-expose-headers", b"ETag, Retry-After, Allow, X-Request-Id")
 _PREFLIGHT: RawHeaders = [
     (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE"),
     (
@@ -51,6 +54,8 @@ class Headers:
         raw = list(headers)
         names = {name.lower() for name, _ in raw}
         raw += [default for default in _DEFAULTS if default[0] not in names]
+        if (name := scope.get(REQUEST_ID)) is not None:
+            raw.append((b"x-request-id", name))
         return raw + self.for_origin(scope)
 
     def for_origin(self, scope: Any) -> RawHeaders:

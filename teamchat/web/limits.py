@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from teamchat.cluster import rows
 from teamchat.errors import TooManyRequests
 from teamchat.logs import get_logger
 from teamchat.model import now_ms
+from teamchat.storage.statements import in_pieces, values
 
 if TYPE_CHECKING:
     from teamchat.interfaces import Storage
@@ -120,7 +120,7 @@ class RequestLimit:
             async with self._storage.write() as tx:
                 taken = [
                     row
-                    for piece in rows.in_pieces(networks)
+                    for piece in in_pieces(networks)
                     for row in await tx.fetch(_take_sql(len(piece)), *self._parameters(now, piece))
                 ]
                 await tx.fetch(
@@ -159,7 +159,7 @@ def _take_sql(count: int) -> str:
     """
     is_over = "request_windows.window_start <= $2 or request_windows.window_start > $3"
     return f"""insert into request_windows (network, window_start, taken)
-        values {rows.values("({0}, $1, $4)", 1, count, after=4)}
+        values {values("({0}, $1, $4)", 1, count, after=4)}
         on conflict (network) do update set
           taken = case when {is_over} then $4 else request_windows.taken + $4 end,
           window_start = case when {is_over} then $1 else request_windows.window_start end

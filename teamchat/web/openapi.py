@@ -43,7 +43,7 @@ _SECURITY: Document = {
 _LIMIT: Document = {
     "name": "limit",
     "in": "query",
-    "description": f"How many at most; more than {PAGE_MOST} means {PAGE_MOST}.",
+    "description": f"How many at most: {PAGE_DEFAULT} if not given; more than {PAGE_MOST} means {PAGE_MOST}.",
     "schema": {"type": "integer", "minimum": 1, "default": PAGE_DEFAULT},
 }
 _BEFORE: Document = {
@@ -51,6 +51,10 @@ _BEFORE: Document = {
     "in": "query",
     "description": "Only what is older than this id.",
     "schema": {"type": "string", "minLength": 1},
+}
+_QUERY = {
+    "size": "`thumb` for the thumbnail; without one it is the image.",
+    "reaction": "The reaction, if the body does not name it.",
 }
 _KEY: Document = {
     "name": "Idempotency-Key",
@@ -129,8 +133,13 @@ def _parameters(endpoint: Endpoint) -> list[Document]:
         {"name": name, "in": "path", "required": True, "schema": text} for name in endpoint.path_parameters
     ]
     known = {"limit": _LIMIT, "before": _BEFORE} if endpoint.takes_page else {}
-    parameters += [known.get(name, {"name": name, "in": "query", "schema": text}) for name in endpoint.query]
+    parameters += [known.get(name) or _in_query(name) for name in endpoint.query]
     return parameters + ([_KEY] if endpoint.takes_key else [])
+
+
+def _in_query(name: str) -> Document:
+    told = {"description": _QUERY[name]} if name in _QUERY else {}
+    return {"name": name, "in": "query", **told, "schema": {"type": "string"}}
 
 
 def _responses(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
@@ -154,6 +163,8 @@ def _success(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
         content: Document = {kind: {} for kind in _IMAGE_TYPES}
     elif endpoint.answer is str:
         content = {"text/plain": {"schema": {"type": "string"}}}
+    elif isinstance(endpoint.answer, str):
+        content = {endpoint.answer: {"schema": {"type": "string"}}}
     elif _is_struct(endpoint.answer):
         content = {"application/json": {"schema": schemas[endpoint.answer]}}
     else:

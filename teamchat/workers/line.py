@@ -18,11 +18,17 @@ from msgspec import Struct
 
 from teamchat.settings import Settings
 
+BEAT_SECONDS = 5.0
+
 _HEAD = struct.Struct("!I")
 
 
 class Ready(Struct, frozen=True, tag="ready"):
     """The worker serves."""
+
+
+class Alive(Struct, frozen=True, tag="alive"):
+    """The worker's event loop runs: told every `BEAT_SECONDS`, once it serves."""
 
 
 class Failed(Struct, frozen=True, tag="failed"):
@@ -31,7 +37,7 @@ class Failed(Struct, frozen=True, tag="failed"):
     sentence: str
 
 
-Report = Ready | Failed
+Report = Ready | Alive | Failed
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Report).decode
 

@@ -18,7 +18,7 @@ from teamchat.plugins import Plugins
 from teamchat.server import serve_on
 from teamchat.settings import Settings
 from teamchat.sockets import inherited
-from teamchat.workers.line import Failed, Line, Ready
+from teamchat.workers.line import BEAT_SECONDS, Alive, Failed, Line, Ready
 
 _log = logs.get_logger("teamchat.workers")
 
@@ -61,7 +61,14 @@ async def _work(line: Line, settings: Settings, descriptors: Sequence[int], stop
             async with trio.open_nursery() as serving:
                 await serving.start(partial(serve_on, listeners, settings, plugins, stop=stop))
                 await line.tell(Ready())
+                nursery.start_soon(_beat, line)
             nursery.cancel_scope.cancel()
+
+
+async def _beat(line: Line) -> None:
+    while True:
+        await trio.sleep(BEAT_SECONDS)
+        await line.tell(Alive())
 
 
 async def _stop_with(line: Line, stop: trio.Event) -> None:

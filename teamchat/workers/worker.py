@@ -6,7 +6,10 @@ their locks; and a worker that is started a week later would begin with whatever
 new interpreter costs a second, has what it was given (the line and the listening sockets) and nothing else.
 
 What must stay true: a worker never outlives its supervisor.  It ends when its line does, and is killed and
-waited for when the supervisor lets go of it otherwise.
+waited for when the supervisor lets go of it otherwise.  One that serves and is not heard of any more is
+killed too: its event loop is blocked, or the kernel has stopped it, and its clients wait in vain.  That is
+counted in looks at the line, not in time: while the machine sleeps, or the supervisor itself is stopped, no
+look is missed.
 """
 
 from __future__ import annotations
@@ -20,10 +23,15 @@ from contextlib import asynccontextmanager
 
 import trio
 
+from teamchat.logs import get_logger
 from teamchat.settings import Settings
-from teamchat.workers.line import Failed, Line
+from teamchat.workers.line import BEAT_SECONDS, Alive, Failed, Line
 
+MOST_MISSED = 6
+"""In so many looks, one every `BEAT_SECONDS`, a worker must have been heard of."""
 _LAST_WORDS_SECONDS = 1.0  # for what a worker told before it died, which may not be read yet
+
+_log = get_logger(__name__)
 
 
 class Worker:
@@ -34,21 +42,19 @@ class Worker:
         self._line = line
         self.pid = process.pid
         self.was_ready = False
+        self._was_heard = False
         self.reason: str | None = None
         """Why it has ended, in a sentence for the operator, if it said so."""
 
     async def live(self, is_ready: Callable[[], object]) -> None:
         """Wait until it has ended; call `is_ready` once it serves."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._process.wait)
-            with trio.CancelScope() as listening:
-                nursery.start_soon(self._give_up_soon_after_death, listening)
-                while (report := await self._line.hear()) is not None:
-                    if isinstance(report, Failed):
-                        self.reason = report.sentence
-                    else:
-                        self.was_ready = True
-                        is_ready()
+        async with trio.open_nursery() as watching:
+            watching.start_soon(self._kill_if_silent)
+            async with trio.open_nursery() as listening:
+                listening.start_soon(self._listen, is_ready)
+                await self._process.wait()
+                listening.cancel_scope.deadline = trio.current_time() + _LAST_WORDS_SECONDS
+            watching.cancel_scope.cancel()
 
     async def end(self) -> None:
         """Have it finish what it does, and end."""
@@ -73,9 +79,23 @@ class Worker:
         except ValueError:  # Most of the real-time signals have no name.
             return f"killed by signal {-status}"
 
-    async def _give_up_soon_after_death(self, listening: trio.CancelScope) -> None:
-        await self._process.wait()
-        listening.deadline = trio.current_time() + _LAST_WORDS_SECONDS
+    async def _listen(self, is_ready: Callable[[], object]) -> None:
+        while (report := await self._line.hear()) is not None:
+            self._was_heard = True
+            if isinstance(report, Failed):
+                self.reason = report.sentence
+            elif not isinstance(report, Alive):
+                self.was_ready = True
+                is_ready()
+
+    async def _kill_if_silent(self) -> None:
+        missed = 0
+        while missed < MOST_MISSED:
+            self._was_heard = False
+            await trio.sleep(BEAT_SECONDS)
+            missed = missed + 1 if self.was_ready and not self._was_heard else 0
+        _log.error("a worker is not heard of any more and is killed", process=self.pid)
+        self.kill()
 
 
 @asynccontextmanager
@@ -103,6 +123,7 @@ async def _open(*descriptors: int) -> trio.Process:
         [sys.executable, *_where_to_look(), "-m", "teamchat.workers", *map(str, descriptors)],
         stdin=subprocess.DEVNULL,
         pass_fds=descriptors,
+        env={name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"},
         process_group=0,
     )
 

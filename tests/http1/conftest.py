@@ -24,6 +24,7 @@ class House:
 
     is_stopping: bool = False
     room: int = 1_000_000
+    idle: dict[Any, None] = field(default_factory=dict)
 
     def take(self, size: int) -> bool:
         if size > self.room:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import gc
-import resource
 import socket
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
@@ -79,60 +76,6 @@ async def test_sockets_send_at_once_and_are_given_up_after_a_minute(monkeypatch:
         assert taken[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert taken[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 60_000
         await client.stream.aclose()
-
-
-async def test_connections_beyond_the_bound_are_answered_503_and_others_go_on(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with serving(hello) as served:
-        served.server._most = 2
-        clients = [await served.connect() for _ in range(4)]
-        for client in clients[:2]:
-            assert (await client.ask(GET)).body == b"hello"
-        for client in clients[2:]:
-            answer = await client.answer()
-            assert answer.error(503)
-            assert answer.header("retry-after")
-            assert await client.rest() == b""
-        await clients[0].stream.aclose()
-        await trio.testing.wait_all_tasks_blocked()
-        late = await served.connect()
-        assert (await late.ask(GET)).body == b"hello"
-        for client in (*clients, late):
-            await client.stream.aclose()
-    assert [record.getMessage() for record in caplog.records] == ["there are too many connections"]
-
-
-def test_there_are_always_descriptors_left_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit, most in ((256, 192), (1024, 960), (16_000, 15_000), (10_000_000, 100_000), (10, 1)):
-        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, limit))
-        assert module._most_connections() == most
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert module._most_connections() == 100_000
-
-
-@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ECONNABORTED])
-async def test_a_connection_that_cannot_be_taken_is_survived_and_told_once(
-    number: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.001)
-    [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    accept, failures = listener.socket.accept, iter(range(5))
-
-    async def failing() -> Any:
-        if next(failures, None) is None:
-            return await accept()
-        await trio.lowlevel.checkpoint()
-        raise OSError(number, "no")
-
-    monkeypatch.setattr(listener.socket, "accept", failing)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(partial(HttpServer(hello, [listener]).run, trio.Event(), grace=1))
-        stream = await trio.open_tcp_stream("127.0.0.1", listener.socket.getsockname()[1])
-        assert (await Client(stream, trio.Event()).ask(GET)).body == b"hello"
-        await stream.aclose()
-        nursery.cancel_scope.cancel()
-    assert [record.getMessage() for record in caplog.records] == ["a connection could not be taken"]
 
 
 async def test_bodies_of_all_connections_share_one_bound() -> None:

@@ -115,7 +115,7 @@ class Client:
         await self.app(scope, receive, send)
         start, *rest = sent
         assert start["type"] == "http.response.start"
-        assert rest[-1]["more_body"] is False
+        assert not rest[-1].get("more_body", False)
         return Answer(
             start["status"],
             [(name.decode().lower(), value.decode("latin1")) for name, value in start["headers"]],

@@ -257,6 +257,8 @@ async def test_d38_the_configuration_is_the_servers_own_as_script_and_as_json(wo
     }
     script = await world.nobody.call("GET", "/config.js")
     assert script.headers["content-type"].startswith("text/javascript")
+    document = await world.nobody.ok("GET", "/openapi.json")
+    assert [*document["paths"]["/config.js"]["get"]["responses"]["200"]["content"]] == ["text/javascript"]
     text = script.body.decode()
     assert text.startswith("window.TEAMCHAT_CONFIG = ")
     assert json.loads(text.removeprefix("window.TEAMCHAT_CONFIG = ").rstrip(";\n")) == config

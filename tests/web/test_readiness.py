@@ -12,8 +12,9 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from teamchat.errors import StorageError, Unavailable
+from teamchat.testing import DEADLINE
 from teamchat.web.readiness import AGAIN_SECONDS, DEADLINE_SECONDS, Readiness
-from tests.harness import DEADLINE, running
+from tests.harness import running
 from tests.web.conftest import World
 
 

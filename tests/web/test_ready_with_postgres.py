@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx2
 import trio
 
-from tests.harness import DEADLINE, running
+from teamchat.testing import DEADLINE
+from tests.harness import running
 from tests.postgres import Postgres
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import httpx2
 import trio
 
-from tests.harness import ADMIN, DEADLINE, Server
+from teamchat.testing import ADMIN, DEADLINE, Server
 from tests.storages import storage_section
 
 PATIENCE = 60.0  # seconds; a machine that is busy takes long to start an interpreter
@@ -121,7 +121,7 @@ async def several(directory: Path, **sections: dict[str, Any]) -> AsyncIterator[
         process = await trio.lowlevel.open_process(
             command(config), stdout=subprocess.PIPE, stderr=log, env=environment(directory)
         )
-    server = Several("", process, directory / "log")
+    server = Several("", process, directory, directory / "log")
     try:
         with trio.fail_after(PATIENCE):
             await _ready(server)

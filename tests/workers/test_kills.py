@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import trio
 
-from tests.harness import DEADLINE, Server
+from teamchat.testing import DEADLINE, Server
 from tests.postgres import shared
 from tests.storages import ONE_STORAGE, sqlite_only
 from tests.test_resume import House, Reader, all_messages, post

@@ -15,9 +15,10 @@ import httpx2
 import pytest
 import trio
 
+from teamchat.testing import Events, listening
 from teamchat.workers.count import how_many
 from teamchat.workers.supervisor import DRAIN_SECONDS
-from tests.harness import Events, Server, listening
+from tests.bare import open_stream, read_all, refuses_connections
 from tests.postgres import shared
 from tests.storages import ONE_STORAGE, sqlite_only
 from tests.test_tls import certificate
@@ -214,26 +215,6 @@ async def test_over_tls_each_worker_answers(tmp_path: Path) -> None:
 # The end
 
 
-async def open_stream(server: Server, token: str) -> trio.SocketStream:
-    """Open the event stream on a bare socket and read CONNECTED."""
-    stream = await trio.open_tcp_stream("127.0.0.1", int(server.base.rpartition(":")[2]))
-    await stream.send_all(f"GET /events?token={token} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-    data = b""
-    with trio.fail_after(PATIENCE):
-        while b"CONNECTED" not in data:
-            data += await stream.receive_some()
-    return stream
-
-
-async def read_all(stream: trio.SocketStream) -> bytes:
-    data = b""
-    with trio.fail_after(PATIENCE):
-        async with stream:
-            while piece := await stream.receive_some():
-                data += piece
-    return data
-
-
 @BOTH_SERVERS
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_the_streams_of_all_workers_with_their_last_chunk(
@@ -287,15 +268,6 @@ async def begin_a_request(server: Several) -> trio.SocketStream:
     for worker in server.workers():
         await server.serves(worker)  # By now each has taken what came before.
     return stream
-
-
-async def refuses_connections(port: int) -> None:
-    with trio.fail_after(PATIENCE):
-        while True:
-            try:
-                await (await trio.open_tcp_stream("127.0.0.1", port)).aclose()
-            except OSError:
-                return
 
 
 async def test_a_supervisor_that_is_killed_leaves_nobody_behind(tmp_path: Path) -> None:

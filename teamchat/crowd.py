@@ -1,0 +1,166 @@
+"""Who is connected: how many, from where, and who goes when there is no room for one more.
+
+What must stay true: a descriptor is always left for the database, for images and for mail.  Where the bound
+is reached, whoever has asked for nothing the longest makes room for who comes; what is being served, a live
+stream above all, is never dropped for it.  No address has more than its share, so that one client can't have
+all there is; IPv6 addresses share by /64.  This machine's own addresses and trusted proxies speak for many
+clients, and have no share of their own.  Nothing that a client can bring about fills the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from ipaddress import ip_address, ip_network
+from math import inf
+from typing import Any, Generic, Protocol, TypeVar
+
+import trio
+
+from teamchat import measures
+from teamchat.accounts.attempts import network_of
+from teamchat.logs import get_logger
+
+MOST_CONNECTIONS = 100_000
+SHARES = 8
+"""An address may have one part in so many of all connections, and always `LEAST_SHARE`."""
+LEAST_SHARE = 64
+AGAIN_SECONDS = 0.1
+_SPARE_DESCRIPTORS = 64
+_LOG_SECONDS = 60.0
+
+TakeIn = Callable[[trio.socket.SocketType, Any], object]
+
+_log = get_logger(__name__)
+
+
+class Guest(Protocol):
+    """A connection, as far as its server's room is concerned."""
+
+    def abort(self) -> None:
+        """Drop it at once."""
+
+
+G = TypeVar("G", bound=Guest)
+
+
+class Crowd(Generic[G]):
+    """The connections of a server. Whoever waits for a request stands in `idle`, longest first."""
+
+    def __init__(self, proxies: Sequence[str] = (), most: int | None = None) -> None:
+        self.idle: dict[G, None] = {}
+        self.most = most_connections() if most is None else most
+        self.share = max(LEAST_SHARE, self.most // SHARES)
+        self._proxies = [ip_network(text, strict=False) for text in proxies]
+        self._all: dict[G, str | None] = {}
+        self._of: dict[str, int] = {}
+        self._left = trio.Event()
+        self._told: dict[str, float] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def all(self) -> Sequence[G]:
+        """Return those that are here now."""
+        return tuple(self._all)
+
+    def has_room(self, peer: object) -> bool:
+        """Whether one more may come from `peer`, a socket's address. Where all is full, an idle one goes."""
+        network = self._network(peer)
+        if network is not None and self._of.get(network, 0) >= self.share:
+            self._tell("an address has too many connections", client=network)
+            return False
+        if len(self._all) < self.most or self._dismiss():
+            return True
+        self._tell("there are too many connections")
+        return False
+
+    def enter(self, guest: G, peer: object) -> None:
+        """Count one that has come. It is idle until it says otherwise."""
+        network = self._all[guest] = self._network(peer)
+        if network is not None:
+            self._of[network] = self._of.get(network, 0) + 1
+        self.idle[guest] = None
+        measures.connections.value += 1
+
+    def leave(self, guest: G) -> None:
+        """Count one no more; one that was let go has left already."""
+        self.idle.pop(guest, None)
+        if guest not in self._all:
+            return
+        network = self._all.pop(guest)
+        if network is not None:
+            self._of[network] -= 1
+            if not self._of[network]:
+                del self._of[network]
+        measures.connections.value -= 1
+        self._left.set()
+
+    async def until_empty(self) -> None:
+        """Wait until all have left."""
+        while self._all:
+            self._left = trio.Event()
+            await self._left.wait()
+
+    async def take_in_until(
+        self,
+        stop: trio.Event,
+        listeners: Sequence[trio.SocketListener],
+        take: TakeIn,
+        task_status: trio.TaskStatus[None],
+    ) -> None:
+        """Hand `take` every socket that connects, with its address; at `stop`, stop listening."""
+        async with trio.open_nursery() as accepting:
+            for listener in listeners:
+                accepting.start_soon(self._take_in_all, listener, take)
+            task_status.started()
+            await stop.wait()
+            accepting.cancel_scope.cancel()
+
+    async def _take_in_all(self, listener: trio.SocketListener, take: TakeIn) -> None:
+        async with listener:  # Nobody must wait in the queue of a server that has stopped.
+            while True:
+                try:
+                    accepted, peer = await listener.socket.accept()
+                except OSError as error:  # no descriptor or memory left, or a client that left meanwhile
+                    self._tell("a connection could not be taken", errno=error.errno)
+                    await trio.sleep(AGAIN_SECONDS)
+                else:
+                    take(accepted, peer)
+
+    def _tell(self, event: str, **fields: Any) -> None:
+        """Log of what clients can bring about at will, at most once a minute."""
+        if trio.current_time() - self._told.get(event, -inf) >= _LOG_SECONDS:
+            self._told[event] = trio.current_time()
+            _log.warning(event, connections=len(self._all), **fields)
+
+    def _dismiss(self) -> bool:
+        """Let go whoever has been idle for the longest, and return whether there was one."""
+        guest = next(iter(self.idle), None)
+        if guest is None:
+            return False
+        self.leave(guest)
+        guest.abort()
+        return True
+
+    def _network(self, peer: object) -> str | None:
+        """Return what an address has its share with; None if it has none."""
+        try:
+            address = ip_address(peer[0].partition("%")[0]) if isinstance(peer, tuple) else None
+        except ValueError:
+            return None
+        address = getattr(address, "ipv4_mapped", None) or address
+        if address is None or address.is_loopback or any(address in network for network in self._proxies):
+            return None
+        return network_of(str(address))
+
+
+def most_connections() -> int:
+    """Return how many connections there are descriptors for, with some to spare for files."""
+    with suppress(ImportError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        if limit != resource.RLIM_INFINITY:
+            return max(1, min(MOST_CONNECTIONS, limit - max(_SPARE_DESCRIPTORS, limit // 16)))
+    return MOST_CONNECTIONS

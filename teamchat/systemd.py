@@ -1,0 +1,50 @@
+"""What systemd is told of this process (sd_notify(3)): that it serves, that it stops, that it is not stuck.
+
+What must stay true: without ``NOTIFY_SOCKET`` in the environment nothing is done; telling never waits, and
+fails in silence, for a server must not depend on who listens to it.  Only the process that systemd started
+tells; workers are not given the address.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import suppress
+
+import trio
+
+
+def tell(state: str) -> None:
+    """Send a state, such as ``READY=1``."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address[:1] not in {"/", "@"}:
+        return
+    if address[0] == "@":  # a name in Linux's abstract namespace
+        address = "\0" + address[1:]
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.setblocking(False)
+        told.sendto(state.encode(), address)
+
+
+async def attend(stop: trio.Event) -> None:
+    """Say at `stop` that the process stops; and twice in a ``WatchdogSec``, if there is one, that it runs."""
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_calm_the_watchdog)
+        await stop.wait()
+        tell("STOPPING=1")
+
+
+async def _calm_the_watchdog() -> None:
+    seconds = _watchdog_seconds()
+    while seconds:
+        tell("WATCHDOG=1")
+        await trio.sleep(seconds / 2)
+
+
+def _watchdog_seconds() -> float:
+    """Return after how long without a word systemd takes this process for stuck; 0 if it does not look."""
+    if os.environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+        return 0
+    with suppress(ValueError):
+        return max(0, int(os.environ.get("WATCHDOG_USEC", "0"))) / 1_000_000
+    return 0
