@@ -45,20 +45,27 @@ class Upgrade(Struct, frozen=True):
 class Backend(Generic[T_co]):
     """A named offer of an implementation. `options` is the struct its configuration section is read into.
 
-    A storage may offer `rehearse`: it tries what opening would do to the schema, and changes nothing.
+    A storage may offer two functions more, which change nothing: `rehearse` tries what opening would do to
+    the schema; `schema` tells the number of the one that is there, 0 for none, by which the command line
+    leaves the database of an older server alone.
     """
 
     name: str
     open: Callable[[Any], AbstractAsyncContextManager[T_co]]
     options: type[Struct] = NoOptions
     rehearse: Callable[[Any], Awaitable[Upgrade]] | None = None
+    schema: Callable[[Any], Awaitable[int]] | None = None
 
 
 class Transaction(Protocol):
     """One transaction. Statements are in the SQL that SQLite and PostgreSQL share, parameters are ``$1``…"""
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
-        """Run one statement and return its rows (none for a statement without ``returning``)."""
+        """Run one statement and return its rows (none for a statement without ``returning``).
+
+        Raises `StorageError` if the database refused it. A writing transaction can't go on then: further
+        statements are refused too, and nothing of it is kept.
+        """
 
     async def append(self, event: Event) -> None:
         """Write an event to the log, in this transaction. Raises `StorageError` in a reading one."""
@@ -202,8 +209,8 @@ class Posting(Struct, frozen=True):
     content: str
     images: tuple[str, ...]
     author_id: str
-    place_id: str | None
-    parent_id: str | None
+    place_id: str | None = None
+    parent_id: str | None = None
     message_id: str | None = None
 
 

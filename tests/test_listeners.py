@@ -12,6 +12,7 @@ import trio
 from teamchat import Event, LoggedEvent, Storage
 from teamchat import listeners as module
 from teamchat.listeners import Listeners
+from teamchat.model import now_ms
 from teamchat.testing.storage import append
 from tests.storages import open_storage
 
@@ -141,6 +142,15 @@ async def test_a_listener_whose_process_died_is_taken_over_when_its_time_is_up(s
         await ear.until("heard, but not written down")
     with pytest.raises(module._Lost):  # Had it only slept, it would notice that it is late.
         await dead._save(0)
+
+
+async def test_a_hold_from_before_the_clock_was_set_back_holds_nobody_off(storage: Storage) -> None:
+    dead = module._Place(storage, "ear", clock=lambda: now_ms() + 3_600_000)
+    await dead.take()
+    await append(storage, "while the clock was ahead")
+    ear = Ear()
+    async with telling(storage, ear):
+        await ear.until("while the clock was ahead")
 
 
 async def test_a_slow_listener_holds_up_no_other(storage: Storage) -> None:

@@ -125,16 +125,13 @@ class Users:
         return User(user.id, user_name, user.email, user.is_admin)
 
     async def remove(self, caller: Caller, user_id: str) -> None:
-        """Remove another user, at once and in everything (decision D-22).
-
-        The last admin can't be removed: an admin removes others alone, and so stays.
-        """
+        """Remove another user, at once and in everything (decision D-22)."""
         async with self._storage.write() as tx:
             await tx.lock(ADMINS_LOCK)
             user = await _managed(tx, caller, user_id)
             if user.id == caller.user.id:
                 raise BadRequest("You can't remove yourself; leave instead.")
-            await self._leave(tx, user, RemoveUser(user.id, user.email).to())
+            await self.remove_in(tx, user)
         _log.info("user removed", user=user.id, by=caller.user.id)
 
     async def exit(self, caller: Caller) -> None:
@@ -142,8 +139,7 @@ class Users:
         async with self._storage.write() as tx:
             await tx.lock(ADMINS_LOCK)
             user = await present(tx, caller)
-            if user.is_admin and await _is_last_admin(tx, user.id):
-                raise BadRequest("The last admin can't leave; make another admin first.")
+            await _keep_an_admin(tx, user, "can't leave")
             await self._leave(tx, user, UserExit(user.id, user.user_name).to())
         _log.info("user left", user=user.id)
 
@@ -181,9 +177,7 @@ class Users:
 
     async def remove_in(self, tx: Transaction, user: User) -> None:
         """Remove a user in a transaction that is open. Raises `BadRequest` for the last admin (D-22)."""
-        await tx.lock(ADMINS_LOCK)
-        if user.is_admin and await _is_last_admin(tx, user.id):
-            raise BadRequest("The last admin can't be removed; make another admin first.")
+        await _keep_an_admin(tx, user, "can't be removed")
         await self._leave(tx, user, RemoveUser(user.id, user.email).to())
 
     async def set_role_in(self, tx: Transaction, user: User, *, is_admin: bool) -> None:
@@ -192,9 +186,8 @@ class Users:
         It is told as UPDATE_USER, so that no server goes on with what it remembers of them.  Raises
         `BadRequest` for the last admin.
         """
-        await tx.lock(ADMINS_LOCK)
-        if not is_admin and user.is_admin and await _is_last_admin(tx, user.id):
-            raise BadRequest("The last admin must stay one; make another admin first.")
+        if not is_admin:
+            await _keep_an_admin(tx, user, "must stay one")
         await tx.fetch("update users set is_admin = $2 where id = $1", user.id, int(is_admin))
         await tx.append(UpdateUser(user.id, user.user_name).to())
 
@@ -275,11 +268,13 @@ async def _managed(tx: Transaction, caller: Caller, user_id: str) -> User:
     return user
 
 
-async def _is_last_admin(tx: Transaction, user_id: str) -> bool:
-    others = await tx.fetch(
-        "select 1 from users where is_admin = 1 and removed_at is null and id <> $1 limit 1", user_id
-    )
-    return not others
+async def _keep_an_admin(tx: Transaction, leaving: User, refusal: str) -> None:
+    """Raise `BadRequest` if a user who will be no admin any more is the last one; hold who is one."""
+    await tx.lock(ADMINS_LOCK)
+    if leaving.is_admin and not await tx.fetch(
+        "select 1 from users where is_admin = 1 and removed_at is null and id <> $1 limit 1", leaving.id
+    ):
+        raise BadRequest(f"The last admin {refusal}; make another admin first.")
 
 
 async def _refuse_taken_name(tx: Transaction, user_name: str, but: str) -> None:

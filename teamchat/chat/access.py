@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from teamchat.chat.messages_table import hold_place
-from teamchat.errors import Forbidden, NotFound
+from teamchat.errors import BadRequest, Forbidden, NotFound
 from teamchat.ids import could_be_id, is_conversation_id
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller
@@ -104,3 +104,11 @@ def check_may_delete(caller: Caller, found: FoundMessage) -> None:
     if found.author_id == caller.user.id or (caller.user.is_admin and found.participants is None):
         return
     raise Forbidden("You may not delete this message.")
+
+
+def check_can_have_thread(parent: FoundMessage) -> None:
+    """Raise `BadRequest` unless it is a top-level message of a channel (decision D-28)."""
+    if parent.participants is not None:
+        raise BadRequest("A direct message has no thread.")
+    if parent.parent_id is not None:
+        raise BadRequest("A reply has no thread of its own.")

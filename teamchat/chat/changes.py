@@ -15,7 +15,7 @@ from teamchat import events
 from teamchat.chat import records
 from teamchat.chat.access import FoundMessage, Participants
 from teamchat.chat.drafts import Draft, content_of
-from teamchat.chat.images import attach
+from teamchat.chat.images_table import attach
 from teamchat.chat.messages_table import delete_messages
 from teamchat.errors import NotFound
 from teamchat.interfaces import Transaction

@@ -10,10 +10,10 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from teamchat import events, text
-from teamchat.chat.images import forget_images_in
+from teamchat.chat.images_table import forget_images_in
 from teamchat.chat.messages_table import hold_channel
-from teamchat.chat.records import channel_exists
-from teamchat.errors import BadRequest, Forbidden, NotFound
+from teamchat.chat.records import check_channel
+from teamchat.errors import BadRequest, Forbidden
 from teamchat.ids import new_id
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, Channel, now_ms
@@ -56,8 +56,7 @@ class Channels:
     async def check_manage(self, caller: Caller, channel_id: str) -> None:
         """Raise `NotFound` for no channel, then `Forbidden` unless the caller may change it."""
         async with self._storage.read() as tx:
-            if not await channel_exists(tx, channel_id):
-                raise NotFound("No such channel.")
+            await check_channel(tx, channel_id)
         _check_admin(caller)
 
     async def create(self, caller: Caller, name: str) -> Channel:

@@ -6,8 +6,6 @@ participants read it and hear of it.  `last_message_at` is the time of the newes
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec import UNSET, Struct
 
 from teamchat import events
@@ -21,7 +19,7 @@ from teamchat.chat.access import (
 )
 from teamchat.chat.changes import amend, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.filters import Filters, posting, revision
+from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_place, insert_message
 from teamchat.errors import BadRequest, NotFound
@@ -89,8 +87,9 @@ class Conversations:
         """Send a direct message; `key` is the Idempotency-Key (decision D-07b)."""
         kept = await self._filters.passed(
             draft,
-            posting(draft, caller.user.id, conversation_id),
-            partial(self.check_post, caller, conversation_id),
+            lambda: self.check_post(caller, conversation_id),
+            author_id=caller.user.id,
+            place_id=conversation_id,
         )
         async with self._storage.write() as tx:
             participants = await find_conversation(tx, caller, conversation_id)
@@ -120,8 +119,9 @@ class Conversations:
         """Edit a direct message of the caller's own and return it whole."""
         kept = await self._filters.passed(
             draft,
-            revision(draft, caller.user.id, message_id),
-            partial(self.check_edit, caller, conversation_id, message_id),
+            lambda: self.check_edit(caller, conversation_id, message_id),
+            author_id=caller.user.id,
+            message_id=message_id,
         )
         async with self._storage.write() as tx:
             found = await hold_direct(tx, caller, conversation_id, message_id)

@@ -34,28 +34,29 @@ class Filters:
         """Have every message pass these from now on."""
         self._filters = tuple(filters)
 
-    async def passed(self, draft: Draft, posting: Posting, check: Callable[[], Awaitable[None]]) -> Draft:
-        """Return the draft as the filters leave it. `check` raises if the caller may not post it anyway.
+    async def passed(
+        self,
+        draft: Draft,
+        check: Callable[[], Awaitable[None]],
+        *,
+        author_id: str,
+        place_id: str | None = None,
+        parent_id: str | None = None,
+        message_id: str | None = None,
+    ) -> Draft:
+        """Return the draft as the filters leave it. `check` raises if the author may not post it anyway.
 
-        Raises what a filter raises to refuse it (a `Problem`), and `Unavailable` if one takes too long.
+        The rest is what a filter is told (`Posting`).  Raises what one raises to refuse it (a `Problem`),
+        and `Unavailable` if one fails or takes too long.
         """
         if not self._filters:
             return draft
         await check()
         content_of(draft, most=self._max_length, has_images=True)
+        told = Posting(draft.content, tuple(images_of(draft)), author_id, place_id, parent_id, message_id)
         for each in self._filters:
-            posting = msgspec.structs.replace(posting, content=await _asked(each, posting))
-        return Draft(posting.content, draft.images)
-
-
-def posting(draft: Draft, author_id: str, place_id: str | None, parent_id: str | None = None) -> Posting:
-    """Return what a filter is told of a new message."""
-    return Posting(draft.content, tuple(images_of(draft)), author_id, place_id, parent_id)
-
-
-def revision(draft: Draft, author_id: str, message_id: str) -> Posting:
-    """Return what a filter is told of the new content of a message that is there."""
-    return Posting(draft.content, tuple(images_of(draft)), author_id, None, None, message_id)
+            told = msgspec.structs.replace(told, content=await _asked(each, told))
+        return Draft(told.content, draft.images)
 
 
 async def _asked(asked: MessageFilter, posting: Posting) -> str:

@@ -5,8 +5,6 @@ Replies and direct messages may be edited and deleted here too; they follow the 
 
 from __future__ import annotations
 
-from functools import partial
-
 import msgspec
 from msgspec import Raw
 
@@ -15,10 +13,9 @@ from teamchat.chat import records
 from teamchat.chat.access import check_may_delete, check_may_edit, find_message, hold_message
 from teamchat.chat.changes import amend, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.filters import Filters, posting, revision
+from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_channel, insert_message
-from teamchat.errors import NotFound
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message
 
@@ -43,8 +40,7 @@ class Messages:
     ) -> list[Message]:
         """Return the newest `limit` messages older than `before`, oldest first (decision D-08)."""
         async with self._storage.read() as tx:
-            if not await records.channel_exists(tx, channel_id):
-                raise NotFound("No such channel.")
+            await records.check_channel(tx, channel_id)
             return await records.page_of_place(tx, channel_id, limit, before)
 
     async def encoded_page(self, caller: Caller, channel_id: str, limit: int, before: str | None) -> Raw:
@@ -66,13 +62,12 @@ class Messages:
     async def check_post(self, caller: Caller, channel_id: str) -> None:  # noqa: ARG002
         """Raise `NotFound` for no channel."""
         async with self._storage.read() as tx:
-            if not await records.channel_exists(tx, channel_id):
-                raise NotFound("No such channel.")
+            await records.check_channel(tx, channel_id)
 
     async def post(self, caller: Caller, channel_id: str, draft: Draft, key: str | None = None) -> Message:
         """Post a message in a channel; `key` is the Idempotency-Key (decision D-07b)."""
         kept = await self._filters.passed(
-            draft, posting(draft, caller.user.id, channel_id), partial(self.check_post, caller, channel_id)
+            draft, lambda: self.check_post(caller, channel_id), author_id=caller.user.id, place_id=channel_id
         )
         async with self._storage.write() as tx:
             await hold_channel(tx, channel_id)
@@ -95,7 +90,10 @@ class Messages:
     async def edit(self, caller: Caller, message_id: str, draft: Draft) -> Message:
         """Edit a message of the caller's own and return it whole."""
         kept = await self._filters.passed(
-            draft, revision(draft, caller.user.id, message_id), partial(self.check_edit, caller, message_id)
+            draft,
+            lambda: self.check_edit(caller, message_id),
+            author_id=caller.user.id,
+            message_id=message_id,
         )
         async with self._storage.write() as tx:
             found = await hold_message(tx, caller, message_id)

@@ -1,9 +1,9 @@
 """Writing rows of messages, and removing them with all that hangs on them.
 
 What must stay true: whoever writes to a message holds its place (`hold_place`) from before they looked
-until the transaction ends.  So ids come in the order of commits within a place, a thread's figures and a
-message's reactions are never counted by two at once, and nothing is added to what is being deleted.
-Functions here know no permissions and send no events.
+until the transaction ends.  So ids come in the order of commits within a place or a thread, whatever clock a
+server has; a thread's figures and a message's reactions are never counted by two at once; and nothing is
+added to what is being deleted.  Functions here know no permissions and send no events.
 """
 
 from __future__ import annotations
@@ -13,12 +13,19 @@ from collections.abc import Sequence
 from msgspec import UNSET
 
 from teamchat.chat.drafts import Draft, images_of
-from teamchat.chat.images import attach, forget_images_of
-from teamchat.chat.records import author, channel_exists, chunks, user_name
-from teamchat.errors import NotFound, Unauthorized
-from teamchat.ids import new_id
+from teamchat.chat.images_table import attach, forget_images_of
+from teamchat.chat.records import author, check_channel
+from teamchat.errors import Unauthorized
+from teamchat.ids import new_id_after
 from teamchat.interfaces import Transaction
 from teamchat.model import Message, now_ms
+from teamchat.storage.statements import chunks
+
+# Who writes, and what the new message comes after: one statement, for each costs a round trip.
+_BEFORE = """select (select user_name from users where id = $1 and removed_at is null),
+  (select id from messages where {} order by id desc limit 1)"""
+_BEFORE_MESSAGE = _BEFORE.format("place_id = $2 and parent_id is null")
+_BEFORE_REPLY = _BEFORE.format("parent_id = $2")
 
 
 async def hold_place(tx: Transaction, place_id: str) -> None:
@@ -29,8 +36,7 @@ async def hold_place(tx: Transaction, place_id: str) -> None:
 async def hold_channel(tx: Transaction, channel_id: str) -> None:
     """Hold a channel; raises `NotFound` if there is none."""
     await hold_place(tx, channel_id)
-    if not await channel_exists(tx, channel_id):
-        raise NotFound("No such channel.")
+    await check_channel(tx, channel_id)
 
 
 async def insert_message(
@@ -47,12 +53,11 @@ async def insert_message(
     The place is held by the caller. A bot's `author_id` is ``webhook:<id>``. Raises `Unauthorized` if the
     author was removed since they were authenticated, `BadRequest` if an image is not one of the place.
     """
-    name = None
-    if bot_name is None:
-        name = await user_name(tx, author_id)
-        if name is None:
-            raise Unauthorized
-    message_id, created_at, images = new_id(), now_ms(), images_of(draft)
+    sql, container_id = (_BEFORE_MESSAGE, place_id) if parent_id is None else (_BEFORE_REPLY, parent_id)
+    [(name, last)] = await tx.fetch(sql, author_id, container_id)
+    if name is None and bot_name is None:
+        raise Unauthorized
+    message_id, created_at, images = new_id_after(last), now_ms(), images_of(draft)
     await tx.fetch(
         """insert into messages (id, place_id, parent_id, author_id, bot_name, content, created_at)
         values ($1, $2, $3, $4, $5, $6, $7)""",

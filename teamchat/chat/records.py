@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
-from teamchat.errors import BadRequest
+from teamchat.errors import BadRequest, NotFound
 from teamchat.ids import could_be_id, is_conversation_id
 from teamchat.interfaces import Row, Transaction
 from teamchat.model import Author, Message, ThreadMeta, UserName
+from teamchat.storage.statements import chunks
 
 MAX_PAGE = 200
-_CHUNK = 256
 # Greater than every id that will be made before the year 10889.
 _AFTER_ALL = "f" * 32
 
@@ -87,25 +87,18 @@ async def channel_exists(tx: Transaction, channel_id: str) -> bool:
     )
 
 
+async def check_channel(tx: Transaction, channel_id: str) -> None:
+    """Raise `NotFound` unless there is such a channel."""
+    if not await channel_exists(tx, channel_id):
+        raise NotFound("No such channel.")
+
+
 def check_page(limit: int, before: str | None) -> None:
     """Refuse a limit below 1 and a cursor that can't be a message's id (decision D-08)."""
     if limit < 1:
         raise BadRequest("limit must be 1 or more.")
     if before is not None and (not could_be_id(before) or is_conversation_id(before)):
         raise BadRequest("before is not the id of a message.")
-
-
-def chunks(ids: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Cut ids into pieces, each with the placeholders ``$1, $2…`` for an ``in`` of a statement.
-
-    A piece is filled up by repeating its last id to a power of two, so that a storage that keeps
-    statements prepared sees nine of them and not two hundred.
-    """
-    for start in range(0, len(ids), _CHUNK):
-        piece = list(ids[start : start + _CHUNK])
-        size = 1 << (len(piece) - 1).bit_length()
-        piece += piece[-1:] * (size - len(piece))
-        yield ", ".join(f"${number}" for number in range(1, size + 1)), piece
 
 
 async def _page(

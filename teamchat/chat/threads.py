@@ -5,14 +5,12 @@ A reply can't have replies, and a direct message has no thread; reading the thre
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec import Struct
 
 from teamchat import events
 from teamchat.chat import records
 from teamchat.chat.access import (
-    FoundMessage,
+    check_can_have_thread,
     check_may_delete,
     check_may_edit,
     find_message,
@@ -22,10 +20,10 @@ from teamchat.chat.access import (
 )
 from teamchat.chat.changes import amend, count_reply, erase
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.filters import Filters, posting, revision
+from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import insert_message
-from teamchat.errors import BadRequest, NotFound
+from teamchat.errors import NotFound
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Message, ThreadMeta
 
@@ -60,12 +58,13 @@ class Threads:
         """Reply to a message of a channel. Raises `BadRequest` if that can't have a thread."""
         kept = await self._filters.passed(
             draft,
-            posting(draft, caller.user.id, None, parent_id),
-            partial(self.check_reply, caller, parent_id),
+            lambda: self.check_reply(caller, parent_id),
+            author_id=caller.user.id,
+            parent_id=parent_id,
         )
         async with self._storage.write() as tx:
             parent = await hold_message(tx, caller, parent_id)
-            _check_can_have_thread(parent)
+            check_can_have_thread(parent)
             content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
             request = keyed(caller.user.id, key, f"thread {parent_id}", draft)
             reply = await recollect(tx, request)
@@ -93,8 +92,9 @@ class Threads:
         """Edit a reply of the caller's own and return it whole."""
         kept = await self._filters.passed(
             draft,
-            revision(draft, caller.user.id, reply_id),
-            partial(self.check_edit, caller, parent_id, reply_id),
+            lambda: self.check_edit(caller, parent_id, reply_id),
+            author_id=caller.user.id,
+            message_id=reply_id,
         )
         async with self._storage.write() as tx:
             found = await hold_reply(tx, caller, parent_id, reply_id)
@@ -107,13 +107,6 @@ class Threads:
             found = await hold_reply(tx, caller, parent_id, reply_id)
             check_may_delete(caller, found)
             await erase(tx, found)
-
-
-def _check_can_have_thread(parent: FoundMessage) -> None:
-    if parent.participants is not None:
-        raise BadRequest("A direct message has no thread.")
-    if parent.parent_id is not None:
-        raise BadRequest("A reply has no thread of its own.")
 
 
 async def _meta(tx: Transaction, parent_id: str) -> ThreadMeta:

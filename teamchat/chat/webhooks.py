@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
 from teamchat import text
 from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.filters import Filters, posting
+from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_place, insert_message
 from teamchat.chat.records import channel_exists
@@ -97,9 +96,7 @@ class Webhooks:
     async def post(self, webhook_id: str, token: str, draft: Draft, key: str | None = None) -> Message:
         """Post into the webhook's channel as a bot of the webhook's name; `key` is the Idempotency-Key."""
         kept = await self._filters.passed(
-            draft,
-            posting(draft, AUTHOR_PREFIX + webhook_id, None),
-            partial(self.check_post, webhook_id, token),
+            draft, lambda: self.check_post(webhook_id, token), author_id=AUTHOR_PREFIX + webhook_id
         )
         async with self._storage.write() as tx:
             poster = await _authenticate(tx, webhook_id, token)

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import trio
 
+from teamchat.cluster.marks import mark_in, set_mark_in
 from teamchat.cluster.members import BEAT_SECONDS, Members, beats_in, silent
 from teamchat.errors import SettingsError
 from teamchat.interfaces import ImageStore, Storage, Transaction
@@ -59,12 +60,12 @@ async def agree_on_secret(storage: Storage, members: Members, mark: str, renew: 
 async def _join(storage: Storage, members: Members, mark: str, renew: Renew, dead: Mapping[str, int]) -> bool:
     """Become a member if no living one has another secret, and return whether that was so."""
     async with storage.write() as tx:
-        if await _mark_in(tx, "secret") != mark:
+        if await mark_in(tx, "secret") != mark:
             if any(dead.get(member) != beats for member, beats in await beats_in(tx)):
                 return False
             await tx.fetch("delete from members")
             await renew(tx)
-            await _set_mark_in(tx, "secret", mark)
+            await set_mark_in(tx, "secret", mark)
         await members.join_in(tx)
     return True
 
@@ -88,12 +89,12 @@ async def _known_place(storage: Storage, members: Members, images: ImageStore) -
     """Return how the other members' place is named; None without others: then this one's is given a name."""
     named = await _name_of(images)
     async with storage.write() as tx:
-        known = await _mark_in(tx, "images")
+        known = await mark_in(tx, "images")
         is_first = known is None or all(member == members.id for member, _ in await beats_in(tx))
         if not is_first:
             return known
         chosen = named or known or secrets.token_hex(16)
-        await _set_mark_in(tx, "images", chosen)
+        await set_mark_in(tx, "images", chosen)
     if named is None:
         await images.put(IMAGES_KEY, chosen.encode())
     return None
@@ -114,16 +115,3 @@ async def _name_of(images: ImageStore) -> str | None:
         return None
     name = b"".join([chunk async for chunk in chunks])
     return name[:_MOST_NAME].decode("ascii", "replace")
-
-
-async def _mark_in(tx: Transaction, name: str) -> str | None:
-    rows = await tx.fetch("select value from marks where name = $1", name)
-    return str(rows[0][0]) if rows else None
-
-
-async def _set_mark_in(tx: Transaction, name: str, value: str) -> None:
-    await tx.fetch(
-        "insert into marks (name, value) values ($1, $2) on conflict (name) do update set value = $2",
-        name,
-        value,
-    )

@@ -1,7 +1,8 @@
 """Every configuration key, its type, its default and what it means; the camelCase name is the key.
 
 What must stay true: a key stands here once, with its description, and everything else (reading, checking
-ranges, ``teamchat init``) is worked out from it.  A field marked secret never shows in a `repr`.
+ranges, ``teamchat init``) is worked out from it.  A table's description is its docstring.  A field marked
+secret never shows in a `repr`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class RateLimit(Section, frozen=True):
 
 
 class Templates(Section, frozen=True):
-    """Functions (magicLink, expiryMinutes) that return the magic-link mail, as ``module:function``."""
+    """Functions (magicLink, expiryMinutes) that return the magic-link mail, as module:function."""
 
     text_version: Annotated[
         str | None, Meta(description="The function for the text.", examples=["my_mails:text_version"])
@@ -81,9 +82,7 @@ class AuthSettings(Section, frozen=True):
     rate_limit: Annotated[
         RateLimit, Meta(description="Failed sign-ins and token checks, for each account and each address.")
     ] = field(default_factory=RateLimit)
-    templates: Annotated[Templates, Meta(description="Functions that write the magic-link mail.")] = field(
-        default_factory=Templates
-    )
+    templates: Templates = field(default_factory=Templates)
 
 
 class InitialUser(Section, frozen=True):
@@ -111,9 +110,7 @@ class ChatSettings(Section, frozen=True):
         int,
         Meta(ge=0, le=36_500, description="Messages older than so many days are removed; 0 keeps all."),
     ] = 0
-    initial_user: Annotated[InitialUser, Meta(description="The admin that is made on the first start.")] = (
-        field(default_factory=InitialUser)
-    )
+    initial_user: InitialUser = field(default_factory=InitialUser)
 
 
 class BackendSection(Gathering, frozen=True, kw_only=True):
@@ -190,18 +187,22 @@ class EmailSettings(BackendSection, frozen=True):
     ] = 2
 
 
+_ClientId = Annotated[str, Meta(description="The client id the provider gave.", examples=["my-client-id"])]
+_ClientSecret = Annotated[
+    str,
+    Meta(
+        description="The client secret the provider gave.",
+        examples=[{"env": "OAUTH_CLIENT_SECRET"}],
+        extra={"secret": True},
+    ),
+]
+
+
 class OAuthPreset(Section, frozen=True):
     """Credentials for a provider that is built in."""
 
-    client_id: Annotated[str, Meta(description="The client id the provider gave.", examples=["my-client-id"])]
-    client_secret: Annotated[
-        str,
-        Meta(
-            description="The client secret the provider gave.",
-            examples=[{"env": "OAUTH_CLIENT_SECRET"}],
-            extra={"secret": True},
-        ),
-    ]
+    client_id: _ClientId
+    client_secret: _ClientSecret
     redirect_uri: Annotated[
         str | None,
         Meta(
@@ -255,15 +256,8 @@ class CustomProvider(Section, frozen=True):
     user_info_url: Annotated[
         str, Meta(description="Where the profile is read.", examples=["https://id.example.org/userinfo"])
     ]
-    client_id: Annotated[str, Meta(description="The client id the provider gave.", examples=["my-client-id"])]
-    client_secret: Annotated[
-        str,
-        Meta(
-            description="The client secret the provider gave.",
-            examples=[{"env": "OAUTH_CLIENT_SECRET"}],
-            extra={"secret": True},
-        ),
-    ]
+    client_id: _ClientId
+    client_secret: _ClientSecret
     redirect_uri: Annotated[
         str | None,
         Meta(
@@ -333,10 +327,7 @@ class ServerSettings(Section, frozen=True):
         RateLimit | None,
         Meta(description="Requests to any endpoint, for each address. Without it, no limit."),
     ] = None
-    tls: Annotated[
-        TlsSettings | None,
-        Meta(description="The certificate. Without this table the server speaks plain HTTP."),
-    ] = None
+    tls: TlsSettings | None = None
     http1: Annotated[
         str, Meta(description="What serves plain HTTP/1.1: native, or hypercorn as it does TLS and HTTP/2.")
     ] = "native"
@@ -401,7 +392,7 @@ class LogsSettings(Section, frozen=True):
 
 
 class PluginsSettings(Gathering, frozen=True):
-    """The plugins that are installed; ``[plugins.<name>]`` holds the keys of one of them."""
+    """The plugins that are installed; [plugins.<name>] holds the keys of one of them."""
 
     disabled: Annotated[
         list[str],
@@ -412,34 +403,16 @@ class PluginsSettings(Gathering, frozen=True):
 class Settings(Section, frozen=True):
     """The whole configuration."""
 
-    server: Annotated[ServerSettings, Meta(description="Where the server listens.")] = field(
-        default_factory=ServerSettings
-    )
-    auth: Annotated[
-        AuthSettings, Meta(description="How people sign in, and how long they stay signed in.")
-    ] = field(default_factory=AuthSettings)
-    chat: Annotated[ChatSettings, Meta(description="The chat itself.")] = field(default_factory=ChatSettings)
-    storage: Annotated[
-        StorageSettings, Meta(description="Where everything is kept. Other keys are the backend's own.")
-    ] = field(default_factory=StorageSettings)
-    images: Annotated[
-        ImagesSettings, Meta(description="Where images are kept. Other keys are the backend's own.")
-    ] = field(default_factory=ImagesSettings)
-    events: Annotated[EventsSettings, Meta(description="The event stream.")] = field(
-        default_factory=EventsSettings
-    )
-    email: Annotated[
-        EmailSettings | None, Meta(description="How mail is sent. Without this table the server sends none.")
-    ] = None
-    oauth: Annotated[
-        OAuthSettings, Meta(description="Sign-in through other services, beside the chosen mode.")
-    ] = field(default_factory=OAuthSettings)
-    logs: Annotated[LogsSettings, Meta(description="What is written to stderr, and how.")] = field(
-        default_factory=LogsSettings
-    )
-    plugins: Annotated[PluginsSettings, Meta(description="The plugins that are installed.")] = field(
-        default_factory=PluginsSettings
-    )
+    server: ServerSettings = field(default_factory=ServerSettings)
+    auth: AuthSettings = field(default_factory=AuthSettings)
+    chat: ChatSettings = field(default_factory=ChatSettings)
+    storage: StorageSettings = field(default_factory=StorageSettings)
+    images: ImagesSettings = field(default_factory=ImagesSettings)
+    events: EventsSettings = field(default_factory=EventsSettings)
+    email: EmailSettings | None = None
+    oauth: OAuthSettings = field(default_factory=OAuthSettings)
+    logs: LogsSettings = field(default_factory=LogsSettings)
+    plugins: PluginsSettings = field(default_factory=PluginsSettings)
 
     def __post_init__(self) -> None:
         """Put images and mails beside the data unless they are told to be elsewhere."""

@@ -64,6 +64,13 @@ class Kind:
         return self.base if isinstance(self.base, type) and issubclass(self.base, Struct) else None
 
     @property
+    def description(self) -> str:
+        """What it is for: as its `Meta` says, or the docstring of a table."""
+        if self.meta and self.meta.description:
+            return self.meta.description
+        return (self.struct.__doc__ or "").partition("\n\n")[0] if self.struct else ""
+
+    @property
     def values(self) -> Kind | None:
         """The kind of the values, if it is a table with free keys."""
         return Kind.of(get_args(self.base)[1]) if get_origin(self.base) is dict else None

@@ -37,17 +37,17 @@ def _table(struct: type[Struct], path: str, *, off: str) -> Iterator[str]:
         if kind.struct or (kind.values and kind.values.struct) or (kind.items and kind.items.struct):
             inner.append((field, kind))
         elif field.name != "options":
-            yield f"# {kind.meta.description if kind.meta else ''}"
+            yield f"# {kind.description}"
             yield f"#{field.encode_name} = {_literal(_example(field, kind))}"
     for field, kind in inner:
-        yield from _inner(field, kind, join(path, field.encode_name), off)
+        yield from _inner(kind, join(path, field.encode_name), off)
 
 
-def _inner(field: FieldInfo, kind: Kind, path: str, off: str) -> Iterator[str]:
+def _inner(kind: Kind, path: str, off: str) -> Iterator[str]:
     """Yield a table within a table; the heading of one that is absent by default is commented out."""
     off = "#" if off or kind.is_optional or kind.values or kind.items else ""
     yield ""
-    yield f"# {kind.meta.description if kind.meta else field.name}"
+    yield f"# {kind.description}"
     if kind.items and kind.items.struct:
         yield f"{off}[[{path}]]"
         yield from _table(kind.items.struct, path, off=off)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from teamchat.disk import sync
 from teamchat.errors import SettingsError
 from teamchat.settings.checks import MIN_SECRET_BYTES
 from teamchat.settings.keys import Settings
@@ -52,12 +54,38 @@ def kept_secret(settings: Settings) -> bytes | None:
 
 def keep_secret(settings: Settings, secret: bytes) -> None:
     """Keep a secret that was made elsewhere, in place of one that may be there. Raises `SettingsError`."""
+    with secret_to_keep(settings, secret) as keep:
+        keep()
+
+
+@contextmanager
+def secret_to_keep(settings: Settings, secret: bytes) -> Iterator[Callable[[], None]]:
+    """Write a secret that was made elsewhere to the disk, and yield what puts it in its place.
+
+    Whatever can be wrong with the directory is wrong before that. No server may run. Raises `SettingsError`.
+    """
     directory = Path(settings.storage.path)
-    try:
+    with _refusing():
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for leftover in directory.glob(f".{SECRET_NAME}-*"):  # Of one that was killed.
+            leftover.unlink()
         fresh = _write(directory, secret)
-        fresh.rename(directory / SECRET_NAME)
-        _sync(directory)
+
+    def keep() -> None:
+        with _refusing():
+            fresh.rename(directory / SECRET_NAME)
+            sync(directory)
+
+    try:
+        yield keep
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise SettingsError(
             f"storage.path: the signing secret can't be kept there ({type(error).__name__}). "
@@ -82,7 +110,7 @@ def _create(directory: Path) -> None:
         os.link(fresh, target)
     finally:
         fresh.unlink()
-    _sync(directory)
+    sync(directory)
 
 
 def _write(directory: Path, secret: bytes) -> Path:
@@ -98,11 +126,3 @@ def _write(directory: Path, secret: bytes) -> Path:
         fresh.unlink()
         raise
     return fresh
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -115,7 +115,10 @@ def _read_file(file: Path | None) -> Tree:
 def _where(error: Exception) -> str:
     """Return the position a TOML error tells, and nothing of the text there."""
     found = _POSITION.search(str(error))
-    return f" {found.group()}" if found else ""
+    position = f" {found.group()}" if found else ""
+    if str(error).startswith("Cannot declare"):
+        return f"{position}: that section is there already, so the keys belong in it"
+    return position
 
 
 def _environment(environ: Mapping[str, str]) -> Tree:

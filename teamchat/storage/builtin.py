@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Backend, Storage
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite, rehearse_upgrade
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite, present_schema, rehearse_upgrade
 
 
 @hookimpl
 def storages() -> Sequence[Backend[Storage]]:
     """Offer ``sqlite``."""
-    return [Backend("sqlite", open_sqlite, SqliteOptions, rehearse_upgrade)]
+    return [Backend("sqlite", open_sqlite, SqliteOptions, rehearse_upgrade, present_schema)]

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
+from teamchat.cluster.marks import mark_in, remove_mark_in, set_mark_in
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage, Transaction
 from teamchat.storage.rows import Pages, count, delete_all, insert, last_key, sum_of
-from teamchat.storage.tables import MARK, Table, tables
+from teamchat.storage.tables import MARK, RESTORING, Table, tables
 
 Tell = Callable[[str, int, int], object]
 """Told how far it is: a table (or what is done), how many rows of it, of how many."""
@@ -59,24 +60,34 @@ async def move(source: Storage, target: Storage, tell: Tell = lambda *_: None) -
     if differing is not None:
         raise SourceChanged(differing)
     async with target.write() as tx:
-        await tx.fetch("delete from marks where name = $1", MARK)
+        await remove_mark_in(tx, MARK)
     return Outcome.MOVED
 
 
 async def refuse_unfinished(storage: Storage) -> None:
-    """Raise `StorageError` if a move into this storage was begun and not finished."""
+    """Raise `StorageError` if a move or a restore into this storage was begun and not finished."""
     async with storage.read() as tx:
-        if await _mark(tx) is not None:
+        if await is_half_restored(tx):
+            raise StorageError(
+                "A backup was being restored into this database, and that has not been finished. "
+                "Give the command teamchat restore again."
+            )
+        if await mark_in(tx, MARK) is not None:
             raise StorageError(
                 "Another database is being moved into this one, and that has not been finished. "
                 "Give the command teamchat migrate-storage again; it goes on where it was."
             )
 
 
+async def is_half_restored(tx: Transaction) -> bool:
+    """Tell whether a backup is in this storage whose signing secret may not be in its place yet."""
+    return bool(await tx.fetch("select 1 from marks where name = $1", RESTORING))
+
+
 async def _identity(source: Storage) -> str:
     """Return what tells one installation from another: its first user, who stays as a row for ever."""
     async with source.read() as tx:
-        if await _mark(tx) is not None:
+        if await mark_in(tx, MARK) is not None:
             raise StorageError("The source is itself the target of a move that was not finished.")
         [(first,)] = await tx.fetch("select min(id) from users")
     if first is None:
@@ -84,15 +95,10 @@ async def _identity(source: Storage) -> str:
     return str(first)
 
 
-async def _mark(tx: Transaction) -> str | None:
-    rows = await tx.fetch("select value from marks where name = $1", MARK)
-    return str(rows[0][0]) if rows else None
-
-
 async def _begin(target: Storage, identity: str) -> str | None:
     """Mark the target; return whether the move is ``fresh`` or ``resumed``, or None if data is there."""
     async with target.write() as tx:
-        marked = await _mark(tx)
+        marked = await mark_in(tx, MARK)
         if marked is not None and marked != identity:
             raise StorageError(
                 "Another installation is being moved into the target, and that has not been finished. "
@@ -102,7 +108,7 @@ async def _begin(target: Storage, identity: str) -> str | None:
             return "resumed"
         if await is_used(tx):
             return None
-        await tx.fetch("insert into marks (name, value) values ($1, $2)", MARK, identity)
+        await set_mark_in(tx, MARK, identity)
     return "fresh"
 
 

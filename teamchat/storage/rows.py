@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from teamchat.interfaces import Row, Transaction
+from teamchat.storage.statements import flat, values
 from teamchat.storage.tables import Table
 
 PAGE_ROWS = 500
@@ -80,11 +81,11 @@ async def insert(tx: Transaction, table: Table, rows: Sequence[Row]) -> None:
     """Write rows, whose values stand in the order of the table's columns."""
     if not rows:
         return
-    numbers = iter(range(1, len(rows) * len(table.columns) + 1))
-    marks = ", ".join(f"({', '.join(f'${next(numbers)}' for _ in row)})" for row in rows)
+    row = f"({', '.join(f'{{{number}}}' for number in range(len(table.columns)))})"
+    listed = values(row, len(table.columns), len(rows), after=0)
     await tx.fetch(
-        f"insert into {table.name} ({', '.join(table.columns)}) values {marks}",  # noqa: S608
-        *(value for row in rows for value in row),
+        f"insert into {table.name} ({', '.join(table.columns)}) values {listed}",  # noqa: S608
+        *flat(rows),
     )
 
 

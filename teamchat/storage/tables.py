@@ -20,9 +20,11 @@ LOG = "events"
 """The table of the event log, whose numbers mean something to clients."""
 MARK = "movingFrom"
 """The row of ``marks`` that stands in a database while another one is moved into it."""
+RESTORING = "restoring"
+"""The row of ``marks`` that stands in a database from when a backup is in it until its secret is in place."""
 
 _DIALECT = {"int": "integer", "log_key": "integer primary key", "table_end": ""}
-_ONLY = {"marks": f"name <> '{MARK}'"}
+_ONLY = {"marks": f"name not in ('{MARK}', '{RESTORING}')"}
 # What processes know of each other while they run. It is nothing of the installation's.
 _OF_PROCESSES = {"members", "streams", "request_windows"}
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from teamchat.cluster import rows
 from teamchat.events import DisplacedStream, StreamsDisplaced
 from teamchat.logs import get_logger
+from teamchat.storage.statements import chunks, flat, in_pieces, values
 
 if TYPE_CHECKING:
     from teamchat.cluster import Members
@@ -38,6 +38,27 @@ MOST_AT_ONCE = 512
 _PAUSES = (1.0, 30.0)  # after a failure: the first, the longest
 
 _log = get_logger(__name__)
+
+
+class NoCensus:
+    """The census of a hub that serves alone: nothing is counted, and nobody asks for anything."""
+
+    async def run(self) -> None:
+        """There is nothing to write."""
+
+    def opened(self, stream: Stream) -> int:  # noqa: ARG002
+        """Take a stream up, and return the number it has from now on."""
+        return 0
+
+    def closed(self, number: int) -> None:
+        """A stream has ended."""
+
+    def somebody_joined(self) -> None:
+        """Another process began to serve the same storage."""
+
+    def own(self, streams: Iterable[Mapping[str, Any]]) -> Sequence[Stream]:  # noqa: ARG002
+        """Return those of the named streams that are open here."""
+        return ()
 
 
 class Census:
@@ -151,8 +172,7 @@ class Census:
         self._ended.update(ended)
 
     async def _remove_in(self, tx: Transaction, ended: Sequence[int]) -> None:
-        for piece in rows.in_pieces(ended):
-            listed = rows.values("{0}", 1, len(piece), after=1)
+        for listed, piece in chunks(ended, after=1):
             await tx.fetch(
                 f"delete from streams where member_id = $1 and number in ({listed})",  # noqa: S608
                 self._members.id,
@@ -160,20 +180,19 @@ class Census:
             )
 
     async def _insert_in(self, tx: Transaction, streams: Sequence[tuple[int, Stream]]) -> None:
-        for piece in rows.in_pieces(streams):
-            listed = rows.values("($1, {0}, {1}, {2})", 3, len(piece), after=1)
+        for piece in in_pieces(streams):
+            listed = values("($1, {0}, {1}, {2})", 3, len(piece), after=1)
             await tx.fetch(
                 f"""insert into streams (member_id, number, user_id, opened_at) values {listed}
                     on conflict (member_id, number) do nothing""",  # noqa: S608
                 self._members.id,
-                *rows.flat([(number, stream.user_id, stream.opened_at) for number, stream in piece]),
+                *flat([(number, stream.user_id, stream.opened_at) for number, stream in piece]),
             )
 
     async def _displace_in(self, tx: Transaction, users: Sequence[str]) -> int:
         """Remove the oldest streams of users who have too many, announce that, and return how many."""
         found = []
-        for piece in rows.in_pieces(users):
-            listed = rows.values("{0}", 1, len(piece), after=1)
+        for listed, piece in chunks(users, after=1):
             found += await tx.fetch(
                 f"""select member_id, number from (select member_id, number, row_number() over (
                       partition by user_id order by opened_at desc, member_id desc, number desc) as place

@@ -16,7 +16,7 @@ import json
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import trio
 
@@ -27,7 +27,7 @@ from teamchat.logs import get_logger
 from teamchat.model import Caller
 from teamchat.stream import sse
 from teamchat.stream.backlog import Backlog
-from teamchat.stream.census import Census
+from teamchat.stream.census import Census, NoCensus
 from teamchat.stream.delivery import addressed, deliver, hand_out, together
 from teamchat.stream.missed import Missed, read_log, visible
 from teamchat.stream.recent import Recent
@@ -57,14 +57,14 @@ class Hub:
         *,
         recent: Recent | None = None,
         backlog: Backlog | None = None,
-        census: Census | None = None,
+        census: Census | NoCensus | None = None,
     ) -> None:
         self.position = 0
         self.recent = recent or Recent()
         self.backlog = backlog or Backlog()
         self.missed = Missed(storage, self.recent)
         self._storage = storage
-        self._census = census
+        self._census = census or NoCensus()
         self._keep_alive_seconds = settings.keep_alive_seconds
         self._streams = Subscriptions(settings.max_streams_per_user)
         self._accepts = False
@@ -86,8 +86,7 @@ class Hub:
         try:
             async with trio.open_nursery() as self._nursery:
                 self._nursery.start_soon(self._tick)
-                if self._census is not None:
-                    self._nursery.start_soon(self._census.run)
+                self._nursery.start_soon(self._census.run)
                 self._accepts = True
                 task_status.started()
                 followed = cast(
@@ -111,8 +110,7 @@ class Hub:
             raise Unavailable("The server is shutting down.")
         stream = Stream(self, caller, transport, with_ids=last_event_id is not None)
         self._streams.add(stream)
-        if self._census is not None:
-            stream.number = self._census.opened(stream)
+        stream.number = self._census.opened(stream)
         if not last_event_id:
             self._streams.join(stream)
             return stream
@@ -145,8 +143,7 @@ class Hub:
     def forget(self, stream: Stream) -> None:
         """A stream has ended."""
         self._streams.remove(stream)
-        if self._census is not None:
-            self._census.closed(stream.number)
+        self._census.closed(stream.number)
 
     async def reach(self, position: int) -> None:
         """Wait until the hub is at `position`: another server may have handed out more of the same log."""
@@ -201,16 +198,11 @@ class Hub:
             _end_all(self._streams.of_sessions(payload["sessionIds"]))
         elif event.type == UserGone.type:
             _end_all(self._streams.of_user(payload["userId"]))
-        elif self._census is not None:
-            self._heed(self._census, event.type, payload)
-
-    def _heed(self, census: Census, kind: str, payload: dict[str, Any]) -> None:
-        """Do what another process asks for."""
-        if kind == StreamsDisplaced.type:
-            for stream in census.own(payload["streams"]):
+        elif event.type == StreamsDisplaced.type:  # at another process
+            for stream in self._census.own(payload["streams"]):
                 stream.end(DISPLACED)
-        elif kind == MemberJoined.type:
-            census.somebody_joined()
+        elif event.type == MemberJoined.type:
+            self._census.somebody_joined()
 
     async def _tick(self) -> None:
         """Send keep-alive comments to all idle streams, and forget what the log has forgotten."""

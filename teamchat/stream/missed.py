@@ -7,7 +7,6 @@ only a few reads run at a time.  What `Recent` holds costs the database nothing.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import trio
 
 from teamchat.events import LoggedEvent, is_internal
 from teamchat.interfaces import Storage
+from teamchat.storage.log import logged_in
 from teamchat.stream.recent import Recent, portion
 from teamchat.stream.sse import Frame
 
@@ -39,16 +39,9 @@ async def read_log(storage: Storage, after: int, limit: int) -> tuple[int | None
     """Return the number of the log's first event, and up to `limit` events after `after`."""
     async with storage.read() as tx:
         [(first,)] = await tx.fetch("select min(seq) from events")
-        rows = await tx.fetch(
-            "select seq, type, payload, audience from events where seq > $1 order by seq limit $2",
-            after,
-            limit,
-        )
+        events = await logged_in(tx, after, limit)
     await trio.lowlevel.checkpoint()  # An embedded storage answers without one.
-    return first, [
-        LoggedEvent(seq, kind, payload, None if audience is None else tuple(json.loads(audience)))
-        for seq, kind, payload, audience in rows
-    ]
+    return first, events
 
 
 def visible(events: Sequence[LoggedEvent]) -> list[Frame]:

@@ -17,7 +17,7 @@ import pytest
 
 from teamchat.interfaces import Storage
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
-from tests.harness import ADMIN, DEADLINE, PASSWORD
+from teamchat.testing import ADMIN, DEADLINE, PASSWORD
 from tests.storages import ON_SQLITE
 
 STORAGES = ["sqlite", "postgres"]

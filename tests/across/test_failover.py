@@ -14,10 +14,11 @@ from typing import Any, NamedTuple, cast
 import httpx2
 import trio
 
+from teamchat.testing import DEADLINE
 from tests.across.nodes import Node, begin, settings_of, storage_of
 from tests.across.proxy import Proxy, proxied
 from tests.across.test_chat import channel_of
-from tests.harness import DEADLINE, free_port
+from tests.harness import free_port
 from tests.test_resume import House, Reader, all_messages
 
 

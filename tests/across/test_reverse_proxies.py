@@ -20,12 +20,14 @@ import httpx2
 import pytest
 import trio
 
+from teamchat.testing import DEADLINE, Events
 from tests.across.nodes import Node, begun, settings_of
 from tests.across.test_chat import channel_of, said
 from tests.across.test_sessions import ended
-from tests.harness import DEADLINE, Events, free_port
+from tests.guides.pages import blocks
+from tests.harness import free_port
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "run-behind-a-reverse-proxy.md"
+PAGE = "how-to/run-behind-a-reverse-proxy.md"
 CLIENT = "127.0.0.2"  # not the proxy's own address, which is trusted
 AT_ONCE = 5.0  # seconds; what is buffered waits for the first keep-alive comments, 15 seconds and more
 
@@ -54,14 +56,10 @@ class Front:
     @asynccontextmanager
     async def listening(self, token: str) -> AsyncIterator[Events]:
         async with await trio.open_tcp_stream("127.0.0.1", self.port) as stream:
-            events = Events(stream, f"{self.prefix}/events?token={token}".encode())
+            events = Events(stream, f"{self.prefix}/events?token={token}")
             with trio.fail_after(AT_ONCE):
                 await events.open()
             yield events
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def filled(text: str, nodes: list[Node]) -> str:
@@ -73,7 +71,7 @@ def filled(text: str, nodes: list[Node]) -> str:
 
 
 def nginx(directory: Path, port: int, nodes: list[Node], *, at_path: bool) -> list[str]:
-    whole, under_a_path = blocks("nginx")
+    whole, under_a_path = blocks(PAGE, "nginx")
     if at_path:
         whole = whole[: whole.index("    location / ")] + textwrap.indent(under_a_path, "    ") + "}\n"
     whole = re.sub(r"listen 443 ssl;", f"listen 127.0.0.1:{port};", whole)
@@ -92,7 +90,7 @@ def _temporary(directory: Path) -> str:
 
 
 def caddy(directory: Path, port: int, nodes: list[Node], *, at_path: bool) -> list[str]:
-    whole = blocks("caddy")[int(at_path)]
+    whole = blocks(PAGE, "caddy")[int(at_path)]
     site = "example.org" if at_path else "chat.example.org"
     whole = whole.replace(f"{site} {{", f"http://:{port} {{", 1)
     text = f"{{\n    admin off\n    storage file_system {directory}\n}}\n{filled(whole, nodes)}"

@@ -8,10 +8,10 @@ from typing import Any
 import httpx2
 import trio
 
+from teamchat.testing import Events, listening
 from tests.across.nodes import Pair, fresh_email
 from tests.across.test_chat import channel_of, said
 from tests.across.test_sessions import ended
-from tests.harness import Events, listening
 
 
 async def until_message(events: Events, last: str) -> list[Any]:
@@ -43,12 +43,12 @@ async def test_d35_events_of_both_servers_come_in_the_same_order_at_both(dev: Pa
 async def test_d34_a_stream_of_one_server_is_resumed_at_the_other(dev: Pair) -> None:
     a, b = await dev.signed_in()
     channel = await channel_of(a)
-    async with listening(a, lastEventId="") as events:
+    async with listening(a, last_event_id="") as events:
         seen = await said(b, channel, "seen")
         assert (await events.until("NEW_MESSAGE"))["id"] == seen["id"]
         position = events.last_id
     missed = [(await said(client, channel, "missed"))["id"] for client in (a, b, a, b)]
-    async with listening(b, lastEventId=position) as events:
+    async with listening(b, last_event_id=position) as events:
         assert [(await events.until("NEW_MESSAGE"))["id"] for _ in missed] == missed
         now = await said(a, channel, "now")
         assert (await events.until("NEW_MESSAGE"))["id"] == now["id"]

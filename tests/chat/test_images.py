@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import base64
+import threading
 
 import pytest
 import trio
+import trio.testing
 
-from teamchat.chat import Draft, image_formats, images
+from teamchat.chat import Draft, image_formats, images_table
 from teamchat.chat.images import StoredImage
 from teamchat.errors import BadRequest, StorageError
 from tests.storages import sqlite_only
@@ -44,7 +46,7 @@ async def test_an_uploaded_image_is_served_as_it_was(world, bob, channel, filena
 
 
 async def test_the_generated_filename_has_the_specified_shape(filename) -> None:
-    assert images._SHAPE.match(filename)
+    assert images_table._SHAPE.match(filename)
     assert filename.endswith(".png")
 
 
@@ -244,6 +246,34 @@ async def test_an_upload_cancelled_before_its_row_leaves_no_bytes(world, ada, ch
         await world.chat.images.upload_to_channel(ada, channel, "a.png", encoded(PNG), encoded(SMALL))
     assert scope.cancelled_caught
     assert len(world.images.kept) == 2 * await world.count("images")
+
+
+@sqlite_only("it holds up a commit of SQLite")
+async def test_an_upload_cancelled_during_its_commit_keeps_the_bytes_of_its_row(world, ada, channel) -> None:
+    committing, go_on, scope = threading.Event(), threading.Event(), trio.CancelScope()
+
+    def wait() -> bool:
+        committing.set()
+        go_on.wait(10)
+        return False
+
+    async def upload() -> None:
+        with scope:
+            await world.chat.images.upload_to_channel(ada, channel, "a.png", encoded(PNG), None)
+
+    async with trio.open_nursery() as nursery:
+        async with world.storage._turn:  # So both are in one batch, and the upload does not lead it.
+            nursery.start_soon(world.run, "update channels set updated_at = 1")
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(upload)
+            await trio.testing.wait_all_tasks_blocked()
+            world.storage._writer.set_commit_hook(wait)
+        await trio.to_thread.run_sync(committing.wait)
+        scope.cancel()
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        go_on.set()
+    world.storage._writer.set_commit_hook(None)
+    assert await world.count("images") == len(world.images.kept) == 1
 
 
 @sqlite_only("it makes a commit of SQLite fail")

@@ -211,6 +211,13 @@ async def test_an_unusable_directory_is_told_to_the_operator(tmp_path: Path) -> 
             pass
 
 
+async def test_a_file_that_is_no_database_is_told_to_the_operator(tmp_path: Path) -> None:
+    (tmp_path / DATABASE_NAME).write_bytes(b"something else" * 1000)
+    with pytest.raises(StorageError, match="is damaged, or no database"):
+        async with open_sqlite(SqliteOptions(path=str(tmp_path))):
+            pass
+
+
 async def test_a_new_directory_is_for_the_owner_alone(tmp_path: Path) -> None:
     async with open_sqlite(SqliteOptions(path=str(tmp_path / "data"))):
         pass
@@ -223,6 +230,21 @@ async def test_commits_are_synced_and_references_are_kept(storage: SqliteStorage
     with pytest.raises(StorageError, match="refused a statement: ConstraintError"):
         async with storage.write() as tx:
             await tx.fetch("insert into message_images (message_id, place, filename) values ('m', 0, 'f')")
+
+
+async def test_a_statement_is_planned_once(storage: SqliteStorage) -> None:
+    page = "select id from messages where place_id = $1 and parent_id is null order by id desc limit 1"
+    async with storage.read() as tx:
+        connection = tx._connection
+        await tx.fetch(page, "a place")
+        planned: list[str] = []
+        connection.set_authorizer(lambda *what: planned.append(str(what)) or apsw.SQLITE_OK)
+        await tx.fetch(page, "a place")  # It may be planned again for the authorizer's sake.
+        planned.clear()
+        for place in ("a place", "another place"):
+            await tx.fetch(page, place)
+        connection.set_authorizer(None)
+    assert planned == []
 
 
 CHILD = """

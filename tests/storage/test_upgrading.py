@@ -18,6 +18,7 @@ from teamchat.storage.sqlite import (
     SqliteOptions,
     connections,
     open_sqlite,
+    present_schema,
     rehearse_upgrade,
     upgrading,
 )
@@ -179,3 +180,11 @@ async def test_there_is_nothing_to_rehearse_without_a_database(tmp_path: Path) -
     with pytest.raises(StorageError, match="no database"):
         await rehearse_upgrade(SqliteOptions(path=str(tmp_path / "nowhere")))
     assert os.listdir(tmp_path) == []
+
+
+async def test_the_schema_that_is_there_is_told_and_none_is_made_for_it(tmp_path: Path) -> None:
+    options = SqliteOptions(path=str(tmp_path / "data"))
+    assert await present_schema(options) == 0
+    assert not (tmp_path / "data").exists()
+    async with open_sqlite(options):
+        assert await present_schema(options) == NEWEST

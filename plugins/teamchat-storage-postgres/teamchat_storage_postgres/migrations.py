@@ -70,6 +70,18 @@ async def rehearse(connection: Connection) -> Upgrade:
     return Upgrade(present, version, rows)
 
 
+async def present(connection: Connection) -> int:
+    """Return the number of the schema that is there, 0 for none. Raises `StorageError`."""
+    try:
+        [(is_there,)] = await connection.run("select to_regclass('teamchat_schema') is not null")
+        rows = await connection.run("select version from teamchat_schema") if is_there else []
+    except ConnectionLost:
+        raise DatabaseUnavailable("ended the connection") from None
+    except psycopg.Error as error:
+        raise refused(error) from None
+    return int(rows[0][0]) if rows else 0
+
+
 async def _rows(connection: Connection) -> int:
     tables = await connection.run(
         "select tablename from pg_tables where schemaname = current_schema and tablename not like 'teamchat%'"

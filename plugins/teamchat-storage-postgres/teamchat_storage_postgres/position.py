@@ -11,6 +11,7 @@ from __future__ import annotations
 import trio
 
 from teamchat import StorageError
+from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.pool import Pool
 
 _LAST = "select last from teamchat_log_end"
@@ -22,7 +23,7 @@ class _Round:
     def __init__(self) -> None:
         self.done = trio.Event()
         self.position = 0
-        self.error: StorageError | None = None
+        self.error: StorageError | None = DatabaseUnavailable("is not asked any more")
 
 
 class Position:
@@ -50,6 +51,7 @@ class Position:
             asked, self._round = self._round, _Round()
             try:
                 [(asked.position,)] = await self._pool.ask(_LAST)
+                asked.error = None
             except StorageError as error:
                 asked.error = error
             finally:

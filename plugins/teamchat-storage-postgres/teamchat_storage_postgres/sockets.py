@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import select
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -91,7 +92,8 @@ async def _either(socket: int) -> int:
     async with trio.open_nursery() as nursery:
 
         async def wait(for_it: Callable[[int], Awaitable[None]]) -> None:
-            await for_it(socket)
+            with suppress(OSError, trio.ClosedResourceError):  # libpq finds out, and no group is raised.
+                await for_it(socket)
             nursery.cancel_scope.cancel()
 
         nursery.start_soon(wait, trio.lowlevel.wait_readable)

@@ -8,7 +8,6 @@ a look every second makes it certain.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,9 +16,10 @@ from functools import partial
 import trio
 
 from teamchat import LoggedEvent, StorageError, Upgrade
+from teamchat.storage.log import logged_in
 from teamchat_storage_postgres.connection import connect_to
 from teamchat_storage_postgres.listener import listen
-from teamchat_storage_postgres.migrations import migrate, rehearse
+from teamchat_storage_postgres.migrations import migrate, present, rehearse
 from teamchat_storage_postgres.options import PostgresOptions
 from teamchat_storage_postgres.pool import Connect, Pool
 from teamchat_storage_postgres.position import Position
@@ -68,21 +68,11 @@ class PostgresStorage:
     async def logged(self, after: int) -> list[LoggedEvent]:
         """Return up to 1,000 events with ``seq > after``, in order."""
         async with self.read() as tx:
-            rows = await tx.fetch(
-                "select seq, type, payload, audience from events where seq > $1 order by seq limit $2",
-                after,
-                _FOLLOW_BATCH,
-            )
-        return [
-            LoggedEvent(seq, kind, payload, None if audience is None else tuple(json.loads(audience)))
-            for seq, kind, payload, audience in rows
-        ]
+            return await logged_in(tx, after, _FOLLOW_BATCH)
 
     async def log_bounds(self) -> tuple[int, int]:
         async with self.read() as tx:
-            [(first, last)] = await tx.fetch(
-                "select (select min(seq) from events), last from teamchat_log_end"
-            )
+            [(first, last)] = await tx.fetch(_BOUNDS)
         return (last + 1 if first is None else first), last
 
     async def position(self) -> int:
@@ -123,6 +113,15 @@ async def rehearse_upgrade(options: PostgresOptions) -> Upgrade:
     connection = await connect_to(options)
     try:
         return await rehearse(connection)
+    finally:
+        await connection.close()
+
+
+async def present_schema(options: PostgresOptions) -> int:
+    """Return the number of the schema that is there, 0 for none. Raises `StorageError` if that fails."""
+    connection = await connect_to(options)
+    try:
+        return await present(connection)
     finally:
         await connection.close()
 

@@ -106,7 +106,7 @@ class Writer:
                     raise StorageError("A statement of the transaction failed, and it went on.")
             except BaseException:
                 with trio.CancelScope(shield=True):
-                    await (self._give_up(batch, None) if leads else self._undo_body(batch))
+                    await (self._end(batch, None) if leads else self._undo_body(batch))
                 raise
             batch.bodies += 1
             measures.writes.value += 1
@@ -154,7 +154,7 @@ class Writer:
             await batch.connection.command(_FIRST_SAVEPOINT if batch.bodies == 1 else _NEXT_SAVEPOINT)
         except (ConnectionLost, psycopg.Error):
             error = DatabaseUnavailable("ended the connection")
-            await self._give_up(batch, error)
+            await self._end(batch, error)
             raise error from None
 
     async def _undo_body(self, batch: _Batch) -> None:
@@ -162,10 +162,10 @@ class Writer:
         try:
             await batch.connection.command(_UNDO_BODY)
         except (ConnectionLost, psycopg.Error):
-            await self._give_up(batch, DatabaseUnavailable("ended the connection"))
+            await self._end(batch, DatabaseUnavailable("ended the connection"))
 
-    async def _give_up(self, batch: _Batch, error: StorageError | None) -> None:
-        """End a batch without committing it."""
+    async def _end(self, batch: _Batch, error: StorageError | None) -> None:
+        """End a batch; what was not committed is taken back."""
         self._batch, batch.error = None, error
         batch.finished.set()
         await self._pool.give_back(batch.connection)
@@ -173,20 +173,31 @@ class Writer:
     async def _commit(self, batch: _Batch) -> None:
         if batch.finished.is_set():
             return
-        is_sent, began = False, trio.current_time()
-        try:
-            await batch.log()
-            is_sent = True
-            await batch.connection.command(f"notify {CHANNEL}; commit" if batch.events else "commit")
-        except ConnectionLost:
-            batch.error = _lost_at_commit() if is_sent else DatabaseUnavailable("ended the connection")
-        except psycopg.Error as error:
-            batch.error = refused(error)
+        began = trio.current_time()
+        error = await _committed(batch)
         measures.commits.observe(trio.current_time() - began)
-        if batch.error is None and batch.events:
+        if error is None and batch.events:
             self._committed()
-        await self._give_up(batch, batch.error)
+        await self._end(batch, error)
 
 
-def _lost_at_commit() -> StorageError:
-    return StorageError("The connection ended while PostgreSQL committed: it may have stored the change.")
+async def _committed(batch: _Batch) -> StorageError | None:
+    """Commit a batch, and return what to tell those in it if that failed, in whatever way."""
+    is_sent = False
+    try:
+        await batch.log()
+        is_sent = True
+        await batch.connection.command(f"notify {CHANNEL}; commit" if batch.events else "commit")
+    except ConnectionLost:
+        if is_sent:
+            return StorageError(
+                "The connection ended while PostgreSQL committed: it may have stored the change."
+            )
+        return DatabaseUnavailable("ended the connection")
+    except psycopg.Error as error:
+        return refused(error)
+    except Exception as error:  # Nobody may wait for ever, or take this batch for committed.
+        failure = StorageError(f"What was to be committed could not be sent: {type(error).__name__}.")
+        failure.__cause__ = error
+        return failure
+    return None

@@ -19,7 +19,8 @@ import httpx2
 import psycopg
 import trio
 
-from tests.harness import DEADLINE, Server, listening, running
+from teamchat.testing import DEADLINE, Server, listening
+from tests.harness import running
 from tests.postgres import Postgres
 
 KILLS = int(os.environ.get("TEAMCHAT_TEST_KILLS", "3"))
@@ -106,7 +107,7 @@ class Run:
         position, is_first = "", True
         while True:
             with suppress(AssertionError, OSError, trio.BrokenResourceError):
-                async with listening(client, lastEventId=position) as events:
+                async with listening(client, last_event_id=position) as events:
                     if is_first:
                         task_status.started()
                     is_first = False

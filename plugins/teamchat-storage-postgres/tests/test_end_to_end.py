@@ -6,7 +6,8 @@ from pathlib import Path
 
 import trio
 
-from tests.harness import listening, running
+from teamchat.testing import listening
+from tests.harness import running
 from tests.postgres import Postgres
 
 SECRET = "a secret of the tests that is long enough for the signature"

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from teamchat_storage_postgres import PostgresOptions, migrations, open_postgres, rehearse_upgrade
+from teamchat_storage_postgres import (
+    PostgresOptions,
+    migrations,
+    open_postgres,
+    present_schema,
+    rehearse_upgrade,
+)
 
 from teamchat import StorageError
 from teamchat.storage.schema import MIGRATIONS, Migration
@@ -36,3 +42,10 @@ async def test_a_rehearsal_finds_what_would_go_wrong(
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, Migration(NEWEST + 1, ("nonsense",))))
     with pytest.raises(StorageError, match="refused a statement"):
         await rehearse_upgrade(options)
+
+
+async def test_the_schema_that_is_there_is_told_and_none_is_made_for_it(options: PostgresOptions) -> None:
+    assert await present_schema(options) == 0
+    assert await present_schema(options) == 0
+    async with open_postgres(options):
+        assert await present_schema(options) == NEWEST

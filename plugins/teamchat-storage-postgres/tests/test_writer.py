@@ -130,6 +130,21 @@ async def test_a_failed_commit_raises_for_every_writer_and_nothing_is_stored(
     assert await storage.position() == 1
 
 
+async def test_what_can_not_be_sent_fails_with_its_batch_and_the_next_one_works(
+    storage: PostgresStorage,
+) -> None:
+    async def write(payload: str) -> None:
+        with pytest.raises(StorageError, match="UnicodeEncodeError"):
+            await append(storage, payload)
+
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            for payload in ("{}", "\ud800", "{}"):
+                nursery.start_soon(write, payload)
+        await append(storage, "{}")
+    assert await storage.position() == 1
+
+
 async def test_a_connection_lost_in_a_body_changes_nothing_and_says_so(
     server: Postgres, database: str, storage: PostgresStorage
 ) -> None:

@@ -112,6 +112,8 @@ def profile_reader(*, is_email_trusted: bool = False) -> Callable[[Grant], Await
         email = told.get("email")
         if not isinstance(email, str) or not (is_email_trusted or _is_verified(told)):
             raise OAuthFailed("email_not_verified")
+        if not email.strip():
+            raise ProviderFailed("a profile with a blank email")
         return Profile(subject, email)
 
     return read
@@ -122,8 +124,8 @@ def _is_verified(told: Mapping[str, Any]) -> bool:
 
 
 def _subject(value: object) -> str:
-    """Return who it is: text, or a whole number, which true and false are not."""
-    if isinstance(value, str):
+    """Return who it is: text that is not blank, or a whole number, which true and false are not."""
+    if isinstance(value, str) and value.strip():
         return value
     if type(value) is int:
         return str(value)

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from teamchat import text
 from teamchat.accounts import keys
 from teamchat.accounts.attempts import network_of
+from teamchat.accounts.counters import OAUTH, Counters
 from teamchat.accounts.oauth import states
 from teamchat.accounts.oauth.failures import ProviderFailed, detail_of, reason_of
 from teamchat.accounts.oauth.identities import user_in
 from teamchat.accounts.oauth.providers import Configured, configured
 from teamchat.accounts.oauth.states import Party
 from teamchat.errors import BadRequest, NotFound, OAuthFailed, TooManyRequests
-from teamchat.interfaces import OAuthProvider, Profile, Storage
+from teamchat.interfaces import OAuthProvider, Profile, Storage, Transaction
 from teamchat.logs import get_logger
 from teamchat.model import SignedIn, now_ms
 
@@ -70,7 +71,8 @@ class OAuth:
         clock: Callable[[], int],
     ) -> None:
         self._configured = {one.provider.id: one for one in found}
-        self._limit = limit
+        self._most = limit.attempts
+        self._counters = Counters(limit, clock)
         self._storage = storage
         self._accounts = accounts
         self._client = client
@@ -122,7 +124,7 @@ class OAuth:
         at, now = self.at(provider_id), self._clock()
         kept = browser if browser is not None and states.is_token(browser) else states.new_token()
         async with self._storage.write() as tx:
-            await states.count_in(tx, f"oauth-start:{network_of(ip)}", self._limit, now)
+            await self._count_in(tx, "start", ip)
             state = await states.begin_in(tx, Party(provider_id, ip, kept), now)
         location = self._client.authorization_url(at, state, states.proofs(self._key, state))
         return Start(location, kept)
@@ -140,10 +142,9 @@ class OAuth:
 
     async def sweep(self) -> None:
         """Remove states and counters whose time is over."""
-        now = self._clock()
         async with self._storage.write() as tx:
-            await states.sweep_in(tx, now)
-            await states.sweep_counts_in(tx, self._limit, now)
+            await states.sweep_in(tx, self._clock())
+            await self._counters.sweep(tx, oauth=True)
 
     async def _finish(self, provider_id: str, callback: Callback) -> tuple[str, SignedIn]:
         state = await self._spend(provider_id, callback)
@@ -161,7 +162,7 @@ class OAuth:
         state, now = callback.state, self._clock()
         is_good = False
         async with self._storage.write() as tx:
-            await states.count_in(tx, f"oauth-end:{network_of(callback.ip)}", self._limit, now)
+            await self._count_in(tx, "end", callback.ip)
             if state is not None and states.is_token(state):
                 party = Party(provider_id, callback.ip, callback.browser or "")
                 is_good = await states.spend_in(tx, state, party, now)
@@ -169,6 +170,9 @@ class OAuth:
         if state is None or not is_good or provider_id not in self._configured:
             raise OAuthFailed("invalid_state")
         return state
+
+    async def _count_in(self, tx: Transaction, what: str, ip: str) -> None:
+        await self._counters.admit(tx, f"{OAUTH}{what}:{network_of(ip)}", self._most)
 
     def _tell(self, provider_id: str, ip: str, failure: OAuthFailed, error: Exception) -> None:
         """Write the line of a failure; only one of our own, which nobody expected, says where it arose.

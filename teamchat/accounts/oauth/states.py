@@ -9,14 +9,10 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from teamchat.accounts import keys
-from teamchat.errors import TooManyRequests
 from teamchat.interfaces import Transaction
-
-if TYPE_CHECKING:
-    from teamchat.settings import RateLimit
 
 LIFETIME_MS = 600_000
 _TOKEN_BYTES = 32
@@ -91,32 +87,3 @@ async def sweep_in(tx: Transaction, now: int) -> None:
 async def forget_in(tx: Transaction) -> None:
     """End every sign-in under way: with another secret its proofs can't be worked out any more."""
     await tx.fetch("delete from oauth_states")
-
-
-async def count_in(tx: Transaction, subject: str, limit: RateLimit, now: int) -> None:
-    """Count one more of something in its window (``oauth.rateLimit``), in the table of attempts.
-
-    Raises `TooManyRequests` if that is one too many.
-    """
-    window_ms = limit.window_seconds * 1000
-    [(count, start)] = await tx.fetch(
-        """insert into attempts (subject, window_start, failures) values ($1, $2, 1)
-           on conflict (subject) do update set
-             failures = case when attempts.window_start <= $3 then 1 else attempts.failures + 1 end,
-             window_start = case when attempts.window_start <= $3 then $2 else attempts.window_start end
-           returning failures, window_start""",
-        subject,
-        now,
-        now - window_ms,
-    )
-    if count > limit.attempts:
-        raise TooManyRequests(retry_after=-((now - start - window_ms) // 1000))
-
-
-async def sweep_counts_in(tx: Transaction, limit: RateLimit, now: int) -> None:
-    """Remove the counts whose window is over."""
-    await tx.fetch(
-        "delete from attempts where subject like $1 and window_start <= $2",
-        "oauth-%",
-        now - limit.window_seconds * 1000,
-    )

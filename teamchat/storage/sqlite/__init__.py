@@ -1,14 +1,15 @@
 """The embedded storage: SQLite through apsw, for one process or for several on one machine.
 
-The parts: `storage` (transactions, group commit, the log), `turns` (which process writes next), `connections`
-(a connection and the schema), `upgrading` (a copy of
-what was, and a rehearsal), `opening` (all of it put together).
+The parts: `storage` (group commit, the log), `transaction` (what bodies are given), `turns` (which process
+writes next), `connections` (a connection and the schema), `upgrading` (a copy of what was, and a rehearsal),
+`opening` (all of it put together).
 """
 
 from teamchat.storage.sqlite.opening import (
     DATABASE_NAME,
     SqliteOptions,
     open_sqlite,
+    present_schema,
     rehearse_upgrade,
 )
 from teamchat.storage.sqlite.storage import DatabaseBusy, SqliteStorage
@@ -19,5 +20,6 @@ __all__ = [
     "SqliteOptions",
     "SqliteStorage",
     "open_sqlite",
+    "present_schema",
     "rehearse_upgrade",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import apsw
@@ -14,7 +14,7 @@ from msgspec import Struct
 from teamchat.errors import StorageError
 from teamchat.interfaces import Upgrade
 from teamchat.logs import get_logger
-from teamchat.storage.sqlite.connections import cause, connect, migrate
+from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
 from teamchat.storage.sqlite.storage import SqliteStorage
 from teamchat.storage.sqlite.upgrading import keep_copy, rehearse
 
@@ -46,14 +46,24 @@ async def open_sqlite(options: SqliteOptions) -> AsyncIterator[SqliteStorage]:
     try:
         storage = await _open_in_time(Path(options.path), keeps_copy=options.copy_before_upgrade)
     except (OSError, apsw.Error) as error:
-        raise StorageError(
-            f"The directory of storage.path can't hold the database: {cause(error)}. "
-            "Give a directory that this user may write to."
-        ) from error
+        raise _unusable(error) from error
     try:
         yield storage
     finally:
         storage.close()
+
+
+def _unusable(error: OSError | apsw.Error) -> StorageError:
+    """Return what an operator is told of a database that can't be opened."""
+    if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
+        return StorageError(
+            f"The file {DATABASE_NAME} in storage.path is damaged, or no database at all. Move it away with "
+            "those beside it whose names begin with its, and restore a backup (teamchat restore)."
+        )
+    return StorageError(
+        f"The directory of storage.path can't hold the database: {cause(error)}. "
+        "Give a directory that this user may write to."
+    )
 
 
 async def _open_in_time(directory: Path, *, keeps_copy: bool) -> SqliteStorage:
@@ -91,8 +101,24 @@ async def rehearse_upgrade(options: SqliteOptions) -> Upgrade:
         raise StorageError("There is no database in storage.path yet, so there is nothing to upgrade.")
     try:
         return await trio.to_thread.run_sync(rehearse, path)
+    except (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError) as error:
+        raise _unusable(error) from error
     except apsw.Error as error:
-        raise StorageError(f"The upgrade was tried on a copy, and failed: {cause(error)}.") from error
+        raise StorageError(
+            f"The upgrade was tried on a copy, and failed: {cause(error)}. Nothing was changed."
+        ) from error
+
+
+async def present_schema(options: SqliteOptions) -> int:
+    """Return the number of the schema that is there, 0 for none. Raises `StorageError` if that fails."""
+    path = Path(options.path) / DATABASE_NAME
+    if not _is_there(path):
+        return 0
+    try:
+        with closing(connect(path, int(OPEN_SECONDS * 1000))) as connection:
+            return version_of(connection)
+    except apsw.Error as error:
+        raise _unusable(error) from error
 
 
 def _is_there(path: Path) -> bool:

@@ -18,23 +18,19 @@ What must stay true:
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import apsw
 import trio
 
 from teamchat import measures
 from teamchat.errors import StorageError, Unavailable
-from teamchat.events import Event, LoggedEvent
-from teamchat.interfaces import Row
-from teamchat.model import now_ms
-from teamchat.storage.sqlite.connections import cause, connect
+from teamchat.events import LoggedEvent
+from teamchat.storage.log import logged_in
+from teamchat.storage.sqlite.connections import connect
+from teamchat.storage.sqlite.transaction import SqliteTransaction, failure_of
 from teamchat.storage.sqlite.turns import Turns
 
 BUSY_SECONDS = 5.0
@@ -46,54 +42,11 @@ _FOLLOW_BATCH = 1000
 _LAST = "select coalesce((select seq from sqlite_sequence where name = 'events'), 0)"
 
 
-@lru_cache(maxsize=512)
-def _numbered(sql: str) -> str:
-    """Turn ``$1`` into ``?1``: SQLite numbers the former by appearance, not by its number."""
-    return re.sub(r"\$(\d+)", r"?\1", sql)
-
-
 class DatabaseBusy(Unavailable, StorageError):
     """Another process held the database for too long: a client gets 503 and may try again."""
 
     def __init__(self) -> None:
         super().__init__("The database is in use by another process. Nothing was changed; try again later.")
-
-
-class _SqliteTransaction:
-    """A transaction on one of the connections; it never waits, which is why it is fast."""
-
-    def __init__(self, connection: apsw.Connection, *, writable: bool) -> None:
-        self._connection = connection
-        self._writable = writable
-
-    async def fetch(self, sql: str, *params: Any) -> list[Row]:
-        try:
-            return self._connection.execute(_numbered(sql), params).fetchall()
-        except apsw.Error as error:  # Its message may quote what was given.
-            raise StorageError(f"SQLite refused a statement: {cause(error)}.") from error
-
-    async def append(self, event: Event) -> None:
-        if not self._writable:
-            raise StorageError("An event can be appended in a writing transaction alone.")
-        audience = None if event.audience is None else json.dumps(event.audience)
-        self._connection.execute(
-            "insert into events (type, audience, payload, created_at) values (?, ?, ?, ?)",
-            (event.type, audience, event.payload, now_ms()),
-        )
-
-    async def lock(self, name: str) -> None:
-        """Nothing to do: bodies of writing transactions run one at a time."""
-
-    async def advance_log(self, last: int) -> None:
-        if not self._writable:
-            raise StorageError("The log can be advanced in a writing transaction alone.")
-        self._connection.execute(
-            "insert into sqlite_sequence (name, seq) select 'events', 0"
-            " where not exists (select 1 from sqlite_sequence where name = 'events')"
-        )
-        self._connection.execute(
-            "update sqlite_sequence set seq = max(seq, ?) where name = 'events'", (last,)
-        )
 
 
 class _Batch:
@@ -111,45 +64,49 @@ class SqliteStorage:
         self._path = path
         self._writer = writer
         self._turn = trio.StrictFIFOLock()
-        self._turns = Turns(path.with_name(f"{path.name}-turns"))
         self._batch: _Batch | None = None
         self._readers: list[apsw.Connection] = []
         self._watch = connect(path, _READERS_WAIT)
+        self._turns = Turns(path.with_name(f"{path.name}-turns"))
         self._version = self._position = -1
         self._committed = trio.Event()
+        # Not of those that everybody takes threads from: whatever keeps them busy, a commit need not wait.
+        self._thread = trio.CapacityLimiter(1)
 
     @asynccontextmanager
-    async def read(self) -> AsyncIterator[_SqliteTransaction]:
-        connection = self._readers.pop() if self._readers else connect(self._path, _READERS_WAIT)
+    async def read(self) -> AsyncIterator[SqliteTransaction]:
+        connection = self._readers.pop() if self._readers else self._new_reader()
         try:
             connection.execute("begin")
             try:
-                yield _SqliteTransaction(connection, writable=False)
+                yield SqliteTransaction(connection, writable=False)
             finally:
-                connection.execute("commit")
+                if connection.in_transaction:  # A disk that can't be read has ended it.
+                    connection.execute("commit")
         finally:
             self._readers.append(connection)
 
+    def _new_reader(self) -> apsw.Connection:
+        try:
+            return connect(self._path, _READERS_WAIT)
+        except apsw.Error as error:
+            raise failure_of("could not open the database", error) from error
+
     @asynccontextmanager
-    async def write(self) -> AsyncIterator[_SqliteTransaction]:
+    async def write(self) -> AsyncIterator[SqliteTransaction]:
         deadline = trio.current_time() + BUSY_SECONDS
         async with self._turn:
-            if self._batch is None:
-                if not await self._turns.take(self._begun, deadline):
-                    raise DatabaseBusy
-                self._batch, leads = _Batch(), True
-            else:
-                leads = False
-            batch = self._batch
-            self._execute("savepoint body")
+            leads = self._batch is None
+            batch = self._batch or await self._begin(deadline)
             try:
-                yield _SqliteTransaction(self._writer, writable=True)
-            except BaseException:
-                self._undo_body()
-                if leads:
-                    self._hand_over(batch)
+                self._execute("savepoint body")
+                tx = SqliteTransaction(self._writer, writable=True)
+                yield tx
+                tx.check()
+                self._execute("release body")
+            except BaseException as error:
+                self._undo_body(batch, error, is_only=leads)
                 raise
-            self._execute("release body")
             measures.writes.value += 1
         if leads:
             with trio.CancelScope(shield=True):
@@ -160,19 +117,14 @@ class SqliteStorage:
             raise batch.error
         await trio.lowlevel.checkpoint_if_cancelled()
 
-    def _undo_body(self) -> None:
-        # A full disk makes SQLite roll the whole transaction back by itself; then there is no savepoint left.
-        with suppress(apsw.SQLError):
-            self._writer.execute("rollback to body; release body")
+    async def _begin(self, deadline: float) -> _Batch:
+        """Begin a batch, once no other process writes."""
+        if not await self._turns.take(self._has_begun, deadline):
+            raise DatabaseBusy
+        self._batch = _Batch()
+        return self._batch
 
-    def _hand_over(self, batch: _Batch) -> None:
-        """End a batch whose first body failed: nobody else is in it yet, for bodies take turns."""
-        self._batch = None
-        if self._writer.in_transaction:
-            self._writer.execute("rollback")
-        batch.finished.set()
-
-    def _begun(self) -> bool:
+    def _has_begun(self) -> bool:
         """Take the write lock of the database, unless another process has it."""
         try:
             self._execute("begin immediate")
@@ -186,25 +138,42 @@ class SqliteStorage:
         try:
             self._writer.execute(sql)
         except apsw.Error as error:
-            raise StorageError(f"SQLite could not write to {self._path.name}: {cause(error)}.") from error
+            raise failure_of(f"could not write to {self._path.name}", error) from error
+
+    def _undo_body(self, batch: _Batch, error: BaseException, *, is_only: bool) -> None:
+        """Take back what the last body did, and the batch with it if that can't be kept or has no other.
+
+        A full disk makes SQLite roll the whole transaction back by itself, with what other bodies did.
+        """
+        with suppress(apsw.Error):
+            self._writer.execute("rollback to body; release body")
+        if is_only or not self._writer.in_transaction:
+            cause = error.__cause__ or error
+            self._end(batch, failure_of("took back what was not committed, for another write failed", cause))
+
+    def _end(self, batch: _Batch, error: StorageError | None) -> None:
+        """End a batch; what was not committed is taken back."""
+        self._batch, batch.error = None, error
+        try:
+            if self._writer.in_transaction:
+                self._writer.execute("rollback")
+        finally:
+            batch.finished.set()
 
     async def _commit(self, batch: _Batch) -> None:
         async with self._turn:
-            began = trio.current_time()
+            if batch.finished.is_set():  # It was taken back.
+                return
+            began, failure = trio.current_time(), None
             try:
-                await trio.to_thread.run_sync(self._writer.execute, "commit")
-            except apsw.Error as error:
-                batch.error = StorageError(f"SQLite could not commit: {cause(error)}.")
-                batch.error.__cause__ = error  # By it the log tells a full disk from others.
-                if self._writer.in_transaction:
-                    self._writer.execute("rollback")
-            finally:
-                self._batch = None
-                batch.finished.set()
-                measures.commits.observe(trio.current_time() - began)
-        if batch.error is None:
+                await trio.to_thread.run_sync(self._writer.execute, "commit", limiter=self._thread)
+            except Exception as error:  # Whatever it was: nobody may take this batch for committed.
+                failure = failure_of("could not commit", error)
+            self._end(batch, failure)
+            measures.commits.observe(trio.current_time() - began)
+        if failure is None:
             self._turns.wrote()
-            with suppress(apsw.Error):  # What is committed is committed; who follows looks again anyway.
+            with suppress(StorageError):  # What is committed is committed; who follows looks again anyway.
                 self._look()
 
     async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
@@ -228,10 +197,13 @@ class SqliteStorage:
 
     def _look(self) -> None:
         """See how far the log reaches, and wake who follows it if that is further than before."""
-        version = self._watch.execute("pragma data_version").get
-        if version == self._version:
-            return
-        position, self._version = self._watch.execute(_LAST).get, version
+        try:
+            version = self._watch.execute("pragma data_version").get
+            if version == self._version:
+                return
+            position, self._version = self._watch.execute(_LAST).get, version
+        except apsw.Error as error:
+            raise failure_of("could not read the log's end", error) from error
         if position != self._position:
             self._position = position
             self._committed.set()
@@ -240,15 +212,7 @@ class SqliteStorage:
     async def logged(self, after: int) -> list[LoggedEvent]:
         """Return up to 1,000 events with ``seq > after``, in order."""
         async with self.read() as tx:
-            rows = await tx.fetch(
-                "select seq, type, payload, audience from events where seq > $1 order by seq limit $2",
-                after,
-                _FOLLOW_BATCH,
-            )
-        return [
-            LoggedEvent(seq, kind, payload, None if audience is None else tuple(json.loads(audience)))
-            for seq, kind, payload, audience in rows
-        ]
+            return await logged_in(tx, after, _FOLLOW_BATCH)
 
     async def log_bounds(self) -> tuple[int, int]:
         async with self.read() as tx:

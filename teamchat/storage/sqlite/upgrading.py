@@ -17,6 +17,7 @@ from pathlib import Path
 
 import apsw
 
+from teamchat.disk import sync
 from teamchat.errors import StorageError
 from teamchat.interfaces import Upgrade
 from teamchat.storage.schema import MIGRATIONS
@@ -36,9 +37,9 @@ def keep_copy(connection: apsw.Connection, path: Path) -> Path | None:
         with closing(apsw.Connection(str(copy))) as opened:
             if version_of(opened) != version:  # Another process was faster, and has kept its own copy.
                 return None
-        _sync(copy)
+        sync(copy)
         copy.replace(kept)
-        _sync(path.parent)
+        sync(path.parent)
     return kept
 
 
@@ -128,11 +129,3 @@ def _counts(connection: apsw.Connection) -> dict[str, int]:
         str(name): connection.execute(f"select count(*) from {name}").get  # noqa: S608  # its own tables
         for (name,) in tables
     }
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,17 +1,20 @@
 """Statements about many rows at once, in a few shapes only, so that storages can keep them prepared.
 
-What must stay true: a statement holds 1, 16 or 128 rows, however many there are to deal with.
+What must stay true: however many rows there are to deal with, a list of rows has 1, 16 or 128 of them, and a
+list of values a power of two of at most 256.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import TypeVar
 
 T = TypeVar("T")
 
 SIZES = (128, 16, 1)
+_MOST_VALUES = 256
 
 
 def in_pieces(rows: Sequence[T]) -> Iterator[Sequence[T]]:
@@ -23,6 +26,7 @@ def in_pieces(rows: Sequence[T]) -> Iterator[Sequence[T]]:
             start += size
 
 
+@lru_cache(maxsize=128)
 def values(pattern: str, names: int, count: int, after: int) -> str:
     """Return the list after ``values``: `pattern` for each of `count` rows, its ``{0}``… filled.
 
@@ -37,3 +41,15 @@ def values(pattern: str, names: int, count: int, after: int) -> str:
 def flat(rows: Sequence[tuple[T, ...]]) -> list[T]:
     """Return the parameters of many rows as one list."""
     return list(chain.from_iterable(rows))
+
+
+def chunks(found: Sequence[T], after: int = 0) -> Iterator[tuple[str, Sequence[T]]]:
+    """Cut values into pieces, each with the list ``$1, $2…`` for an ``in``, numbered on from `after`.
+
+    A piece is filled up by repeating its last value, which an ``in`` does not mind.
+    """
+    for start in range(0, len(found), _MOST_VALUES):
+        piece = list(found[start : start + _MOST_VALUES])
+        size = 1 << (len(piece) - 1).bit_length()
+        piece += piece[-1:] * (size - len(piece))
+        yield values("{0}", 1, size, after), piece

@@ -1,0 +1,74 @@
+"""Counting in windows, in the table ``attempts``: a subject's first count opens its window.
+
+What must stay true: a window is over when its time has passed, and also when it begins in the future by more
+than its own length, for then the clock was set back since.  OAuth's windows have a length of their own; so
+who sweeps removes either those or all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from teamchat.errors import TooManyRequests
+from teamchat.interfaces import Transaction
+
+if TYPE_CHECKING:
+    from teamchat.settings import RateLimit
+
+OAUTH = "oauth-"
+"""How the subjects of OAuth's counts begin."""
+
+_IS_OPEN = "attempts.window_start > $2 and attempts.window_start <= $3"
+_COUNT = f"select failures, window_start from attempts where subject = $1 and {_IS_OPEN}"  # noqa: S608
+_ADD = f"""insert into attempts (subject, window_start, failures) values ($1, $4, 1)
+    on conflict (subject) do update set
+      failures = case when {_IS_OPEN} then attempts.failures + 1 else 1 end,
+      window_start = case when {_IS_OPEN} then attempts.window_start else $4 end
+    returning failures"""  # noqa: S608
+_TAKE_BACK = """update attempts set failures = case when failures > $2 then failures - $2 else 0 end
+    where subject = $1"""
+_SWEEP = "delete from attempts where (window_start <= $1 or window_start > $2) and subject {} $3"
+
+
+class Counters:
+    """Counts by subject, in windows of one length."""
+
+    def __init__(self, limit: RateLimit, clock: Callable[[], int]) -> None:
+        self._window_ms = limit.window_seconds * 1000
+        self._clock = clock
+
+    async def admit(self, tx: Transaction, subject: str, most: int) -> None:
+        """Count once more; raise `TooManyRequests` if `subject` has been counted `most` times."""
+        await self.refuse_full(tx, subject, most)
+        await self.add(tx, subject)
+
+    async def refuse_full(self, tx: Transaction, subject: str, most: int) -> None:
+        """Raise `TooManyRequests` if `subject` has been counted `most` times."""
+        since, until = self._open()
+        for count, start in await tx.fetch(_COUNT, subject, since, until):
+            if count >= most:
+                raise TooManyRequests(retry_after=-((since - start) // 1000))
+
+    async def count(self, tx: Transaction, subject: str) -> int:
+        """Return how often `subject` has been counted."""
+        rows = await tx.fetch(_COUNT, subject, *self._open())
+        return int(rows[0][0]) if rows else 0
+
+    async def add(self, tx: Transaction, subject: str) -> int:
+        """Count once more and return the count."""
+        [(count,)] = await tx.fetch(_ADD, subject, *self._open(), self._clock())
+        return int(count)
+
+    async def take_back(self, tx: Transaction, subject: str, count: int) -> None:
+        """Count less by so many."""
+        await tx.fetch(_TAKE_BACK, subject, count)
+
+    async def sweep(self, tx: Transaction, *, oauth: bool = False) -> None:
+        """Remove the counts whose window is over: OAuth's, or all others."""
+        await tx.fetch(_SWEEP.format("like" if oauth else "not like"), *self._open(), f"{OAUTH}%")
+
+    def _open(self) -> tuple[int, int]:
+        """Return after when, and until when, a window begins that is open now."""
+        now = self._clock()
+        return now - self._window_ms, now + self._window_ms

@@ -1,0 +1,79 @@
+"""What the bodies of transactions are given.
+
+What must stay true: a body can't go on after a statement that failed, as on every other storage.  SQLite may
+have rolled everything back by then, as it does when the disk is full, and what came after would be committed
+by itself.  No error carries what SQLite said: its sentences may quote what was given.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+import apsw
+
+from teamchat.errors import StorageError
+from teamchat.events import Event
+from teamchat.interfaces import Row
+from teamchat.model import now_ms
+from teamchat.storage.sqlite.connections import cause
+
+
+class SqliteTransaction:
+    """A transaction on one of the connections; it never waits, which is why it is fast."""
+
+    def __init__(self, connection: apsw.Connection, *, writable: bool) -> None:
+        self._connection = connection
+        self._writable = writable
+        self._has_failed = False
+
+    async def fetch(self, sql: str, *params: Any) -> list[Row]:
+        self.check()
+        try:
+            return self._connection.execute(_numbered(sql), params).fetchall()
+        except apsw.Error as error:
+            self._has_failed = True
+            raise failure_of("refused a statement", error) from error
+
+    def check(self) -> None:
+        """Raise `StorageError` if a statement has failed in a transaction that writes."""
+        if self._has_failed and self._writable:
+            raise StorageError("A statement of the transaction failed, and it went on.")
+
+    async def append(self, event: Event) -> None:
+        if not self._writable:
+            raise StorageError("An event can be appended in a writing transaction alone.")
+        await self.fetch(
+            "insert into events (type, audience, payload, created_at) values ($1, $2, $3, $4)",
+            event.type,
+            None if event.audience is None else json.dumps(event.audience),
+            event.payload,
+            now_ms(),
+        )
+
+    async def lock(self, name: str) -> None:
+        """Nothing to do: bodies of writing transactions run one at a time."""
+
+    async def advance_log(self, last: int) -> None:
+        if not self._writable:
+            raise StorageError("The log can be advanced in a writing transaction alone.")
+        await self.fetch(
+            "insert into sqlite_sequence (name, seq) select 'events', 0"
+            " where not exists (select 1 from sqlite_sequence where name = 'events')"
+        )
+        await self.fetch("update sqlite_sequence set seq = max(seq, $1) where name = 'events'", last)
+
+
+def failure_of(what: str, error: BaseException) -> StorageError:
+    """Return what is raised for an error of SQLite's, whose own message may quote what was given."""
+    failure = StorageError(f"SQLite {what}: {cause(error)}.")
+    failure.__cause__ = error  # By it the log tells a full disk from others.
+    return failure
+
+
+@lru_cache(maxsize=512)
+def _numbered(sql: str) -> str:
+    """Turn ``$1`` into ``?1``: SQLite numbers the former by appearance, not by its number."""
+    return re.sub(r"\$(\d+)", r"?\1", sql)
