@@ -1,17 +1,15 @@
 """The command ``teamchat``: one module a verb, each with `add` for its arguments and `run` for its work.
 
-What must stay true: what the operator can mend is told in one line on stderr with exit code 1, a wrong
-command line has exit code 2, and an unexpected error is logged by type and place, never with its message.
-The verbs hold no work of their own: they read the command line, call, and print.
+What must stay true: the verbs hold no work of their own: they read the command line, call, and print.  How
+they end is decided in `teamchat.cli.ending`; a wrong command line has exit code 2.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from teamchat import logs
 from teamchat.cli import (
     backup,
     check,
@@ -28,8 +26,7 @@ from teamchat.cli import (
     user,
     version,
 )
-from teamchat.cli.printing import complain
-from teamchat.errors import OperatorError
+from teamchat.cli.ending import ended
 
 _VERBS = (
     serve,
@@ -51,20 +48,13 @@ _VERBS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    options = parser(given).parse_args(given)
-    command: Callable[[argparse.Namespace], int] = options.command
-    try:
-        return command(options)
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        known = _operator_error(error)
-        if known is not None:
-            complain(known)
-        else:
-            logs.configure()
-            logs.get_logger("teamchat.cli").critical("an unexpected error ended teamchat", exc_info=error)
-        return 1
+
+    def command() -> int:
+        options = parser(given).parse_args(given)
+        code: int = options.command(options)
+        return code
+
+    return ended(command)
 
 
 def parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
@@ -79,13 +69,3 @@ def parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
         for command in extensions.brought(arguments, commands.choices):
             extensions.add(command, commands)
     return parser
-
-
-def _operator_error(error: BaseException) -> OperatorError | None:
-    """Return what the operator should read, also from a group that holds nothing unexpected."""
-    if isinstance(error, OperatorError):
-        return error
-    if isinstance(error, BaseExceptionGroup):
-        found = [_operator_error(inner) for inner in error.exceptions]
-        return found[0] if all(found) else None
-    return None

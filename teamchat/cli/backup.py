@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import trio
-
-from teamchat.cli.options import add_config, config_file
-from teamchat.cli.printing import printable
-from teamchat.cli.progress import Progress
+from teamchat.cli.options import add_config
+from teamchat.cli.working import installation, say, work
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
@@ -34,10 +30,6 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Back up, and say what is in the file."""
     from teamchat.operations.backup import back_up
-    from teamchat.operations.installation import Installation
 
-    os.umask(0o077)
-    installation = Installation.load(config_file(options), os.environ)
-    for line in trio.run(partial(back_up, installation, options.file, Progress())):
-        print(printable(line))
+    say(work(partial(back_up, installation(options), options.file)))
     return 0

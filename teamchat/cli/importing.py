@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import trio
-
-from teamchat.cli.options import add_config, config_file
-from teamchat.cli.printing import printable
-from teamchat.cli.progress import Progress
+from teamchat.cli.options import add_config
+from teamchat.cli.working import installation, say, work
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
@@ -42,7 +38,7 @@ def add(commands: Commands) -> None:
         type=Path,
         metavar="FILE",
         default=Path("import-report.jsonl"),
-        help="where to name each thing that could not be brought over (import-report.jsonl)",
+        help="where to name each thing that was left out, changed or merged (import-report.jsonl)",
     )
     parser.set_defaults(command=run)
 
@@ -50,11 +46,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Import, and say what could not be brought over."""
     from teamchat.operations.exchange.bringing_in import Wishes, bring_in
-    from teamchat.operations.installation import Installation
 
-    os.umask(0o077)
-    installation = Installation.load(config_file(options), os.environ)
     wishes = Wishes(options.private, options.report)
-    for line in trio.run(partial(bring_in, installation, options.path, wishes, Progress())):
-        print(printable(line))
+    say(work(partial(bring_in, installation(options), options.path, wishes)))
     return 0

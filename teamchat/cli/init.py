@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     except FileExistsError:
         raise SettingsError(f"{file} is there already and is left as it is.") from None
     except OSError as error:
-        raise SettingsError(f"{file} can't be written ({type(error).__name__}).") from None
+        raise SettingsError(f"{file} can't be written ({error.strerror}).") from None
     with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
         opened.write(sample())
     print(printable(f"{file} is written. Next: teamchat serve --config {file}"))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import trio
-
-from teamchat.cli.printing import printable
 from teamchat.cli.progress import Progress
+from teamchat.cli.working import say, work
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
@@ -48,9 +45,15 @@ def run(options: argparse.Namespace) -> int:
     os.umask(0o077)
     environ = without_keys(os.environ)
     source, target = (Installation.load(file, environ) for file in (options.source, options.target))
-    progress = Progress()
-    for line in trio.run(partial(move_installation, source, target, progress, progress.waits)):
-        print(line)
-    print(printable(f"Next: teamchat serve --config {options.target}"))
-    print("The old database was not changed. Remove it when the new one has proved itself.")
+
+    async def moved(progress: Progress) -> list[str]:
+        return await move_installation(source, target, progress, progress.waits)
+
+    say(work(moved))
+    say(
+        [
+            f"Next: teamchat serve --config {options.target}",
+            "The old database was not changed. Remove it when the new one has proved itself.",
+        ]
+    )
     return 0

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import trio
-
-from teamchat.cli.options import add_config, config_file
-from teamchat.cli.printing import printable
+from teamchat.cli.options import add_config
 from teamchat.cli.progress import Progress
+from teamchat.cli.working import installation, say, work
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
@@ -40,13 +36,13 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Restore, and say what to do next."""
-    from teamchat.operations.installation import Installation
     from teamchat.operations.restore import Wishes, restore
 
-    os.umask(0o077)
-    installation = Installation.load(config_file(options), os.environ)
-    wishes, progress = Wishes(options.replace, options.end_sessions), Progress()
-    for line in trio.run(partial(restore, installation, options.file, wishes, progress, progress.waits)):
-        print(printable(line))
-    print(printable("Next: teamchat serve" + (f" --config {options.config}" if options.config else "")))
+    one, wishes = installation(options), Wishes(options.replace, options.end_sessions)
+
+    async def restored(progress: Progress) -> list[str]:
+        return await restore(one, options.file, wishes, progress, progress.waits)
+
+    say(work(restored))
+    say(["Next: teamchat serve" + (f" --config {options.config}" if options.config else "")])
     return 0

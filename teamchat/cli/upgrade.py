@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING
 
-import trio
-
 from teamchat import logs
-from teamchat.cli.options import add_config, config_file
+from teamchat.cli.options import add_config
+from teamchat.cli.working import installation, work
 from teamchat.errors import SettingsError
-from teamchat.operations.installation import Installation
 from teamchat.settings import backend_options
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
     from teamchat.interfaces import Upgrade
+    from teamchat.operations.installation import Installation
 
 
 def add(commands: Commands) -> None:
@@ -34,8 +32,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Upgrade as ``teamchat serve`` would on its start, and say what was done."""
     logs.configure()
-    installation = Installation.load(config_file(options), os.environ)
-    found = trio.run(_rehearsed, installation)
+    one = installation(options)
+    found = work(lambda _: _rehearsed(one))
     if found.present == found.newest:
         print(f"The database has schema {found.present}, which this version uses. There is nothing to do.")
     elif options.dry_run:
@@ -44,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
             f"tried with all {found.rows} rows and works. Nothing was changed."
         )
     else:
-        trio.run(_open, installation)
+        work(lambda _: _open(one))
         print(f"The database was upgraded from schema {found.present} to {found.newest}.")
     return 0
 

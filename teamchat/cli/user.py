@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import trio
 
-from teamchat.cli.options import add_config, config_file
+from teamchat.cli.options import add_config
 from teamchat.cli.passwords import add_password_flags, read_password
 from teamchat.cli.printing import printable
+from teamchat.cli.working import installation, work
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
     from teamchat.operations.users import UserOffice
 
-    Work = Callable[[UserOffice, argparse.Namespace], Awaitable[str]]
+    Act = Callable[[UserOffice, argparse.Namespace], Awaitable[str]]
 
 DESCRIPTION = """Manage users, whether or not a server runs: running ones follow at once. EMAIL may also be a
 user's id. A password is typed at the terminal or read as one line from stdin, never given as an argument."""
@@ -45,7 +44,7 @@ def add(commands: Commands) -> None:
 
 
 def _action(
-    actions: Any, name: str, work: Work, what: str, *, names_user: bool = True
+    actions: Any, name: str, act: Act, what: str, *, names_user: bool = True
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(
         name, help=what, description=f"{what[0].upper()}{what[1:]}.", allow_abbrev=False
@@ -53,22 +52,22 @@ def _action(
     add_config(parser)
     if names_user:
         parser.add_argument("email", metavar="EMAIL", help="whose: an email, or a user's id")
-    parser.set_defaults(command=run, work=work)
+    parser.set_defaults(command=run, act=act)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Do one thing with users, and say what was done."""
-    from teamchat.operations.installation import Installation
     from teamchat.operations.users import open_users
 
-    async def work() -> str:
-        async with open_users(Installation.load(config_file(options), os.environ)) as users:
-            said: str = await options.work(users, options)
+    one = installation(options)
+
+    async def done(_: object) -> str:
+        async with open_users(one) as users:
+            said: str = await options.act(users, options)
             return said
 
-    os.umask(0o077)
-    print(trio.run(work))
+    print(work(done))
     return 0
 
 
@@ -92,7 +91,7 @@ async def _add(users: UserOffice, options: argparse.Namespace) -> str:
 async def _list(users: UserOffice, options: argparse.Namespace) -> str:
     listed = await users.list()
     if options.json:
-        return json.dumps(msgspec.to_builtins(listed), indent=2, ensure_ascii=False)
+        return json.dumps(msgspec.to_builtins(listed), indent=2)
     width = max(len(user.email) for user in listed)
     roles = {True: "admin", False: "user "}
     return "\n".join(

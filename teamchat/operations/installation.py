@@ -1,7 +1,8 @@
 """An installation as its configuration describes it, with its storage and its images, without a server.
 
-What must stay true: to look at an installation never makes one.  Where there is no data yet, that is told,
-and no directory or database is left behind that was not there before.
+What must stay true: to look at an installation never makes one, nor upgrades it.  Where there is no data yet,
+that is told, and no directory or database is left behind that was not there before; where it is of an older
+version, whose server may be running, that is told too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from teamchat.interfaces import ImageStore, Storage
 from teamchat.plugins import Plugins
 from teamchat.settings import Settings, backend_options, load
 from teamchat.storage.moving import refuse_unfinished
+from teamchat.storage.schema import MIGRATIONS
+from teamchat.storage.sqlite import DATABASE_NAME
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class Installation:
 
     settings: Settings
     plugins: Plugins
+    file: Path | None = None
+    """Where the settings were read from."""
 
     @classmethod
     def load(cls, file: Path | None, environ: Mapping[str, str]) -> Self:
@@ -33,12 +38,19 @@ class Installation:
         settings = load(file, environ)
         plugins = Plugins.load(settings.plugins.disabled)
         plugins.require()
-        return cls(settings, plugins)
+        return cls(settings, plugins, file)
 
     @property
     def directory(self) -> Path:
         """The data directory."""
         return Path(self.settings.storage.path)
+
+    @property
+    def image_directory(self) -> Path | None:
+        """The directory of the images, or None if the image store has none. Raises `SettingsError`."""
+        section = self.settings.images
+        path = getattr(backend_options(section, self.plugins.image_store(section.backend)), "path", None)
+        return Path(path) if isinstance(path, str) else None
 
     @property
     def has_directory(self) -> bool:
@@ -56,11 +68,13 @@ class Installation:
     @asynccontextmanager
     async def existing_storage(self) -> AsyncIterator[Storage]:
         """Open the storage of an installation that is there. Raises an `OperatorError` if there is none."""
-        if self.settings.storage.backend == "sqlite" and not self.has_directory:
+        if self.settings.storage.backend == "sqlite" and not (self.directory / DATABASE_NAME).exists():
+            what = "database in" if self.has_directory else "directory"
             raise SettingsError(
-                f"storage.path: there is no directory {self.settings.storage.path}, so there is no "
+                f"storage.path: there is no {what} {self.settings.storage.path}, so there is no "
                 "installation. Give --config, or go to the directory in which teamchat serve was started."
             )
+        await self._refuse_older()
         async with self.storage() as storage:
             await refuse_unfinished(storage)
             if not await has_users(storage):
@@ -69,6 +83,19 @@ class Installation:
                     "Start it once with teamchat serve, or give another --config."
                 )
             yield storage
+
+    async def _refuse_older(self) -> None:
+        """Leave a database alone that the server of an older version may be using."""
+        section = self.settings.storage
+        backend = self.plugins.storage(section.backend)
+        if backend.schema is None:
+            return
+        present, newest = await backend.schema(backend_options(section, backend)), MIGRATIONS[-1].number
+        if 0 < present < newest:
+            raise StorageError(
+                f"The database has schema {present}, and this version of teamchat uses {newest}. Stop the "
+                "server and give teamchat upgrade, or use the version that the database is of."
+            )
 
     @asynccontextmanager
     async def images(self) -> AsyncIterator[ImageStore]:
@@ -94,9 +121,9 @@ class Installation:
 
     def _place_of_images(self) -> object:
         section = self.settings.images
-        options = backend_options(section, self.plugins.image_store(section.backend))
-        path = getattr(options, "path", None)
-        return section.backend, Path(path).resolve() if isinstance(path, str) else options
+        if self.image_directory is not None:
+            return section.backend, self.image_directory.resolve()
+        return section.backend, backend_options(section, self.plugins.image_store(section.backend))
 
 
 async def has_users(storage: Storage) -> bool:

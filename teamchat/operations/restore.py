@@ -5,7 +5,10 @@ What must stay true:
 * The file is read and compared with its manifest before anything changes.  All rows are written, and read
   again and compared, in one transaction, so an installation is restored whole or left as it was.
 * The bytes of images come before the rows that name them, and rows of images whose bytes are not in the
-  file are left out.
+  file are left out.  If the rows are not written in the end, the bytes are taken out again.
+* Rows and signing secret change together.  The secret lies beside its place before the rows are written, and
+  takes it after that; as long as that is not done, a mark that came with the rows keeps servers from
+  starting, and a second restore finishes.
 * The log goes on at numbers that no client has ever seen.  Clients saw more than the backup knows of; were
   their numbers given again, to other events, they would miss some and not know.  So the log is empty and
   goes on at the time of the restore in microseconds: no log grows as fast.  Who resumes is told to reload
@@ -15,25 +18,29 @@ What must stay true:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from teamchat.chat.images import THUMBNAIL_PREFIX
-from teamchat.errors import StorageError
-from teamchat.interfaces import Row, Transaction
-from teamchat.operations.archive import Archive, Damaged, opened
-from teamchat.operations.installation import Installation
-from teamchat.operations.running import refuse_running
-from teamchat.operations.stored_images import keys_of
-from teamchat.settings.signing import keep_secret, kept_secret
-from teamchat.storage.moving import Tell, is_used
-from teamchat.storage.rows import Summing, delete_all, insert, sum_of
-from teamchat.storage.schema import MIGRATIONS
-from teamchat.storage.tables import LOG, Table, tables
+import trio
 
-_OF_SESSIONS = {"sessions", "refresh_tokens"}
+from teamchat.errors import StorageError, TeamchatError
+from teamchat.interfaces import ImageStore, Storage
+from teamchat.operations.archived import Archive, Damaged, opened
+from teamchat.operations.installation import Installation
+from teamchat.operations.restored_rows import image_keys_in, replace_rows
+from teamchat.operations.room import bytes_in, check_room
+from teamchat.operations.running import refuse_running
+from teamchat.operations.stored_images import put_image
+from teamchat.settings.signing import secret_to_keep
+from teamchat.storage.moving import Tell, is_half_restored, is_used
+from teamchat.storage.schema import MIGRATIONS
+from teamchat.storage.tables import LOG, MARK, RESTORING, tables
+
+_OF_SESSIONS = ("sessions", "refresh_tokens")
 _MARGIN = 1_000_000
+_TAKING_OUT_SECONDS = 60.0
 
 
 class Wishes(NamedTuple):
@@ -59,117 +66,105 @@ async def restore(
         archive.verify()
         async with installation.storage() as storage:
             await refuse_running(storage, "this installation", waits)
-            async with storage.read() as tx:
-                if not wishes.replaces and await is_used(tx):
-                    raise StorageError(
-                        "This installation has data and is left as it is. Restore into an empty one, or "
-                        "give --replace: then everything that is there is lost."
-                    )
-            await _put_images(installation, archive, tell)
-            _, last = await storage.log_bounds()
-            async with storage.write() as tx:
-                await _replace_rows(tx, archive, wishes, tell)
-                await tx.advance_log(max(last, archive.manifest.log_end) + _MARGIN)
-                await tx.advance_log(time.time_ns() // 1000)
-                said = _put_secret(installation, archive)
-    return [f"{file} is restored.", *said]
+            await _refuse_used(storage, wishes)
+            _check_room(installation, archive, wishes)
+            with _secret(installation, archive) as put_secret:
+                async with installation.images() as images, _images_put(images, storage, archive, tell):
+                    await _put_rows(storage, archive, wishes, tell, marks=put_secret is not None)
+                if put_secret is not None:
+                    put_secret()
+                    async with storage.write() as tx:
+                        await tx.fetch("delete from marks where name = $1", RESTORING)
+            return [f"{file} is restored.", *_said_of_secret(installation, archive)]
+
+
+async def _refuse_used(storage: Storage, wishes: Wishes) -> None:
+    async with storage.read() as tx:
+        if not wishes.replaces and await is_used(tx) and not await is_half_restored(tx):
+            raise StorageError(
+                "This installation has data and is left as it is. Restore into an empty one, or "
+                "give --replace: then everything that is there is lost."
+            )
+
+
+def _check_room(installation: Installation, archive: Archive, wishes: Wishes) -> None:
+    """Refuse what can't find room in the end, before a disk is full of it. Over old data, less is needed."""
+    if wishes.replaces:
+        return
+    wanted = []
+    if installation.settings.storage.backend == "sqlite":
+        wanted.append((installation.directory, archive.bytes_of("tables")))
+    images = installation.image_directory
+    if images is not None:  # Some may be there, of a restore that was killed.
+        wanted.append((images, max(0, archive.bytes_of("images") - bytes_in(images))))
+    check_room(wanted)
 
 
 def _check_fits(file: Path, archive: Archive) -> None:
     schema, made_by = archive.manifest.schema, archive.manifest.teamchat
-    found = {name: set(entry.columns) for name, entry in archive.manifest.tables.items()}
+    found = {name: sorted(entry.columns) for name, entry in archive.manifest.tables.items()}
     if schema != MIGRATIONS[-1].number or found != _kept_columns():
         raise Damaged(
             file,
-            f"it was made by teamchat {made_by}, whose tables are others (schema {schema}; this version has "
-            f"{MIGRATIONS[-1].number}). Install that version, restore with it, then upgrade",
+            f"it was made by teamchat {made_by[:20]}, whose tables are others (schema {schema}; this version "
+            f"has {MIGRATIONS[-1].number}). Install that version, restore with it, then upgrade",
         )
 
 
-def _kept_columns() -> dict[str, set[str]]:
-    return {table.name: set(table.columns) for table in tables() if table.name != LOG}
+def _kept_columns() -> dict[str, list[str]]:
+    return {table.name: sorted(table.columns) for table in tables() if table.name != LOG}
 
 
-async def _put_images(installation: Installation, archive: Archive, tell: Tell) -> None:
-    total = archive.manifest.images.rows
-    async with installation.images() as store:
+@asynccontextmanager
+async def _images_put(
+    store: ImageStore, storage: Storage, archive: Archive, tell: Tell
+) -> AsyncIterator[None]:
+    """Put the images into the store; if what is done with them fails, take out what nothing names."""
+    put, total = set[str](), archive.manifest.images.rows
+    try:
         for done, (key, data) in enumerate(archive.images(), start=1):
-            await store.put(key, data)
+            put.add(key)
+            await put_image(store, key, data)
             tell("images", done, total)
+        yield
+    except BaseException:
+        with trio.move_on_after(_TAKING_OUT_SECONDS, shield=True), suppress(TeamchatError, OSError):
+            async with storage.read() as tx:
+                put -= await image_keys_in(tx)
+            for key in put:
+                await store.delete(key)
+        raise
 
 
-async def _replace_rows(tx: Transaction, archive: Archive, wishes: Wishes, tell: Tell) -> None:
-    doomed = await _image_keys(tx)
-    for table in reversed(tables()):
-        await delete_all(tx, table)
-    for table in tables():
-        if table.name != LOG:
-            await _insert_table(tx, archive, table, wishes, tell)
-    for key in doomed - await _image_keys(tx):
-        await tx.fetch("insert into doomed_images (key) values ($1) on conflict do nothing", key)
+async def _put_rows(storage: Storage, archive: Archive, wishes: Wishes, tell: Tell, *, marks: bool) -> None:
+    """Replace all rows in one transaction; with `marks`, servers refuse them until the mark is gone."""
+    _, last = await storage.log_bounds()
+    async with storage.write() as tx:
+        await tx.fetch("delete from marks where name in ($1, $2)", MARK, RESTORING)
+        await replace_rows(tx, archive, tell, without=_OF_SESSIONS if wishes.ends_sessions else ())
+        await tx.advance_log(max(last, archive.manifest.log_end) + _MARGIN)
+        await tx.advance_log(time.time_ns() // 1000)
+        if marks:
+            await tx.fetch("insert into marks (name, value) values ($1, $2)", RESTORING, "the secret")
 
 
-async def _image_keys(tx: Transaction) -> set[str]:
-    rows = await tx.fetch("select filename, thumbnail_type from images")
-    return {key for name, thumbnail in rows for key in keys_of(name, has_thumbnail=thumbnail is not None)}
+@contextmanager
+def _secret(installation: Installation, archive: Archive) -> Iterator[Callable[[], None] | None]:
+    """Yield what puts the secret in its place, or None if the one that is there stays."""
+    if archive.manifest.has_secret and installation.settings.auth.jwt_secret is None:
+        with secret_to_keep(installation.settings, archive.secret()) as put:
+            yield put
+    else:
+        yield None
 
 
-async def _insert_table(tx: Transaction, archive: Archive, table: Table, wishes: Wishes, tell: Tell) -> None:
-    if wishes.ends_sessions and table.name in _OF_SESSIONS:
-        return
-    total, done, summing = archive.manifest.tables[table.name].rows, 0, Summing()
-    for number in range(len(table.passes)):
-        for page in _restored(archive, table):
-            chosen = [row for row in page if table.is_in_pass(number, row)]
-            if number == 0:
-                for row in page:
-                    summing.add(row)
-            await insert(tx, table, chosen)
-            done += len(chosen)
-            tell(table.name, done, total)
-    if await sum_of(tx, table) != summing.sum():
-        raise StorageError(f"The table {table.name} is not what was written into it. Nothing was changed.")
-
-
-def _restored(archive: Archive, table: Table) -> Iterator[Sequence[Row]]:
-    """Yield a table's rows without those of images that have no bytes, its columns in today's order."""
-    missing = set(archive.manifest.missing_images)
-    columns = archive.manifest.tables[table.name].columns
-    order = [columns.index(column) for column in table.columns]
-    for page in archive.pages(table.name):
-        rows = [tuple(row[index] for index in order) for row in page]
-        if missing and "filename" in table.columns:
-            kept = [row for row in rows if _name(table, row) not in missing]
-            rows = [_without_thumbnail(table, row, missing) for row in kept]
-        yield rows
-
-
-def _name(table: Table, row: Row) -> str:
-    return str(row[table.columns.index("filename")])
-
-
-def _without_thumbnail(table: Table, row: Row, missing: set[str]) -> Row:
-    if table.name != "images" or THUMBNAIL_PREFIX + _name(table, row) not in missing:
-        return row
-    return tuple(
-        None if column.startswith("thumbnail_") else value
-        for column, value in zip(table.columns, row, strict=True)
-    )
-
-
-def _put_secret(installation: Installation, archive: Archive) -> list[str]:
-    """Put the signing secret in its place: last, so that it changes only with everything else."""
-    settings = installation.settings
-    if not archive.manifest.has_secret:
-        if settings.auth.jwt_secret is None:
-            return [
-                "Where the backup was made auth.jwtSecret was configured. Configure the same here; otherwise "
-                "everyone has to sign in again."
-            ]
-        return []
-    if settings.auth.jwt_secret is None:
-        keep_secret(settings, archive.secret())
-        return []
-    if kept_secret(settings) != archive.secret():
+def _said_of_secret(installation: Installation, archive: Archive) -> list[str]:
+    configured = installation.settings.auth.jwt_secret
+    if not archive.manifest.has_secret and configured is None:
+        return [
+            "Where the backup was made auth.jwtSecret was configured. Configure the same here; otherwise "
+            "everyone has to sign in again."
+        ]
+    if archive.manifest.has_secret and configured is not None and configured.encode() != archive.secret():
         return ["auth.jwtSecret is another one than when the backup was made: everyone has to sign in again."]
     return []

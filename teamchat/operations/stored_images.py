@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from teamchat.chat.images import THUMBNAIL_PREFIX
+from teamchat.chat.images_table import THUMBNAIL_PREFIX
+from teamchat.errors import StorageError
 from teamchat.interfaces import ImageStore, Storage
 
 _PAGE = 500
@@ -16,11 +17,28 @@ _ROWS = """select filename, thumbnail_type from images where filename > $1 order
 
 
 async def read_image(store: ImageStore, key: str) -> bytes | None:
-    """Return the bytes under a key, or None if there are none."""
-    chunks = await store.get(key)
-    if chunks is None:
-        return None
-    return b"".join([chunk async for chunk in chunks])
+    """Return the bytes under a key, or None if there are none. Raises `StorageError` if it can't be read."""
+    try:
+        chunks = await store.get(key)
+        return None if chunks is None else b"".join([chunk async for chunk in chunks])
+    except OSError as error:
+        raise StorageError(
+            f"The image {key} can't be read from the image store ({_reason(error)})."
+        ) from error
+
+
+async def put_image(store: ImageStore, key: str, data: bytes) -> None:
+    """Put the bytes under a key. Raises `StorageError` if the store does not take them."""
+    try:
+        await store.put(key, data)
+    except OSError as error:
+        raise StorageError(
+            f"The image {key} can't be put into the image store ({_reason(error)})."
+        ) from error
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
 
 
 def keys_of(filename: str, *, has_thumbnail: bool) -> list[str]:
@@ -59,7 +77,7 @@ async def copy_images(
                 if data is None:
                     missing.append(key)
                 else:
-                    await target.put(key, data)
+                    await put_image(target, key, data)
             done += 1
             tell("images", done, total)
     return missing

@@ -18,13 +18,14 @@ import trio
 from hypothesis import HealthCheck, given, settings
 
 from teamchat.errors import OperatorError, StorageError
-from teamchat.operations.archive import Damaged
+from teamchat.operations.archived import Damaged
 from teamchat.operations.backup import back_up
 from teamchat.operations.installation import Installation
 from teamchat.operations.restore import Wishes, restore
 from teamchat.storage.tables import LOG, tables
+from teamchat.testing import listening
 from teamchat.testing.storage import append
-from tests.harness import listening, running
+from tests.harness import running
 from tests.operations.conftest import PIXEL, configure, talk, teamchat
 from tests.postgres import shared
 from tests.storage.filling import Filling, fill, fillings, sums
@@ -90,7 +91,7 @@ async def test_nothing_acknowledged_before_the_backup_is_missing_and_streams_rel
                 acknowledged.append(answer.json()["message"]["id"])
 
     async with running(tmp_path) as server:
-        async with await server.sign_in() as ada, listening(ada, lastEventId="") as events:
+        async with await server.sign_in() as ada, listening(ada, last_event_id="") as events:
             channel, image = await talk(ada)
             scopes: list[trio.CancelScope] = []
             async with trio.open_nursery() as nursery:
@@ -118,7 +119,7 @@ async def test_nothing_acknowledged_before_the_backup_is_missing_and_streams_rel
     async with (
         running(new) as server,
         server.client(token) as ada,
-        listening(ada, lastEventId=events.last_id) as resumed,
+        listening(ada, last_event_id=events.last_id) as resumed,
     ):
         assert (await resumed.next())["type"] == "RESYNC"
         there: set[str] = set()

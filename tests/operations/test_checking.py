@@ -6,6 +6,7 @@ import shutil
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,20 @@ import apsw
 import httpx2
 import pytest
 import trio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from teamchat.interfaces import Storage
+from teamchat.model import now_ms
+from teamchat.operations import running as watching
 from teamchat.operations.checking import Finding, Level, check
 from teamchat.operations.checking.database import RULES, check_database
-from teamchat.operations.checking.place import check_configuration, check_directory
-from teamchat.operations.checking.services import check_images, check_mail
+from teamchat.operations.checking.place import check_directory
+from teamchat.operations.checking.services import check_clock, check_images, check_mail, check_servers
+from teamchat.operations.checking.stated import check_certificate, check_configuration, check_secret
 from teamchat.operations.installation import Installation
 from teamchat.plugins import Plugins
 from teamchat.server import serve
@@ -199,3 +208,125 @@ async def test_a_check_changes_nothing(tmp_path: Path) -> None:
         before = await storage.log_bounds()
         assert await check(Installation.load(config, {}), lambda _: None)
         assert await storage.log_bounds() == before
+
+
+async def test_to_look_at_what_is_not_there_makes_nothing(tmp_path: Path) -> None:
+    one = installation(tmp_path)
+    one.directory.mkdir(mode=0o700)
+    findings: list[Finding] = []
+    assert not await check(one, findings.append)
+    assert any("there is no database in" in sentence for sentence in problems(findings))
+    assert _files(one.directory) == []
+
+
+async def test_a_directory_is_missed_only_where_something_is_kept_in_it(tmp_path: Path) -> None:
+    elsewhere = {"backend": "postgres", "url": "postgresql://127.0.0.1:1/x", "path": str(tmp_path / "data")}
+    secret = {"jwtSecret": "0123456789abcdef0123456789abcdef"}
+    [finding] = check_directory(installation(tmp_path, storage=elsewhere, auth=secret))
+    assert finding.level is Level.OK
+    [finding] = check_directory(installation(tmp_path, storage=elsewhere))
+    assert finding.level is Level.PROBLEM
+
+
+async def test_an_image_store_that_is_not_configured_hides_nothing_else(tmp_path: Path) -> None:
+    one = installation(tmp_path, images={"backend": "s3"})
+    async with lived_in(configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})):
+        pass
+    findings: list[Finding] = []
+    assert not await check(one, findings.append)
+    assert [finding.subject for finding in findings if finding.level is Level.PROBLEM] == ["image store"]
+    assert "servers" in {finding.subject for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("kept", "stated", "mode", "level", "says"),
+    [
+        (None, None, 0o600, Level.OK, "the first start makes one"),
+        (b"0123456789abcdef" * 4, None, 0o644, Level.OK, "generated"),
+        (b"short", None, 0o600, Level.PROBLEM, "is damaged"),
+        (None, "0123456789abcdef" * 4, 0o600, Level.OK, "configured"),
+        (None, "0123456789abcdef" * 4, 0o644, Level.WARNING, "others may read it"),
+        (None, "password" * 8, 0o600, Level.WARNING, "is not random"),
+    ],
+)
+async def test_a_secret_that_is_weak_or_lies_open_is_told(
+    kept: bytes | None, stated: str | None, mode: int, level: Level, says: str, tmp_path: Path
+) -> None:
+    sections = {"auth": {"jwtSecret": stated}} if stated else {}
+    config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")}, **sections)
+    config.chmod(mode)
+    one = Installation.load(config, {})
+    one.directory.mkdir(mode=0o700)
+    if kept is not None:
+        (one.directory / "jwt-secret").write_bytes(kept)
+    finding = next(check_secret(one))
+    assert finding.level is level
+    assert says in finding.sentence
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "level", "says"),
+    [
+        (-90, 90, Level.OK, "valid until"),
+        (-90, 5, Level.WARNING, "it expires on"),
+        (-90, -1, Level.PROBLEM, "it expired on"),
+        (1, 90, Level.PROBLEM, "it begins on"),
+    ],
+)
+async def test_a_certificate_that_ends_soon_is_told_in_time(
+    begins: int, ends: int, level: Level, says: str, tmp_path: Path
+) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "chat.example.org")])
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    made = made.not_valid_before(now + timedelta(days=begins)).not_valid_after(now + timedelta(days=ends))
+    certificate = made.sign(key, hashes.SHA256())
+    (tmp_path / "chat.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+    plain = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "chat.key").write_bytes(plain)
+    (tmp_path / "chat.key").chmod(0o604)
+    section = {"certificate": str(tmp_path / "chat.pem"), "key": str(tmp_path / "chat.key")}
+    [found, lies_open] = check_certificate(installation(tmp_path, server={"tls": section}))
+    assert found.level is level
+    assert says in found.sentence
+    assert lies_open.remedy == f"chmod o= {tmp_path / 'chat.key'}"
+    (tmp_path / "chat.key").chmod(0o600)
+    assert len(list(check_certificate(installation(tmp_path, server={"tls": section})))) == 1
+
+
+async def test_a_clock_that_stands_before_the_newest_message_is_told(tmp_path: Path) -> None:
+    async with lived_in(configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})) as storage:
+        assert (await check_clock(storage)).level is Level.OK
+        async with storage.write() as tx:
+            await tx.fetch("update messages set created_at = $1", now_ms() + 7_200_000)
+        finding = await check_clock(storage)
+        assert finding.level is Level.PROBLEM
+        assert "120 minutes before" in finding.sentence
+
+
+async def test_a_server_that_was_killed_is_told_from_one_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "_LOOK_SECONDS", 0.01)
+    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+        assert (await check_servers(storage, lambda: None)).sentence == "none runs"
+        async with storage.write() as tx:
+            await tx.fetch("insert into members (id, joined_at, beats) values ('a', 1, 1)")
+        waited: list[str] = []
+        monkeypatch.setattr(watching, "WATCH_SECONDS", 0.2)
+        finding = await check_servers(storage, lambda: waited.append("waited"))
+        assert finding.level is Level.WARNING
+        assert waited == ["waited"]
+
+        async def beat() -> None:
+            while True:
+                async with storage.write() as tx:
+                    await tx.fetch("update members set beats = beats + 1")
+                await trio.sleep(0.01)
+
+        monkeypatch.setattr(watching, "WATCH_SECONDS", 60.0)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(beat)
+            assert (await check_servers(storage, lambda: None)).sentence == "1 signed on, and alive"
+            nursery.cancel_scope.cancel()

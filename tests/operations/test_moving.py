@@ -16,7 +16,8 @@ from teamchat.operations.moving import move_installation
 from teamchat.operations.stored_images import read_image
 from teamchat.settings import jwt_secret
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
-from tests.harness import listening, running
+from teamchat.testing import listening
+from tests.harness import running
 from tests.operations.conftest import configure, talk, teamchat
 from tests.postgres import shared
 from tests.storages import sqlite_only
@@ -41,7 +42,7 @@ async def test_pages_sessions_and_streams_go_on_after_a_move_to_postgresql(
     }
     async with running(tmp_path, storage={"backend": "sqlite", "path": str(data)}) as server:
         old_config = (tmp_path / "teamchat.json").rename(tmp_path / "old.json")
-        async with await server.sign_in() as ada, listening(ada, lastEventId="") as events:
+        async with await server.sign_in() as ada, listening(ada, last_event_id="") as events:
             channel, image = await talk(ada)
             await events.until("NEW_THREAD_REPLY")
             await ada.post(f"/channels/{channel}/messages", json={"content": "unseen"})
@@ -59,7 +60,7 @@ async def test_pages_sessions_and_streams_go_on_after_a_move_to_postgresql(
     assert "TEAMCHAT" not in said
     async with running(tmp_path, storage=elsewhere) as server, server.client(token) as ada:
         assert await shown(ada, channel, image) == before
-        async with listening(ada, lastEventId=events.last_id) as resumed:
+        async with listening(ada, last_event_id=events.last_id) as resumed:
             assert (await resumed.until("NEW_MESSAGE"))["content"] == "unseen"
             await ada.post(f"/channels/{channel}/messages", json={"content": "new"})
             assert (await resumed.until("NEW_MESSAGE"))["content"] == "new"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import trio
@@ -11,13 +12,16 @@ import trio
 from teamchat.errors import MailRefused, OperatorError
 from teamchat.ids import new_id
 from teamchat.interfaces import ImageStore, Mail, Storage
-from teamchat.operations.checking.findings import Finding, ok, problem
+from teamchat.model import now_ms
+from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
+from teamchat.operations.running import is_running
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.settings import EmailSettings, backend_options
 
 _SECONDS = 20.0
 _SAMPLED = 20
+_AHEAD_MS = 5 * 60_000
 
 
 async def check_images(installation: Installation, storage: Storage) -> list[Finding]:
@@ -75,6 +79,9 @@ async def check_mail(installation: Installation, recipient: str | None) -> Findi
             if recipient is not None:
                 return await _send_trial(installation, section, recipient)
             return await _reach(section)
+    except OSError as error:
+        why = f"can't be reached: {error.strerror or error}"
+        return problem("mail", why, "Check email.host and email.port, and what is between.")
     except trio.TooSlowError:
         return problem("mail", f"no answer in {_SECONDS:.0f} seconds", "Check email.host and email.port.")
     except MailRefused as error:
@@ -102,8 +109,31 @@ async def _send_trial(installation: Installation, section: EmailSettings, recipi
     return ok("mail", f"a trial was handed over for {recipient}")
 
 
-async def check_servers(storage: Storage) -> Finding:
-    """Tell how many servers have signed on."""
+async def check_clock(storage: Storage) -> Finding:
+    """Compare the clock with the newest that was written: ids and the lives of tokens hang on it."""
+    async with storage.read() as tx:
+        [(event,)] = await tx.fetch("select max(created_at) from events")
+        [(message,)] = await tx.fetch("select max(created_at) from messages")
+    ahead = max(event or 0, message or 0) - now_ms()
+    if ahead > _AHEAD_MS:
+        return problem(
+            "clock",
+            f"this machine's stands {ahead / 60_000:,.0f} minutes before the newest message",
+            "Set the clock (timedatectl). With a wrong one tokens live too long, or not at all.",
+        )
+    return ok("clock", "not before what was written last")
+
+
+async def check_servers(storage: Storage, waits: Callable[[], object]) -> Finding:
+    """Tell whether servers run that have signed on; one that was killed has not signed off."""
     async with storage.read() as tx:
         [(count,)] = await tx.fetch("select count(*) from members")
-    return ok("servers", f"{count} signed on" if count else "none runs")
+    if not count:
+        return ok("servers", "none runs")
+    if await is_running(storage, waits):
+        return ok("servers", f"{count} signed on, and alive")
+    return warning(
+        "servers",
+        f"{count} signed on, and no sign of life",
+        "It was killed, or hangs. The next start takes its place.",
+    )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from teamchat.errors import OperatorError
-from teamchat.operations.exchange.form import HEAD, Report, Source
+from teamchat.operations.exchange.form import HEAD, Source
 from teamchat.operations.exchange.importing import Importer
 from teamchat.operations.exchange.reading import ExportDirectory
+from teamchat.operations.exchange.report import Report, reporting
 from teamchat.operations.exchange.slack import SlackExport
-from teamchat.operations.exchange.slack_files import is_slack_export
+from teamchat.operations.exchange.slack_files import SlackFiles, opened_root
 from teamchat.operations.installation import Installation
 from teamchat.storage.moving import Tell
 
@@ -29,35 +29,26 @@ async def bring_in(
     installation: Installation, path: Path, wishes: Wishes, tell: Tell = lambda *_: None
 ) -> list[str]:
     """Import and return what is to be said. Raises an `OperatorError`."""
-    report = Report()
-    source = _source(path, wishes, report)
     async with installation.existing_storage() as storage, installation.images() as images:
-        await Importer(storage, images, source, report).run(tell)
+        with reporting(wishes.report) as report, _source(path, wishes, report) as source:
+            await Importer(storage, images, source, report).run(tell)
     said = report.lines()
-    if report.omissions and wishes.report is not None:
-        _write(wishes.report, report)
+    if report.has_notes and wishes.report is not None:
         said.append(f"{wishes.report} names each of them.")
     return said
 
 
-def _source(path: Path, wishes: Wishes, report: Report) -> Source:
+@contextmanager
+def _source(path: Path, wishes: Wishes, report: Report) -> Iterator[Source]:
     if not path.exists():
         raise OperatorError(f"There is no {path}.")
     if (path / HEAD).is_file():
-        return ExportDirectory(path)
-    if is_slack_export(path):
-        return SlackExport(path, report, includes_private=wishes.includes_private)
-    raise OperatorError(
-        f"{path} is neither an export of teamchat (it would hold {HEAD}) nor one of Slack (users.json and "
-        "channels.json, in a directory or a ZIP file)."
-    )
-
-
-def _write(path: Path, report: Report) -> None:
-    lines = b"".join([msgspec.json.encode(one) + b"\n" for one in report.omissions.values()])
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(lines)
-    except OSError as error:
-        raise OperatorError(f"{path} can't be written ({error.strerror}). All else was done.") from error
+        yield ExportDirectory(path)
+        return
+    with opened_root(path) as root:
+        if root is None:
+            raise OperatorError(
+                f"{path} is neither an export of teamchat (it would hold {HEAD}) nor one of Slack "
+                "(users.json and channels.json, in a directory or a ZIP file)."
+            )
+        yield SlackExport(SlackFiles(root, report), report, includes_private=wishes.includes_private)

@@ -18,7 +18,6 @@ from typing import Any
 
 import msgspec
 
-from teamchat.chat.records import chunks
 from teamchat.errors import OperatorError
 from teamchat.interfaces import ImageStore, Row, Transaction
 from teamchat.model import now_ms
@@ -38,6 +37,7 @@ from teamchat.operations.exchange.form import (
 from teamchat.operations.installation import Installation
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.storage.moving import Tell
+from teamchat.storage.statements import chunks
 
 _PAGE = 500
 _USERS = "id, user_name, email, is_admin, created_at, removed_at from users"

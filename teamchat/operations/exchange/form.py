@@ -6,7 +6,6 @@ secret: no password, no token, no session.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Protocol
 
@@ -31,7 +30,13 @@ class Head(Struct, frozen=True, rename="camel"):
     counts: dict[str, int] = field(default_factory=dict)
 
 
-class PortableUser(Struct, frozen=True, rename="camel", omit_defaults=True):
+class Portable(Struct, frozen=True, kw_only=True):
+    """A record. `place` says where it stood in what it was made from, for the report of an import."""
+
+    place: str = ""
+
+
+class PortableUser(Portable, frozen=True, rename="camel", omit_defaults=True):
     """A user; one who is gone (`removed_at`) or unknown has no email, and is there as an author alone."""
 
     id: str
@@ -42,7 +47,7 @@ class PortableUser(Struct, frozen=True, rename="camel", omit_defaults=True):
     removed_at: Time | None = None
 
 
-class PortableChannel(Struct, frozen=True, rename="camel", omit_defaults=True):
+class PortableChannel(Portable, frozen=True, rename="camel", omit_defaults=True):
     """A channel."""
 
     id: str
@@ -52,7 +57,7 @@ class PortableChannel(Struct, frozen=True, rename="camel", omit_defaults=True):
     updated_at: Time | None = None
 
 
-class PortableConversation(Struct, frozen=True, rename="camel"):
+class PortableConversation(Portable, frozen=True, rename="camel", omit_defaults=True):
     """A conversation of two users."""
 
     id: str
@@ -68,7 +73,7 @@ class PortableAuthor(Struct, frozen=True, rename="camel", omit_defaults=True):
     is_bot: bool = False
 
 
-class PortableMessage(Struct, frozen=True, rename="camel", omit_defaults=True):
+class PortableMessage(Portable, frozen=True, rename="camel", omit_defaults=True):
     """A message of a channel, a thread (`thread_id`) or a conversation; `images` are file names."""
 
     id: str
@@ -82,7 +87,7 @@ class PortableMessage(Struct, frozen=True, rename="camel", omit_defaults=True):
     images: Sequence[str] = ()
 
 
-class PortableImage(Struct, frozen=True, rename="camel", omit_defaults=True):
+class PortableImage(Portable, frozen=True, rename="camel", omit_defaults=True):
     """An image; its bytes are in the file of its name, a thumbnail's in ``thumb-<filename>``."""
 
     filename: str
@@ -124,38 +129,4 @@ class Source(Protocol):
         """Yield the messages that are replies, or those that are not, oldest first in each channel."""
 
     def bytes_of(self, key: str) -> bytes | None:
-        """Return the bytes of an image or of a thumbnail, or None."""
-
-
-class Omission(Struct, frozen=True):
-    """What could not be brought over, where it stood, and why. It holds no text of anybody's."""
-
-    what: str
-    where: str
-    why: str
-
-
-class Report:
-    """What was brought over, counted, and what was not, one by one."""
-
-    def __init__(self) -> None:
-        self.imported: Counter[str] = Counter()
-        self.omissions: dict[tuple[str, str], Omission] = {}
-
-    def add(self, what: str, count: int = 1) -> None:
-        """Count what is there now and was not before."""
-        self.imported[what] += count
-
-    def omit(self, what: str, where: str, why: str) -> None:
-        """Note what was left out; noted twice, it counts once."""
-        self.omissions.setdefault((what, where), Omission(what, where, why))
-
-    def lines(self) -> list[str]:
-        """Return what is to be said."""
-        kinds = ("users", "channels", "conversations", "messages", "replies", "reactions", "images")
-        counts = ", ".join(f"{self.imported[kind]:,} {kind}" for kind in kinds)
-        omitted = Counter((omission.what, omission.why) for omission in self.omissions.values())
-        said = [f"Imported: {counts}."]
-        for (what, why), count in sorted(omitted.items()):
-            said.append(f"Not brought over: {count:,} × {what} ({why})")
-        return said
+        """Return the bytes of an image or of a thumbnail, or None. Raises `TooLong` beyond 10 MB."""

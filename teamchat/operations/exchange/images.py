@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from teamchat.chat import image_formats
 from teamchat.errors import BadRequest
+from teamchat.operations.exchange.files import TooLong
 from teamchat.operations.exchange.form import PortableImage, Source
 from teamchat.operations.stored_images import keys_of
 
@@ -27,7 +28,10 @@ def checked_image(source: Source, image: PortableImage) -> CheckedImage:
     keys = keys_of(image.filename, has_thumbnail=image.thumbnail_type is not None)
     files = []
     for key in keys:
-        data = source.bytes_of(key)
+        try:
+            data = source.bytes_of(key)
+        except TooLong:
+            raise BadRequest("it is larger than 10 MB") from None
         if data is None:
             raise BadRequest("its bytes are not in the export")
         files.append((key, data))

@@ -27,15 +27,17 @@ from teamchat.ids import CONVERSATION_PREFIX, could_be_id, id_at, is_conversatio
 from teamchat.interfaces import ImageStore, Storage, Transaction
 from teamchat.model import now_ms
 from teamchat.operations.exchange.form import (
+    PortableAuthor,
     PortableChannel,
     PortableConversation,
     PortableImage,
     PortableUser,
-    Report,
     Source,
 )
 from teamchat.operations.exchange.images import checked_image
 from teamchat.operations.exchange.messages import MessageWriter
+from teamchat.operations.exchange.report import Report
+from teamchat.operations.stored_images import put_image
 from teamchat.storage.moving import Tell
 
 _PAGE = 200
@@ -75,7 +77,7 @@ class Importer:
             await tx.append(Resync().to())
 
     async def _messages(self, tell: Tell) -> None:
-        writer, done = MessageWriter(self._users, self._places, self._report), 0
+        writer, done = MessageWriter(self._users, self._places, self._report, self._stranger), 0
         for replies in (False, True):
             for messages in _paged(self._source.messages(replies=replies)):
                 async with self._storage.write() as tx:
@@ -84,22 +86,35 @@ class Importer:
                 tell("messages read", done, done + 1)
         tell("messages read", done, done)
 
+    async def _stranger(self, tx: Transaction, author: PortableAuthor) -> str:
+        """Return the id here of who wrote a message and is not among the users of the export."""
+        user = PortableUser(_own_id(author.id, 0), author.user_name, removed_at=1)
+        self._report.change("user", author.id, "not among the users of the export; a name at messages")
+        self._users[author.id] = await self._user(tx, user)
+        return self._users[author.id]
+
     async def _user(self, tx: Transaction, user: PortableUser) -> str:
         """Return the id that a user has here."""
         if await tx.fetch("select 1 from users where id = $1", user.id):
+            self._report.find("users")
             return user.id
         if user.email and user.removed_at is None:
             same = await user_by_email(tx, user.email)
             if same is not None:
+                self._report.merge(
+                    "user", user.place or user.id, "the email is that of a user here, whose name stays"
+                )
                 return same.id
         await self._insert_user(tx, user)
-        self._report.add("users")
+        self._report.create("users")
         return user.id
 
     async def _insert_user(self, tx: Transaction, user: PortableUser) -> None:
         is_gone = user.removed_at is not None or not _is_email(user.email)
         if is_gone and user.removed_at is None:
-            self._report.omit("account", user.id, "no email; the name stays with the messages")
+            self._report.change("user", user.place or user.id, "no email; a name at messages, no account")
+        if user.is_admin and not is_gone:
+            self._report.make_admin(user.email)
         name = _name(user)
         key = None if is_gone else text.fold(name)
         number = 1
@@ -107,6 +122,8 @@ class Importer:
             number += 1
             name = f"{_name(user)[: text.MAX_USER_NAME - len(str(number))]}{number}"
             key = text.fold(name)
+        if number > 1:
+            self._report.change("user", user.place or user.id, "the name is taken here; a number was added")
         await tx.fetch(
             """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at,
                removed_at) values ($1, $2, $3, $4, $5, $6, $7, $8)""",
@@ -124,13 +141,20 @@ class Importer:
         """Return the id that a channel has here."""
         await tx.lock("channel names")
         if await tx.fetch("select 1 from channels where id = $1", channel.id):
+            self._report.find("channels")
             return channel.id
         try:
             name = text.name("name", channel.name)
         except BadRequest:
             name = f"channel {channel.id}"
+            self._report.change(
+                "channel", channel.place or channel.id, "the name can't be one here; its id stands for it"
+            )
         rows = await tx.fetch("select id from channels where name_key = $1", text.fold(name))
         if rows:
+            self._report.merge(
+                "channel", channel.place or channel.id, "there is a channel of that name; it goes on there"
+            )
             return str(rows[0][0])
         await tx.fetch(
             "insert into channels (id, name, name_key, created_at, updated_at, created_by)"
@@ -140,15 +164,17 @@ class Importer:
             text.fold(name),
             channel.created_at,
             channel.updated_at,
-            self._users.get(channel.created_by, channel.created_by),
+            self._users.get(channel.created_by, ""),
         )
-        self._report.add("channels")
+        self._report.create("channels")
         return channel.id
 
     async def _conversation(self, tx: Transaction, conversation: PortableConversation) -> None:
         first, second = sorted(self._users.get(user, "") for user in conversation.participants)
         if not first or first == second:
-            self._report.omit("conversation", conversation.id, "not between two users who are known")
+            self._report.omit(
+                "conversation", conversation.place or conversation.id, "not between two users who are known"
+            )
             return
         rows = await tx.fetch(
             """insert into conversations (id, first_user, second_user, created_at) values ($1, $2, $3, $4)
@@ -157,8 +183,9 @@ class Importer:
             conversation.created_at,
         )
         if rows:
-            self._report.add("conversations")
+            self._report.create("conversations")
         else:
+            self._report.find("conversations")
             rows = await tx.fetch(
                 "select id from conversations where first_user = $1 and second_user = $2", first, second
             )
@@ -170,15 +197,21 @@ class Importer:
         place = self._places.get(image.channel_id)
         async with self._storage.read() as tx:
             is_there = bool(await tx.fetch("select 1 from images where filename = $1", image.filename))
-        if is_there or place is None:
+        if is_there:
+            self._report.find("images")
+            return
+        if place is None:
+            self._report.omit(
+                "image", image.place or image.filename, "its channel or conversation was left out"
+            )
             return
         try:
             checked = checked_image(self._source, image)
         except BadRequest as problem:
-            self._report.omit("image", image.filename, problem.sentence)
+            self._report.omit("image", image.place or image.filename, problem.sentence)
             return
         for key, data in checked.files:
-            await self._images.put(key, data)
+            await put_image(self._images, key, data)
         async with self._storage.write() as tx:
             rows = await tx.fetch(
                 """insert into images (filename, place_id, uploaded_by, created_at, media_type, size,
@@ -186,11 +219,11 @@ class Importer:
                    on conflict do nothing returning 1""",
                 image.filename,
                 place,
-                self._users.get(image.uploaded_by, image.uploaded_by),
+                self._users.get(image.uploaded_by, ""),
                 image.created_at,
                 *checked.kinds,
             )
-        self._report.add("images", len(rows))
+        self._report.create("images", len(rows))
 
 
 def _paged(records: Iterable[T]) -> Iterator[Sequence[T]]:

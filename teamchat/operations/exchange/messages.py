@@ -6,19 +6,22 @@ activity are made from the rows themselves, in the transaction that changed them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from teamchat import text
 from teamchat.chat.changes import recount_thread
-from teamchat.chat.images import MAX_PER_MESSAGE
+from teamchat.chat.images_table import MAX_PER_MESSAGE
 from teamchat.chat.messages_table import hold_place
 from teamchat.chat.reactions import MAX_DIFFERENT
 from teamchat.errors import BadRequest
 from teamchat.ids import could_be_id, is_conversation_id
 from teamchat.interfaces import Transaction
-from teamchat.operations.exchange.form import PortableMessage, Report
+from teamchat.operations.exchange.form import PortableAuthor, PortableMessage
+from teamchat.operations.exchange.report import Report
 
+Stranger = Callable[[Transaction, PortableAuthor], Awaitable[str]]
+_IMAGE = "select 1 from images where filename = $1 and place_id = $2"
 _LAST = """update conversations set last_message_at = (select created_at from messages
 where place_id = $1 and parent_id is null order by id desc limit 1) where id = $1"""
 _NO_FIGURES = """insert into threads (parent_id, reply_count, last_reply_at, last_reply_by, participants)
@@ -28,10 +31,13 @@ values ($1, 0, 0, '', '[]') on conflict do nothing"""
 class MessageWriter:
     """Writes messages whose users and places have the ids given by `users` and `places`."""
 
-    def __init__(self, users: Mapping[str, str], places: Mapping[str, str], report: Report) -> None:
+    def __init__(
+        self, users: Mapping[str, str], places: Mapping[str, str], report: Report, stranger: Stranger
+    ) -> None:
         self._users = users
         self._places = places
         self._report = report
+        self._stranger = stranger
 
     async def write(self, tx: Transaction, messages: Sequence[PortableMessage]) -> None:
         """Write those that are not there yet, in a transaction that is open."""
@@ -51,20 +57,22 @@ class MessageWriter:
         place = self._places.get(message.channel_id)
         refused = self._why_not(message, place)
         if refused is not None:
-            self._report.omit("message", message.id, refused)
+            self._report.omit("message", message.place or message.id, refused)
             return False
         if await tx.fetch("select 1 from messages where id = $1", message.id):
+            self._report.find("messages" if message.thread_id is None else "replies")
             return False
         parent = await self._parent(tx, message, str(place))
         images = await self._images(tx, message, str(place))
         author = message.author
+        author_id = author.id if author.is_bot else self._users.get(author.id)
         await tx.fetch(
             """insert into messages (id, place_id, parent_id, author_id, bot_name, content, created_at,
                updated_at, is_decorated) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)""",
             message.id,
             place,
             parent,
-            author.id if author.is_bot else self._users.get(author.id, author.id),
+            author_id or await self._stranger(tx, author),
             author.user_name if author.is_bot else None,
             message.content,
             message.created_at,
@@ -72,7 +80,7 @@ class MessageWriter:
             int(bool(message.reactions or images)),
         )
         await self._decorate(tx, message, images)
-        self._report.add("messages" if parent is None else "replies")
+        self._report.create("messages" if parent is None else "replies")
         return True
 
     def _why_not(self, message: PortableMessage, place: str | None) -> str | None:
@@ -98,13 +106,18 @@ class MessageWriter:
         )
         if rows and not is_conversation_id(place):
             return message.thread_id
-        self._report.omit("thread", message.id, "no such thread here; the reply stands by itself")
+        why = "what it replies to is not in the export; it stands by itself"
+        self._report.change("reply", message.place or message.id, why)
         return None
 
     async def _images(self, tx: Transaction, message: PortableMessage, place: str) -> list[str]:
         found = []
-        for filename in message.images[:MAX_PER_MESSAGE]:
-            if await tx.fetch("select 1 from images where filename = $1 and place_id = $2", filename, place):
+        for number, filename in enumerate(message.images):
+            if number >= MAX_PER_MESSAGE:
+                self._report.omit(
+                    "image", message.place or message.id, f"a message has {MAX_PER_MESSAGE} at most"
+                )
+            elif filename not in found and await tx.fetch(_IMAGE, filename, place):
                 found.append(filename)
         return found
 
@@ -117,16 +130,21 @@ class MessageWriter:
         place = 0
         for number, (reaction, users) in enumerate(message.reactions.items()):
             if number >= MAX_DIFFERENT or not 0 < len(reaction) <= text.MAX_REACTION:
-                self._report.omit("reaction", message.id, "too many, or too long a name")
+                self._report.omit("reaction", message.place or message.id, "too many, or too long a name")
                 continue
             for user in users:
+                if user not in self._users:
+                    self._report.omit(
+                        "reaction", message.place or message.id, "by nobody among the users of the export"
+                    )
+                    continue
                 place += 1
                 rows = await tx.fetch(
                     """insert into reactions (message_id, reaction, user_id, place)
                        values ($1, $2, $3, $4) on conflict do nothing returning 1""",
-                    *(message.id, reaction, self._users.get(user, user), place),
+                    *(message.id, reaction, self._users[user], place),
                 )
-                self._report.add("reactions", len(rows))
+                self._report.create("reactions", len(rows))
 
 
 def _texts(message: PortableMessage) -> Iterable[str]:

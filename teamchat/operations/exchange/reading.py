@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
+from zipfile import BadZipFile
 
 import msgspec
 from msgspec import Struct
 
+from teamchat.chat.image_formats import MAX_BYTES
 from teamchat.errors import OperatorError
+from teamchat.operations.exchange.files import MOST_RECORD_BYTES, TooLong, open_inside, read_inside
 from teamchat.operations.exchange.form import (
     FORMAT,
     HEAD,
@@ -22,6 +25,7 @@ from teamchat.operations.exchange.form import (
     PortableMessage,
     PortableUser,
 )
+from teamchat.operations.zipfiles import lines
 
 T = TypeVar("T", bound=Struct)
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,199}\Z")
@@ -33,13 +37,14 @@ class ExportDirectory:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         try:
-            head = msgspec.json.decode((directory / HEAD).read_bytes(), type=Head)
+            head = msgspec.json.decode(self._read(directory / HEAD, MOST_RECORD_BYTES), type=Head)
         except OSError as error:
-            raise OperatorError(f"{directory / HEAD} can't be read ({error.strerror}).") from None
-        except msgspec.DecodeError:
+            raise _unreadable(directory / HEAD, error) from None
+        except ValueError:
             raise OperatorError(f"{directory / HEAD} is not that of an export.") from None
         if head.format != FORMAT or head.version != VERSION:
-            raise OperatorError(f"{directory} is an export of another kind: {head.format} {head.version}.")
+            kind = f"{head.format[:40]} {head.version}"
+            raise OperatorError(f"{directory} is an export of another kind: {kind}.")
 
     def users(self) -> Iterator[PortableUser]:
         return self._records("users", PortableUser)
@@ -62,21 +67,30 @@ class ExportDirectory:
         if not _KEY.match(key):
             return None
         try:
-            return (self._directory / "images" / key).read_bytes()
+            return self._read(self._directory / "images" / key, MAX_BYTES)
         except OSError:
             return None
+
+    def _read(self, path: Path, most: int) -> bytes:
+        return read_inside(self._directory, path, most)
 
     def _records(self, name: str, kind: type[T]) -> Iterator[T]:
         path = self._directory / f"{name}.jsonl"
         decoder = msgspec.json.Decoder(kind)
         try:
-            with path.open("rb") as file:
-                for number, line in enumerate(file, start=1):
+            with open_inside(self._directory, path) as file:
+                for number, line in enumerate(lines(file, MOST_RECORD_BYTES), start=1):
                     try:
                         yield decoder.decode(line)
-                    except (msgspec.DecodeError, UnicodeDecodeError):
+                    except ValueError:  # Of msgspec, or of a text that is no UTF-8.
                         raise OperatorError(f"{path}, line {number}, is no record of {name}.") from None
         except FileNotFoundError:
             return
+        except BadZipFile:
+            raise TooLong(f"A line of {path}", MOST_RECORD_BYTES) from None
         except OSError as error:
-            raise OperatorError(f"{path} can't be read ({error.strerror}).") from None
+            raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> OperatorError:
+    return OperatorError(f"{path} can't be read ({error.strerror or error}).")

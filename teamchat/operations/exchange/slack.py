@@ -1,4 +1,4 @@
-"""A workspace's export from Slack, a ZIP or the directory it unpacks to, as a `Source`.
+"""A workspace's export from Slack as a `Source`.
 
 What must stay true: ids are made from Slack's ids and times, so a second import finds what the first one
 made; a channel that was private there is left out, for every channel here is everyone's; and what can't be
@@ -11,10 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 
+from teamchat.chat.image_formats import MAX_BYTES
 from teamchat.ids import CONVERSATION_PREFIX, id_at
 from teamchat.operations.exchange import slack_text
+from teamchat.operations.exchange.files import Place
 from teamchat.operations.exchange.form import (
     PortableAuthor,
     PortableChannel,
@@ -22,52 +23,63 @@ from teamchat.operations.exchange.form import (
     PortableImage,
     PortableMessage,
     PortableUser,
-    Report,
 )
-from teamchat.operations.exchange.slack_files import Place, Record, SlackFiles
+from teamchat.operations.exchange.report import Report
+from teamchat.operations.exchange.slack_files import Record, SlackFiles
 
 _IMAGE_ENDINGS = {"jpg", "jpeg", "png", "webp", "svg"}
 _NOBODY = "USLACKBOT"
+_UNLISTED = " unlisted"
+_NOT_OF_CHANNELS = ("topic", "purpose", "pins")
 
 
 class SlackExport:
-    """The files of an export. Raises `OperatorError` for what is none.
+    """The files of an export as a `Source`. With `includes_private` what was private becomes everyone's."""
 
-    With `includes_private` what was private becomes visible to everyone.
-    """
-
-    def __init__(self, path: Path, report: Report, *, includes_private: bool = False) -> None:
-        self._files = SlackFiles(path, report)
+    def __init__(self, files: SlackFiles, report: Report, *, includes_private: bool = False) -> None:
+        self._files = files
         self._report = report
-        self._channels = self._files.listed("channels.json")
-        self._private = [*self._files.listed("groups.json"), *self._files.listed("mpims.json")]
+        self._channels = files.listed("channels.json")
+        self._private = files.listed("groups.json")
+        self._groups = files.listed("mpims.json")
         if includes_private:
-            self._channels += self._private
+            self._channels += [*self._private, *self._groups]
         else:
-            for channel in self._private:
-                report.omit("private channel", channel["id"], "it would be visible to all; see --private")
-        self._conversations = self._files.listed("dms.json")
+            for what, channels in (("private channel", self._private), ("group message", self._groups)):
+                for channel in channels:
+                    why = "it would be visible to all; see --private"
+                    report.omit(what, _known_as(channel), why)
+        self._conversations = files.listed("dms.json")
 
     def users(self) -> Iterator[PortableUser]:
         for id_, user in self._users.items():
-            profile = user.get("profile") or {}
-            is_gone = bool(user.get("deleted") or user.get("is_bot") or id_ == _NOBODY)
+            why_gone = _why_gone(user)
             when = int(user.get("updated") or 0) * 1000
+            profile = user.get("profile") or {}
+            where = f"{id_} ({self._names[id_]})"
+            if why_gone is not None:
+                self._report.change("user", where, f"{why_gone}; a name at messages, no account")
             yield PortableUser(
                 id=_user_id(id_),
                 user_name=self._names[id_],
-                email="" if is_gone else str(profile.get("email") or ""),
-                is_admin=bool(user.get("is_admin") or user.get("is_owner")) and not is_gone,
+                email="" if why_gone else str(profile.get("email") or ""),
+                is_admin=bool(user.get("is_admin") or user.get("is_owner")) and not why_gone,
                 created_at=when,
-                removed_at=max(when, 1) if is_gone else None,
+                removed_at=max(when, 1) if why_gone else None,
+                place=where,
             )
 
     def channels(self) -> Iterator[PortableChannel]:
         for channel in self._channels:
+            where = _known_as(channel)
+            if channel.get("is_archived"):
+                self._report.change("channel", where, "archived in Slack; open here")
+            for what in _NOT_OF_CHANNELS:
+                if _has(channel, what):
+                    self._report.omit(what, where, "channels have none here")
             created_at = int(channel.get("created") or 0) * 1000
-            yield PortableChannel(
-                _channel_id(channel), channel["name"], created_at, _user_id(str(channel.get("creator")))
-            )
+            creator = _user_id(str(channel.get("creator")))
+            yield PortableChannel(_channel_id(channel), channel["name"], created_at, creator, place=where)
 
     def conversations(self) -> Iterator[PortableConversation]:
         for conversation in self._conversations:
@@ -77,11 +89,12 @@ class SlackExport:
                 continue
             pair = (_user_id(members[0]), _user_id(members[1]))
             created_at = int(conversation.get("created") or 0) * 1000
-            yield PortableConversation(_conversation_id(conversation), pair, created_at)
+            id_ = _conversation_id(conversation)
+            yield PortableConversation(id_, pair, created_at, place=conversation["id"])
 
     def images(self) -> Iterator[PortableImage]:
-        for place, _, record in self._records():
-            for file in record.get("files") or []:
+        for place, where, record in self._records():
+            for file in _files_of(record):
                 if self._image_of(file) is not None:
                     yield PortableImage(
                         _image_name(record, file),
@@ -90,30 +103,31 @@ class SlackExport:
                         _milliseconds(str(record["ts"]))[0],
                         "",
                         0,
+                        place=f"{where}/{file.get('id')}",
                     )
 
     def messages(self, *, replies: bool) -> Iterator[PortableMessage]:
-        for place, where, record in self._records():
+        for place, where, record in self._records(notes=not replies):
             is_reply = record.get("thread_ts", record["ts"]) != record["ts"]
             if is_reply == replies:
                 yield self._message(place, where, record)
 
     def bytes_of(self, key: str) -> bytes | None:
         found = self._uploads.get(key)
-        return None if found is None else found.read_bytes()
+        return None if found is None else self._files.read(found, MAX_BYTES)
 
     @cached_property
     def _users(self) -> dict[str, Record]:
         """Users by id, and whoever wrote or is mentioned without being listed."""
-        found = {str(user["id"]): user for user in self._files.listed("users.json")}
-        found.setdefault(_NOBODY, {"id": _NOBODY, "name": "slackbot", "deleted": True})
+        found = {str(user["id"]): user for user in self._files.users()}
+        found.setdefault(_NOBODY, {"id": _NOBODY, "name": "slackbot", "is_bot": True})
         for _, _, record in self._records():
             profile = record.get("user_profile") or {}
             if (user := record.get("user")) and user not in found:
-                found[user] = {"id": user, "profile": profile, "name": profile.get("name"), "deleted": True}
+                found[user] = {"id": user, "profile": profile, "name": profile.get("name"), _UNLISTED: True}
             for reaction in record.get("reactions") or []:
                 for one in reaction.get("users") or []:
-                    found.setdefault(one, {"id": one, "deleted": True})
+                    found.setdefault(one, {"id": one, _UNLISTED: True})
         return found
 
     @cached_property
@@ -122,7 +136,8 @@ class SlackExport:
 
     @cached_property
     def _channel_names(self) -> Mapping[str, str]:
-        return {channel["id"]: channel["name"] for channel in [*self._channels, *self._private]}
+        channels = [*self._channels, *self._private, *self._groups]
+        return {channel["id"]: channel["name"] for channel in channels}
 
     @cached_property
     def _uploads(self) -> dict[str, Place]:
@@ -130,7 +145,7 @@ class SlackExport:
         return {
             _image_name(record, file): path
             for _, _, record in self._records()
-            for file in record.get("files") or []
+            for file in _files_of(record)
             if (path := self._image_of(file)) is not None
         }
 
@@ -138,7 +153,9 @@ class SlackExport:
         when, _ = _milliseconds(record["ts"])
         parent = str(record.get("thread_ts", record["ts"]))
         edited = record.get("edited") or {}
-        images = [_image_name(record, f) for f in record.get("files") or [] if self._image_of(f) is not None]
+        images = [_image_name(record, file) for file in _files_of(record) if self._image_of(file) is not None]
+        if record.get("subtype") == "thread_broadcast":
+            self._report.change("reply", where, "was shown in its channel too; it stands in its thread alone")
         return PortableMessage(
             id=_message_id(place, record["ts"]),
             channel_id=place,
@@ -147,8 +164,9 @@ class SlackExport:
             created_at=when,
             updated_at=_milliseconds(edited["ts"])[0] if edited.get("ts") else None,
             thread_id=None if parent == record["ts"] else _message_id(place, parent),
-            reactions=self._reactions(record),
+            reactions=self._reactions(where, record),
             images=images,
+            place=where,
         )
 
     def _author(self, record: Record) -> PortableAuthor:
@@ -169,7 +187,7 @@ class SlackExport:
             parts = [record.get("attachments"), record.get("blocks")]
             marked = next((text for part in parts if (text := slack_text.text_of_blocks(part))), "")
         lines = [slack_text.plain(marked, self._names, self._channel_names).replace("\x00", "")]
-        for file in record.get("files") or []:
+        for file in _files_of(record):
             if self._image_of(file) is None:
                 name = file.get("name") or file.get("title") or "unnamed"
                 lines.append(f"[file: {name}]")
@@ -177,11 +195,14 @@ class SlackExport:
                                   "only those whose bytes are in the export")  # fmt: skip
         return "\n".join(line for line in lines if line) or "(nothing)"
 
-    def _reactions(self, record: Record) -> dict[str, list[str]]:
+    def _reactions(self, where: str, record: Record) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for reaction in record.get("reactions") or []:
             users = [_user_id(user) for user in reaction.get("users") or []]
-            found.setdefault(slack_text.emoji(str(reaction.get("name"))), []).extend(users)
+            shown = slack_text.emoji(str(reaction.get("name")))
+            if shown.startswith(":"):
+                self._report.change("reaction", where, "an emoji of your own, or a rare one, keeps its name")
+            found.setdefault(shown, []).extend(users)
         return found
 
     def _image_of(self, file: Record) -> Place | None:
@@ -192,13 +213,36 @@ class SlackExport:
             return None
         return self._files.upload(id_, name)
 
-    def _records(self) -> Iterator[tuple[str, str, Record]]:
+    def _records(self, *, notes: bool = False) -> Iterator[tuple[str, str, Record]]:
         """Yield what was said: the place's id here, where it stands in the export, and Slack's record."""
         folders = [(_channel_id(channel), str(channel["name"])) for channel in self._channels]
         folders += [(_conversation_id(one), str(one["id"])) for one in self._conversations]
         for place, folder in folders:
-            for where, record in self._files.said(folder):
+            for where, record in self._files.said(folder, notes=notes):
                 yield place, where, record
+
+
+def _why_gone(user: Record) -> str | None:
+    if user.get(_UNLISTED):
+        return "not among the users of the export"
+    if user.get("is_bot") or user["id"] == _NOBODY:
+        return "a bot"
+    return "deactivated in Slack" if user.get("deleted") else None
+
+
+def _known_as(channel: Record) -> str:
+    return f"{channel['id']} ({channel['name']})"
+
+
+def _has(channel: Record, what: str) -> bool:
+    """Tell whether a channel has pins, or a topic or purpose, which may be there and empty."""
+    found = channel.get(what)
+    return bool(found.get("value") if isinstance(found, dict) else found)
+
+
+def _files_of(record: Record) -> list[Record]:
+    """Return the files of a message; before 2018 there was one at most."""
+    return record.get("files") or ([record["file"]] if record.get("file") else [])
 
 
 def _milliseconds(ts: str) -> tuple[int, int]:

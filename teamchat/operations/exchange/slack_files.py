@@ -1,105 +1,137 @@
 """The files of an export from Slack: lists of users and channels, and for each channel a file a day.
 
-What must stay true: one day of one channel is in memory at a time, and no name that stands in the export
-leads out of it.
+What must stay true: one day of one channel is in memory at a time, no more of it than a day may be long, and
+no name that stands in the export leads out of it.  What is left out of a channel is noted when it is asked
+for, for a channel is read more than once.
 """
 
 from __future__ import annotations
 
 import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from teamchat.errors import OperatorError
-from teamchat.operations.exchange.form import Report
-from teamchat.operations.exchange.slack_shapes import LISTS, Said, has_shape
+from teamchat.operations.exchange.files import MOST_LIST_BYTES, Place, read_inside
+from teamchat.operations.exchange.report import Report
+from teamchat.operations.exchange.slack_shapes import LISTS, NOTICES, SAID, Said, has_shape
+from teamchat.operations.zipfiles import UNREADABLE, open_zip
 
-_SAID = {None, "bot_message", "me_message", "file_share", "file_comment", "thread_broadcast", "tombstone"}
 Record = dict[str, Any]
-Place = Path | zipfile.Path
+_USERS = ("users.json", "org_users.json")  # The second one from a whole Enterprise organisation.
+_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_NOT_READ = ("canvases.json", "content_flags.json", "integration_logs.json", "lists.json")
 
 
 class SlackFiles:
-    """A directory, or the ZIP file it came in. Raises `OperatorError` for what is neither, or damaged."""
+    """What stands in an export. Raises `OperatorError` for what is damaged, or too long."""
 
-    def __init__(self, path: Path, report: Report) -> None:
-        self._root = _root(path)
+    def __init__(self, root: Place, report: Report) -> None:
+        self.root = root
         self._report = report
+        for name in _NOT_READ:
+            if (root / name).is_file():
+                report.omit("list", name, "there is nothing like it here")
+
+    def users(self) -> list[Record]:
+        """Return the records of the users."""
+        return [record for name in _USERS for record in self.listed(name)]
 
     def listed(self, name: str) -> list[Record]:
-        """Return the records of a list, such as ``users.json``; none if there is no such list."""
-        path = self._root / name
-        records = _records(path) if path.is_file() else []
+        """Return the records of a list, such as ``channels.json``; none if there is no such list."""
+        path = self.root / name
         found = []
-        for number, record in enumerate(records):
-            if has_shape(record, LISTS[name]):
+        for number, record in enumerate(self._records(path) if path.is_file() else ()):
+            if isinstance(record, dict) and has_shape(record, LISTS[name]):
                 found.append(record)
             else:
                 self._report.omit("record", f"{name}/{number}", "it is not of Slack's form")
         return found
 
-    def said(self, folder: str) -> Iterator[tuple[str, Record]]:
-        """Yield what was said in a channel, oldest day first, and where that stands."""
-        directory = self._root / folder
+    def said(self, folder: str, *, notes: bool = False) -> Iterator[tuple[str, Record]]:
+        """Yield what was said in a channel, oldest day first, and where that stands; note what was not."""
+        directory = self.root / folder
         if "/" in folder or folder.startswith(".") or not directory.is_dir():
             return
-        days: list[Place] = [day for day in _inside(directory) if day.name.endswith(".json")]
+        days: list[Place] = [day for day in directory.iterdir() if day.name.endswith(".json")]
         for day in sorted(days, key=lambda each: each.name):
-            for number, record in enumerate(_records(day)):
-                ts = record.get("ts")
-                where = f"{folder}/{day.name}/{ts if isinstance(ts, str) else number}"
-                kind = record.get("subtype")
-                if not has_shape(record, Said) or record.get("type", "message") != "message":
-                    self._report.omit("record", where, "it is no message")
-                elif kind not in _SAID:
-                    self._report.omit("notice", where, f"{kind}: told by Slack, said by nobody")
-                else:
+            for number, record in enumerate(self._records(day)):
+                where = f"{folder}/{day.name}/{number}"
+                refused = _refused(record)
+                if isinstance(record, dict) and isinstance(record.get("ts"), str):
+                    where = f"{folder}/{day.name}/{record['ts']}"
+                if isinstance(record, dict) and refused is None:
                     yield where, record
+                elif notes and refused is not None:
+                    self._report.omit(refused[0], where, refused[1])
 
     def upload(self, file_id: str, name: str) -> Place | None:
         """Return where the bytes of a file are, if some tool put them beside: ``__uploads/<id>/<name>``."""
         if not file_id.isalnum() or "/" in name or name.startswith("."):
             return None
-        path = self._root / "__uploads" / file_id / name
+        path = self.root / "__uploads" / file_id / name
         return path if path.is_file() else None
 
-
-def is_slack_export(path: Path) -> bool:
-    """Tell whether this looks like what Slack exports."""
-    try:
-        root = _root(path)
-    except OperatorError:
-        return False
-    return (root / "users.json").is_file() and (root / "channels.json").is_file()
-
-
-def _root(path: Path) -> Place:
-    """Return the directory that holds ``users.json``; it may be packed with a directory around it."""
-    if path.is_dir():
-        root: Place = path
-    else:
+    def read(self, path: Place, most: int) -> bytes | None:
+        """Return the bytes of a file, or None if it can't be read. Raises `TooLong`."""
         try:
-            root = zipfile.Path(zipfile.ZipFile(path))
-        except (OSError, zipfile.BadZipFile):
-            raise OperatorError(f"{path} is neither a directory nor a ZIP file.") from None
-    if not (root / "users.json").is_file():
-        inner = [each for each in _inside(root) if each.is_dir() and (each / "users.json").is_file()]
-        root = inner[0] if len(inner) == 1 else root
-    return root
+            return read_inside(self.root, path, most)
+        except UNREADABLE:
+            return None
+
+    def _records(self, path: Place) -> Iterator[object]:
+        """Yield the records of a file, which are decoded one by one: together they take much memory."""
+        try:
+            data = read_inside(self.root, path, MOST_LIST_BYTES)
+            for raw in _LIST.decode(data):
+                yield msgspec.json.decode(raw)
+        except UNREADABLE:
+            raise OperatorError(f"{path} in the export is damaged.") from None
 
 
-def _records(path: Place) -> list[Record]:
-    try:
-        found = msgspec.json.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):
-        # A RuntimeError: the file is encrypted, or lists stand in lists without end.
-        raise OperatorError(f"{path} in the export is damaged.") from None
-    return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []
+def _refused(record: object) -> tuple[str, str] | None:
+    """Return what a record is called that is no message of anybody, and why."""
+    if (
+        not isinstance(record, dict)
+        or not has_shape(record, Said)
+        or record.get("type", "message") != "message"
+    ):
+        return "record", "it is no message"
+    kind = record.get("subtype")
+    if kind in SAID:
+        return None
+    return "notice", f"{kind if kind in NOTICES else 'of another kind'}: told by Slack, said by nobody"
 
 
-def _inside(directory: Place) -> list[Place]:
-    return list(directory.iterdir())
+@contextmanager
+def opened_root(path: Path) -> Iterator[Place | None]:
+    """Open a directory, or the ZIP file it came in; yield None if it is no export of Slack's.
+
+    Raises `OperatorError` for what is neither, or damaged.
+    """
+    if path.is_dir():
+        yield _root(path)
+        return
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(open_zip(path))
+        except UNREADABLE:
+            raise OperatorError(f"{path} is neither a directory nor a ZIP file that can be read.") from None
+        yield _root(zipfile.Path(file))
+
+
+def _root(place: Place) -> Place | None:
+    """Return the directory that holds the lists; it may be packed with a directory around it."""
+    inner: Sequence[Place] = [each for each in place.iterdir() if each.is_dir()]
+    found = [each for each in inner if _is_root(each)]
+    if _is_root(place):
+        return place
+    return found[0] if len(found) == 1 else None
+
+
+def _is_root(place: Place) -> bool:
+    return (place / "channels.json").is_file() and any((place / name).is_file() for name in _USERS)

@@ -79,11 +79,26 @@ class Said(Struct):
     user_profile: Profile | None = None
     reactions: list[Reaction] | None = None
     files: list[File] | None = None
+    file: File | None = None
     edited: Edited | None = None
 
 
+SAID = {None, "bot_message", "me_message", "file_share", "file_comment", "thread_broadcast", "tombstone",
+        "slackbot_response", "assistant_app_thread"}  # fmt: skip
+"""The subtypes of what somebody said (Slack's documentation of the event ``message``)."""
+NOTICES = {
+    *("channel_join", "channel_leave", "channel_topic", "channel_purpose", "channel_name", "channel_archive"),
+    *("channel_unarchive", "channel_convert_to_private", "channel_posting_permissions"),
+    *("channel_canvas_updated", "tabbed_canvas_updated", "group_join", "group_leave", "group_topic"),
+    *("group_purpose", "group_name", "group_archive", "group_unarchive", "bot_add", "bot_remove"),
+    *("bot_enable", "bot_disable", "app_conversation_join", "app_conversation_leave", "pinned_item"),
+    *("unpinned_item", "reminder_add", "joiner_notification", "huddle_thread", "sh_room_created"),
+    *("ekm_access_denied", "message_changed", "message_deleted", "message_replied", "file_mention"),
+}
+"""The subtypes of what Slack told by itself."""
 LISTS: dict[str, type[Struct]] = {
     "users.json": User,
+    "org_users.json": User,
     "channels.json": Channel,
     "groups.json": Channel,
     "mpims.json": Channel,

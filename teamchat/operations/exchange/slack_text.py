@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _MARKED = re.compile(r"<([^<>]+)>")
+_DEEPEST = 40
 _SKIN = re.compile(r"(.+)::skin-tone-[2-6]\Z")
 # The most frequent ones. The others keep the name they have in Slack, between colons.
 _EMOJI = {
@@ -44,7 +45,7 @@ def emoji(name: str) -> str:
 
 def text_of_blocks(blocks: Any) -> str:
     """Return the text that stands in blocks or attachments, a line each, for a message that has none."""
-    return "\n".join(line for line in _texts(blocks) if line.strip())
+    return "\n".join(line for line in _texts(blocks, _DEEPEST) if line.strip())
 
 
 def _shown(inner: str, users: Mapping[str, str], channels: Mapping[str, str]) -> str:
@@ -73,13 +74,13 @@ def _without_entities(text: str) -> str:
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def _texts(part: Any) -> list[str]:
-    if isinstance(part, list):
-        return [line for each in part for line in _texts(each)]
-    if not isinstance(part, dict):
+def _texts(part: Any, levels: int) -> list[str]:
+    if isinstance(part, list) and levels:
+        return [line for each in part for line in _texts(each, levels - 1)]
+    if not isinstance(part, dict) or not levels:
         return []
     for key in ("text", "fallback"):
         if isinstance(part.get(key), str) and part[key]:
             return [part[key]]
     inner = ("text", "elements", "fields", "blocks")
-    return [line for key in inner for line in _texts(part.get(key))]
+    return [line for key in inner for line in _texts(part.get(key), levels - 1)]

@@ -1,0 +1,108 @@
+"""Checks of what the configuration states: that `serve` will take it, the signing secret, the certificate."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography import x509
+
+from teamchat import tls
+from teamchat.errors import OperatorError, SettingsError
+from teamchat.operations.checking.findings import Finding, ok, problem, warning
+from teamchat.operations.installation import Installation
+from teamchat.settings.signing import kept_secret
+
+_LOCAL = {"localhost", "127.0.0.1", "::1", None}
+_FEWEST_DIFFERENT = 10
+"""Of 32 random hexadecimal digits fewer are different once in some thousand secrets, of 64 never."""
+_SOON = timedelta(days=14)
+_RENEW = "Renew it, and start the server anew."
+
+
+async def check_configuration(installation: Installation) -> list[Finding]:
+    """Check what `serve` would refuse at start, and what it would not but should be known."""
+    settings, plugins = installation.settings, installation.plugins
+    found = []
+    try:
+        plugins.check_settings(settings.plugins)
+        backend = plugins.auth_mode(settings.auth.auth_mode)
+        async with backend.open(backend.options()) as mode:
+            mode.check(settings)
+        if settings.server.tls is not None:
+            tls.context(settings.server.tls)
+    except OperatorError as error:
+        found.append(problem("configuration", str(error), "Change the configuration as it says."))
+    url = urlsplit(settings.auth.app_url)
+    if url.scheme != "https" and url.hostname not in _LOCAL:
+        found.append(
+            warning(
+                "configuration",
+                "auth.appUrl does not begin with https.",
+                "Serve the application by TLS, or passwords and tokens can be read on the way.",
+            )
+        )
+    if settings.auth.auth_mode == "dev":
+        found.append(
+            warning(
+                "configuration",
+                "auth.authMode is dev: anyone who reaches the server is anyone.",
+                "Choose password or magic-link for anything but development.",
+            )
+        )
+    return found or [ok("configuration", f"in order; people sign in by {settings.auth.auth_mode}")]
+
+
+def check_secret(installation: Installation) -> Iterator[Finding]:
+    """Check the secret that signs tokens: who guesses it, or reads it, is anyone."""
+    section = installation.settings.auth
+    try:
+        secret = kept_secret(installation.settings)
+    except SettingsError as error:
+        yield problem("secret", str(error), "Do as it says, with the server stopped.")
+        return
+    file = installation.file
+    if section.jwt_secret is not None and file is not None and _others_read(file, section.jwt_secret):
+        yield warning(
+            "secret", f"auth.jwtSecret stands in {file}, and others may read it", f"chmod o= {file}"
+        )
+    if secret is None:
+        yield ok("secret", "none yet; the first start makes one")
+    elif len(set(secret)) < _FEWEST_DIFFERENT:
+        remedy = "Make one with openssl rand -hex 32; then everyone fetches a new access token."
+        yield warning("secret", "auth.jwtSecret is not random", remedy)
+    else:
+        yield ok("secret", "configured" if section.jwt_secret is not None else "generated, in the directory")
+
+
+def check_certificate(installation: Installation) -> Iterator[Finding]:
+    """Check how long the certificate of ``server.tls`` is valid, and who may read its key."""
+    section = installation.settings.server.tls
+    if section is None:
+        return
+    try:
+        [certificate, *_] = x509.load_pem_x509_certificates(Path(section.certificate).read_bytes())
+    except (OSError, ValueError):
+        return  # The configuration's finding says so.
+    begins, ends, now = certificate.not_valid_before_utc, certificate.not_valid_after_utc, datetime.now(UTC)
+    if now > ends:
+        yield problem("certificate", f"it expired on {ends:%Y-%m-%d}: no client connects", _RENEW)
+    elif now < begins:
+        yield problem("certificate", f"it begins on {begins:%Y-%m-%d}", "Is the clock right?")
+    elif now > ends - _SOON:
+        yield warning("certificate", f"it expires on {ends:%Y-%m-%d}", _RENEW)
+    else:
+        yield ok("certificate", f"valid until {ends:%Y-%m-%d}")
+    if _others_read(Path(section.key)):
+        yield warning("certificate", f"others may read {section.key}", f"chmod o= {section.key}")
+
+
+def _others_read(file: Path, words: str = "") -> bool:
+    """Tell whether everyone on this machine may read a file that holds these words."""
+    try:
+        return bool(file.stat().st_mode & stat.S_IROTH) and words in file.read_text("utf-8")
+    except (OSError, ValueError):
+        return False

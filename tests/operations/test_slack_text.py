@@ -1,0 +1,42 @@
+"""Slack's markup reads as plain text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from teamchat.operations.exchange.slack_text import emoji, plain, text_of_blocks
+
+
+@pytest.mark.parametrize(
+    ("marked", "read"),
+    [
+        ("<@U1> <@U2|alan> <@U3>", "@Grace @alan @U3"),
+        ("<!here> <!channel> <!subteam^S1|@ops> <!subteam^S2>", "@here @channel @ops @S2"),
+        ("<!date^1392734382^{date}|Feb 18>", "Feb 18"),
+        ("<https://a.example> <https://a.example|https://a.example>", "https://a.example https://a.example"),
+        ("<mailto:a@b.example|a@b.example> <tel:123|123>", "a@b.example 123"),
+        ("a &lt;b&gt; &amp;amp; <not closed", "a <b> &amp; <not closed"),
+        ("<#C1> <#C9|other> <#C8>", "#general #other #C8"),
+    ],
+)
+def test_slacks_markup_is_shown_as_text(marked: str, read: str) -> None:
+    assert plain(marked, {"U1": "Grace"}, {"C1": "general"}) == read
+
+
+@given(st.text())
+def test_text_without_marks_is_left_as_it_is(text: str) -> None:
+    if not set(text) & set("<>&"):
+        assert plain(text, {}, {}) == text
+
+
+def test_emoji_have_their_sign_or_keep_their_name() -> None:
+    assert [emoji("+1"), emoji("wave::skin-tone-6"), emoji("own_emoji")] == ["👍", "👋", ":own_emoji:"]
+
+
+def test_text_of_blocks_is_found_however_deep() -> None:
+    rich = [{"type": "rich_text", "elements": [{"elements": [{"type": "text", "text": "deep"}]}]}]
+    assert text_of_blocks(rich) == "deep"
+    assert text_of_blocks([{"type": "section", "text": {"type": "mrkdwn", "text": "*bold*"}}]) == "*bold*"
+    assert text_of_blocks(None) == ""
