@@ -5,63 +5,99 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import trio
 
-from tests.harness import DEADLINE, PASSWORD, running
+from teamchat.testing import DEADLINE, PASSWORD
+from tests.environments import Environment, environment
+from tests.guides.pages import blocks
+from tests.harness import free_port, running
 
-TUTORIALS = Path(__file__).parent.parent / "docs" / "tutorials"
-ONE_MODULE_ONE_TEST = {
-    "first-filter.md": ("house-rules", "message-filter"),
-    "sign-in-plugin.md": ("front-door", "auth-mode"),
+ROOT = Path(__file__).parent.parent
+PLUGINS = {
+    "tutorials/first-plugin.md": ("motd", "routes"),
+    "tutorials/first-filter.md": ("house-rules", "message-filter"),
+    "tutorials/sign-in-plugin.md": ("front-door", "auth-mode"),
 }
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="the tutorial uses curl")
 
 
-def blocks(page: str, language: str) -> list[str]:
-    text = (TUTORIALS / page).read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+@pytest.fixture(scope="module")
+def author(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """The environment that the first tutorial makes, out of this directory's teamchat."""
+    [say_where] = blocks("tutorials/first-plugin.md", "console")
+    assert say_where == "$ TEAMCHAT=/path/to/teamchat\n"
+    make, activate, install = blocks("tutorials/first-plugin.md", "sh")[0].splitlines()
+    assert make == "python3 -m venv env"
+    assert activate == ". env/bin/activate"
+    directory = tmp_path_factory.mktemp("author")
+    made = environment(directory / "env")
+    made.run(f"TEAMCHAT={ROOT}\n{install} --quiet", directory)
+    where = made.run("python -c 'import teamchat; print(teamchat.__file__)'", directory)
+    assert where.startswith(str(made.directory))
+    return made
 
 
-@pytest.mark.parametrize("page", ONE_MODULE_ONE_TEST)
-def test_a_plugin_made_by_its_tutorial_passes_its_tests(page: str, tmp_path: Path) -> None:
-    name, kind = ONE_MODULE_ONE_TEST[page]
+def follow(page: str, author: Environment, directory: Path) -> None:
+    """Do what a tutorial says, up to its tests, which must pass."""
+    name, kind = PLUGINS[page]
     module, test = blocks(page, "python")
-    new_plugin, run_tests = blocks(page, "sh")
-    assert new_plugin.strip() == f"teamchat new-plugin {name} --kind {kind}"
-    programs = Path(sys.executable).parent
-    environment = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
-    subprocess.run(["bash", "-euc", new_plugin], cwd=tmp_path, env=environment, check=True)
-    made, package = tmp_path / f"teamchat-{name}", f"teamchat_{name.replace('-', '_')}"
+    new_plugin, install_and_test = [block for block in blocks(page, "sh") if name in block][:2]
+    assert new_plugin == f"teamchat new-plugin {name} --kind {kind}\n"
+    author.run(new_plugin, directory)
+    made, package = directory / f"teamchat-{name}", f"teamchat_{name.replace('-', '_')}"
     (made / package / "__init__.py").write_text(module)
     (made / "tests" / f"test_{name.replace('-', '_')}.py").write_text(test)
-    environment |= {"PYTHONPATH": str(made), "PYTHONWARNINGS": "error"}
-    ran = subprocess.run(
-        ["bash", "-euc", run_tests],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    checked = subprocess.run(
-        [programs / "mypy", "--strict", "--cache-dir", tmp_path / "cache", made / package],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert checked.returncode == 0, checked.stdout
+    assert "passed" in author.run(install_and_test, directory)
+    author.run(f"mypy --strict --cache-dir {author.directory / 'mypy'} {made / package}", directory)
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="the tutorial uses curl")
+def served(serve: str, port: int, *then: str) -> str:
+    """Return a script that runs a server in the background, waits until it is ready, and goes on."""
+    assert serve.endswith(" &")
+    ready = f"for i in $(seq {int(DEADLINE * 20)}); do grep -q 'ready on' said && break; sleep 0.05; done"
+    return "\n".join(
+        [
+            f"{serve.removesuffix(' &')} --port {port} > said 2>&1 &",
+            ready,
+            "cat said",
+            *then,
+            "kill $!; wait $!",
+        ]
+    )
+
+
+@needs_curl
+def test_the_first_plugin_is_seen_running(author: Environment, tmp_path: Path) -> None:
+    page = "tutorials/first-plugin.md"
+    follow(page, author, tmp_path)
+    [entry_point] = blocks(page, "toml")
+    assert entry_point in (tmp_path / "teamchat-motd" / "pyproject.toml").read_text()
+    look, serve, ask = blocks(page, "sh")[-3:]
+    assert "motd: active (teamchat-motd 0.1.0)\n    routes\n" in author.run(look, tmp_path)
+    port = free_port()
+    said = author.run(served(serve.strip(), port, ask.replace("3000", str(port))), tmp_path)
+    assert '{"text":"Be kind; there are people behind the names."}' in said
+
+
+@pytest.mark.parametrize("page", ["tutorials/first-filter.md", "tutorials/sign-in-plugin.md"])
+def test_a_plugin_made_by_its_tutorial_passes_its_tests_and_a_server_takes_its_settings(
+    page: str, author: Environment, tmp_path: Path
+) -> None:
+    follow(page, author, tmp_path)
+    [configuration] = blocks(page, "toml")
+    (tmp_path / "teamchat.toml").write_text(configuration)
+    secret = f"export FRONT_DOOR_SECRET={'s' * 32}\n"
+    assert "ready on" in author.run(secret + served("teamchat serve &", free_port()), tmp_path)
+
+
+@needs_curl
 async def test_the_bot_answers(tmp_path: Path) -> None:
-    [bot] = blocks("first-bot.md", "python")
+    [bot] = blocks("tutorials/first-bot.md", "python")
     (tmp_path / "bot.py").write_text(bot)
-    sign_in, webhook, start, ask = blocks("first-bot.md", "sh")
+    sign_in, webhook, start, ask = blocks("tutorials/first-bot.md", "sh")
     assert "BASE=http://127.0.0.1:3000\n" in sign_in
     user = {"userName": "Ada", "email": "admin@localhost", "password": PASSWORD}
     async with running(tmp_path, auth={"authMode": "password"}, chat={"initialUser": user}) as server:

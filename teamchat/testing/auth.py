@@ -83,7 +83,11 @@ class AuthModeContract(ABC):
         return on_sqlite(directory)
 
     @asynccontextmanager
-    async def _serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
+    async def serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
+        """Yield an application and its site with the mode's routes, for tests of your own.
+
+        ``site.test_client()`` is Quart's client of it, without a network.
+        """
         async with (
             application(self.settings(), tmp_path, self.open_storage) as app,
             self.open_mode() as mode,
@@ -96,40 +100,53 @@ class AuthModeContract(ABC):
             mode.check(self.settings())
 
     async def test_a_sign_in_gives_an_access_token_that_the_server_takes(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path) as (app, site):
+        async with self.serving(tmp_path) as (app, site):
             token = await self.sign_in(app, site.test_client())
-            answer = await site.test_client().get("/auth/me", headers={"Authorization": f"Bearer {token}"})
-            assert answer.status_code == 200
+            assert await self._asked_who(site, token) == 200, (
+                "the server does not take the token of sign_in()"
+            )
 
     async def test_a_sign_in_is_a_session_that_can_be_ended(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path) as (app, site):
+        async with self.serving(tmp_path) as (app, site):
             token = await self.sign_in(app, site.test_client())
             caller = await app.accounts.authenticate(token)
-            assert await app.accounts.sessions.end(caller) == 1
-            answer = await site.test_client().get("/auth/me", headers={"Authorization": f"Bearer {token}"})
-            assert answer.status_code == 401
+            assert await app.accounts.sessions.end(caller) == 1, "the token is of no session"
+            assert await self._asked_who(site, token) == 401, "the token works though its session has ended"
 
     async def test_its_routes_lie_under_auth(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path) as (app, site):
-            assert all(route.startswith("/auth/") for route in await self._own_routes(app, site))
+        async with self.serving(tmp_path) as (app, site):
+            elsewhere = [path for path in self._own_routes(app, site) if not path.startswith("/auth/")]
+            assert not elsewhere, (
+                f"routes of a way to sign in lie under /auth/, and these do not: {elsewhere}"
+            )
 
     async def test_d02_a_malformed_body_is_400(self, tmp_path: Path) -> None:
         # With a token, for routes that want one are asked for it first (decision D-03).
         headers = {"Content-Type": "application/json", "Authorization": "Bearer of-a-token"}
-        async with self._serving(tmp_path) as (app, site):
-            for route in await self._own_routes(app, site):
+        async with self.serving(tmp_path) as (app, site):
+            for route in self._own_routes(app, site):
                 for name, body in MALFORMED_BODIES.items():
                     answer = await site.test_client().post(route, data=body, headers=headers)
-                    assert answer.status_code == 400, (route, name)
-                    assert list(await answer.get_json()) == ["error"], (route, name)
+                    assert answer.status_code == 400, (
+                        f"POST {route} with a malformed body ({name}) must be 400, not {answer.status_code}"
+                    )
+                    assert list(await answer.get_json()) == ["error"], (
+                        f"POST {route}: the error is in another shape"
+                    )
 
     async def test_its_routes_can_be_made_for_more_than_one_application(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path / "first"), self._serving(tmp_path / "second"):
+        async with self.serving(tmp_path / "first"), self.serving(tmp_path / "second"):
             pass
 
-    async def _own_routes(self, app: Application, site: Any) -> list[str]:
+    async def _asked_who(self, site: Any, token: str) -> int:
+        """Return the status of ``GET /auth/me`` with a token."""
+        headers = {"Authorization": f"Bearer {token}"}
+        answer = await site.test_client().get("/auth/me", headers=headers)
+        return int(answer.status_code)
+
+    def _own_routes(self, app: Application, site: Any) -> list[str]:
         """Return the paths without parameters that the mode brings."""
         common = {rule.rule for rule in create_app(app, []).url_map.iter_rules()}
         own = {rule.rule for rule in site.url_map.iter_rules()} - common
-        assert own
+        assert own, "routes() brings no route: nobody can sign in"
         return sorted(path for path in own if "<" not in path)

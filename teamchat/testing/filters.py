@@ -49,7 +49,7 @@ class MessageFilterContract(ABC):
         """Return the filter, as the hook ``message_filters`` does."""
 
     def test_it_has_a_name(self) -> None:
-        assert self.make_filter().name
+        assert self.make_filter().name, "a filter needs a name: the log names the one that fails"
 
     @pytest.mark.parametrize("content", TEXTS, ids=lambda content: repr(content[:20]))
     async def test_a_message_is_let_pass_changed_or_refused_with_a_sentence(self, content: str) -> None:
@@ -78,7 +78,9 @@ class MessageFilterContract(ABC):
         async with trio.open_nursery() as nursery:
             for number in range(len(contents)):
                 nursery.start_soon(ask, number)
-        assert [together[number] for number in range(len(contents))] == alone
+        assert [together[number] for number in range(len(contents))] == alone, (
+            "asked about many messages at once, the filter says other things than of each alone"
+        )
 
     async def _judged(
         self, asked: MessageFilter, posting: Posting, *, may_be_blank: bool = False
@@ -91,9 +93,26 @@ class MessageFilterContract(ABC):
                 made = await asked.filter(posting)
         except Problem as raised:
             refusal = raised
+        except trio.TooSlowError:
+            pytest.fail(f"the filter takes more than {FILTER_SECONDS} seconds for {_shown(posting)}")
+        except Exception as raised:
+            raise AssertionError(
+                f"the filter fails at {_shown(posting)}: a refusal is a Problem such as BadRequest"
+            ) from raised
         if refusal is not None:
             assert 400 <= refusal.status < 500, "a message is refused with a status of 4xx"
-            assert len(posting.content) < 100 or posting.content not in refusal.sentence
+            assert len(posting.content) < 100 or posting.content not in refusal.sentence, (
+                "the refusal repeats the whole message"
+            )
             return None
-        assert isinstance(made, str), "filter() must return the content to store"
-        return text.content(made, most=_LONGEST, may_be_blank=may_be_blank)
+        assert isinstance(made, str), f"filter() must return the content to store, and returned {made!r}"
+        try:
+            return text.content(made, most=_LONGEST, may_be_blank=may_be_blank)
+        except Problem as unfit:
+            pytest.fail(f"what the filter makes of {_shown(posting)} can't be stored: {unfit.sentence}")
+
+
+def _shown(posting: Posting) -> str:
+    """Say which message it is, in words that fit into a line."""
+    kind = "a revision" if posting.message_id else "a reply" if posting.parent_id else "a message"
+    return f"{kind} of {posting.author_id} with the content {posting.content[:40]!r}"

@@ -83,7 +83,9 @@ class ImageStoreContract(ABC):
         data = os.urandom(size)
         async with self.open_store(tmp_path) as store:
             await store.put(KEY, data)
-            assert await content(store, KEY) == data
+            got = await content(store, KEY)
+        assert got is not None, "what was put is not there"
+        assert got == data, f"{len(data)} bytes were put, and {len(got)} others came back"
 
     async def test_a_chunk_is_64_kib_at_most_and_never_empty(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
@@ -91,41 +93,44 @@ class ImageStoreContract(ABC):
             chunks = await store.get(KEY)
             assert chunks is not None
             sizes = [len(chunk) async for chunk in chunks]
-        assert max(sizes) <= CHUNK_BYTES
-        assert min(sizes) > 0
+        assert max(sizes) <= CHUNK_BYTES, f"a chunk has {max(sizes)} bytes; 65,536 are the most"
+        assert min(sizes) > 0, "a chunk is empty"
 
     async def test_an_unknown_key_gives_none(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
-            assert await store.get(KEY) is None
+            assert await store.get(KEY) is None, "get() must return None for a key that was never put"
 
     async def test_a_deleted_key_gives_none(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
             await store.put(KEY, b"data")
             await store.delete(KEY)
-            assert await store.get(KEY) is None
+            assert await store.get(KEY) is None, "what was deleted is still there"
 
     async def test_deleting_what_is_not_there_is_no_error(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
-            await store.delete(KEY)
+            try:
+                await store.delete(KEY)
+            except Exception as error:
+                raise AssertionError("delete() must not raise for a key that is not there") from error
 
     async def test_keys_do_not_touch_each_other(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
             await store.put(KEY, b"image")
             await store.put(f"thumb-{KEY}", b"thumbnail")
             await store.delete(KEY)
-            assert await content(store, f"thumb-{KEY}") == b"thumbnail"
+            assert await content(store, f"thumb-{KEY}") == b"thumbnail", "deleting one key changed another"
 
     async def test_putting_the_same_data_again_changes_nothing(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
             await store.put(KEY, b"data")
             await store.put(KEY, b"data")
-            assert await content(store, KEY) == b"data"
+            assert await content(store, KEY) == b"data", "putting the same again changed what is stored"
 
     async def test_what_was_put_is_there_when_opened_again(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
             await store.put(KEY, b"data")
         async with self.open_store(tmp_path) as store:
-            assert await content(store, KEY) == b"data"
+            assert await content(store, KEY) == b"data", "what was put is gone when the store is opened again"
 
     async def test_many_at_once_do_not_mix(self, tmp_path: Path) -> None:
         keys = {f"{number}-{number:032x}.png": os.urandom(CHUNK_BYTES + number) for number in range(20)}
@@ -133,10 +138,15 @@ class ImageStoreContract(ABC):
             async with trio.open_nursery() as nursery:
                 for key, data in keys.items():
                     nursery.start_soon(store.put, key, data)
-            assert {key: await content(store, key) for key in keys} == keys
+            mixed = [key for key, data in keys.items() if await content(store, key) != data]
+            assert not mixed, (
+                f"put at once with others, {len(mixed)} of {len(keys)} images are not what was put"
+            )
 
     async def test_a_reader_may_go_away_in_the_middle(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:
             await store.put(KEY, bytes(3 * CHUNK_BYTES))
             assert await store.get(KEY) is not None  # and never read
-            assert await content(store, KEY) == bytes(3 * CHUNK_BYTES)
+            assert await content(store, KEY) == bytes(3 * CHUNK_BYTES), (
+                "a reader that went away spoiled the next"
+            )

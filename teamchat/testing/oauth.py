@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-import pytest
-
 from teamchat.errors import OAuthFailed
 from teamchat.interfaces import OAuthProvider, Profile
 
@@ -62,32 +60,40 @@ class OAuthProviderContract(ABC):
     def test_it_is_described_well(self) -> None:
         provider = self.provider()
         assert re.fullmatch(r"[a-z0-9][a-z0-9._-]*", provider.id), "the id is a part of addresses"
-        assert provider.name.strip()
-        assert provider.scopes.split()
+        assert provider.name.strip(), "the name is empty, and is on the button"
+        assert provider.scopes.split(), "there are no scopes: the provider would tell nothing"
         for address in (provider.authorization_url, provider.token_url, provider.user_info_url):
             parts = urlsplit(address.replace("{tenant}", "common"))
-            assert parts.scheme == "https"
-            assert parts.hostname
-            assert not parts.fragment
+            assert parts.scheme == "https", f"{address}: secrets travel there, and https alone protects them"
+            assert parts.hostname, f"{address}: there is no host"
+            assert not parts.fragment, f"{address}: the part from # on never arrives"
 
     async def test_it_tells_who_signed_in(self) -> None:
         said = self.said(self.subjects[0], "ada@example.org", vouched=True)
-        assert await self._read(said) == Profile(self.subjects[0], "ada@example.org")
+        assert await self._read(said) == Profile(self.subjects[0], "ada@example.org"), (
+            "profile() tells of somebody else than the provider said"
+        )
 
     async def test_somebody_stays_the_same_with_another_email(self) -> None:
         said = self.said(self.subjects[0], "lovelace@example.org", vouched=True)
-        assert await self._read(said) == Profile(self.subjects[0], "lovelace@example.org")
+        assert await self._read(said) == Profile(self.subjects[0], "lovelace@example.org"), (
+            "the subject hangs on the email, or the email is another"
+        )
 
     async def test_two_people_are_two(self) -> None:
         one, other = [
             await self._read(self.said(subject, "ada@example.org", vouched=True)) for subject in self.subjects
         ]
-        assert one.subject != other.subject
+        assert one.subject != other.subject, "two people with the same email are taken for one"
 
     async def test_d20_an_email_it_does_not_vouch_for_is_refused(self) -> None:
-        with pytest.raises(OAuthFailed) as refused:
+        refusal: OAuthFailed | None = None
+        try:
             await self._read(self.said(self.subjects[0], "ada@example.org", vouched=False))
-        assert refused.value.reason == "email_not_verified"
+        except OAuthFailed as raised:
+            refusal = raised
+        assert refusal, "an email was taken that the provider does not vouch for: anybody could be anybody"
+        assert refusal.reason == "email_not_verified", "the reason to give is `email_not_verified`"
 
     async def test_whatever_is_said_gives_a_whole_profile_or_a_refusal(self) -> None:
         right = self.said(self.subjects[0], "ada@example.org", vouched=True)
@@ -96,9 +102,13 @@ class OAuthProviderContract(ABC):
                 profile = await self._read(said)
             except OAuthFailed:
                 continue
+            except Exception as error:
+                raise AssertionError(
+                    f"profile() fails, and does not raise OAuthFailed, when this is said: {said}"
+                ) from error
             for told in (profile.subject, profile.email):  # whether it is an address, teamchat finds out
-                assert isinstance(told, str), said
-                assert told.strip(), said
+                whole = isinstance(told, str) and bool(told.strip())
+                assert whole, f"{told!r} is no subject and no email, and came from this: {said}"
 
     async def _read(self, said: Said) -> Profile:
         return await self.provider().profile(said)

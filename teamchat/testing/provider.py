@@ -136,18 +136,22 @@ async def provider(
 ) -> AsyncIterator[Provider]:
     """Run a provider of identities on the loopback address, for as long as the context lasts::
 
-    async with provider() as idp:
-        custom = CustomProvider(
-            id="acme", name="Acme", client_id=idp.client_id, client_secret=idp.client_secret,
-            authorization_url=idp.authorization_url, token_url=idp.token_url,
-            user_info_url=idp.user_info_url,
-        )
-        idp.profile = {"sub": "1", "email": "jane@example.org", "email_verified": True}
-        ...                                     # start a sign-in, which answers 302 to `location`
-        callback = idp.approve(location)        # the address the browser comes back to
-        ...                                     # GET it
-        assert idp.hits("/token") == 1
-        idp.instead["/token"] = Reply(hangs=True)
+        async with provider() as idp:
+            custom = CustomProvider(
+                id="acme",
+                name="Acme",
+                authorization_url=idp.authorization_url,
+                token_url=idp.token_url,
+                user_info_url=idp.user_info_url,
+                client_id=idp.client_id,
+                client_secret=idp.client_secret,
+            )
+            idp.profile = {"sub": "1", "email": "jane@example.org", "email_verified": True}
+            ...  # start a sign-in, which answers 302 to `location`
+            callback = idp.approve(location)  # the address the browser comes back to
+            ...  # GET it
+            assert idp.hits("/token") == 1
+            idp.instead["/token"] = Reply(hangs=True)
 
     With `redirect_uris` only those are accepted.
     """

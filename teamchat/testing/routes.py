@@ -39,29 +39,33 @@ class RoutesContract(ABC):
         """Return the blueprints, as the hook ``routes`` does."""
 
     @asynccontextmanager
-    async def _serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
+    async def serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
+        """Yield an application and its site with the routes, for tests of your own.
+
+        ``site.test_client()`` is Quart's client of it, without a network.
+        """
         async with application(self.settings(), tmp_path) as app:
             yield app, create_app(app, list(self.routes(app)))
 
     async def test_there_are_routes_and_none_takes_the_place_of_teamchats_own(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path) as (app, site):
+        async with self.serving(tmp_path) as (app, site):
             own, brought = _rules(create_app(app, [])), _rules(site)
             assert len(brought) > len(own), "there are no routes"
             assert len(brought) == len(set(brought)), "a route stands where there is one already"
 
     async def test_they_can_be_made_for_more_than_one_application(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path / "first"), self._serving(tmp_path / "second"):
+        async with self.serving(tmp_path / "first"), self.serving(tmp_path / "second"):
             pass
 
     async def test_d01_whoever_asks_gets_an_answer_and_errors_have_the_one_shape(
         self, tmp_path: Path
     ) -> None:
-        async with self._serving(tmp_path) as (app, site):
+        async with self.serving(tmp_path) as (app, site):
             for method, path in self._brought(app, site):
                 await self._check(site, method, path, {})
 
     async def test_d02_a_malformed_body_is_no_server_error(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path) as (app, site):
+        async with self.serving(tmp_path) as (app, site):
             for method, path in self._brought(app, site):
                 if method in {"POST", "PUT", "DELETE"}:
                     for body in MALFORMED_BODIES.values():
@@ -70,21 +74,27 @@ class RoutesContract(ABC):
                         )
 
     async def test_d07_head_works_wherever_get_does(self, tmp_path: Path) -> None:
-        async with self._serving(tmp_path) as (app, site):
+        async with self.serving(tmp_path) as (app, site):
             for method, path in self._brought(app, site):
                 if method == "GET":
                     got = await site.test_client().get(path)
                     asked = await site.test_client().head(path)
-                    assert asked.status_code == got.status_code, path
-                    assert await asked.get_data() == b"", path
+                    assert asked.status_code == got.status_code, (
+                        f"GET {path} is answered with {got.status_code}, HEAD with {asked.status_code}"
+                    )
+                    assert await asked.get_data() == b"", f"the answer to HEAD {path} has a body"
 
     async def _check(self, site: Any, method: str, path: str, request: dict[str, Any]) -> None:
         answer = await site.test_client().open(path, method=method, **request)
-        assert answer.status_code < 500, (method, path)
-        assert answer.headers["X-Content-Type-Options"] == "nosniff", (method, path)
+        asked = f"{method} {path}"
+        assert answer.status_code < 500, (
+            f"{asked} is answered with {answer.status_code}: the log has the cause"
+        )
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", f"{asked}: browsers may guess the type"
         if answer.status_code >= 400:
-            assert answer.content_type == _JSON, (method, path)
-            assert list(await answer.get_json()) == ["error"], (method, path)
+            assert answer.content_type == _JSON, f"{asked}: an error of {answer.status_code} is not JSON"
+            told = list(await answer.get_json())
+            assert told == ["error"], f"{asked}: an error has the field `error` and no other, not {told}"
 
     def _brought(self, app: Application, site: Any) -> Iterator[tuple[str, str]]:
         """Yield the methods and paths that the plugin brings; parameters are filled with a plain word."""

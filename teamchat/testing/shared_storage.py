@@ -31,8 +31,11 @@ class SharedStorageContract(ABC):
                 async with writer.write() as tx:
                     await set_value(tx, "a", str(number))
                     await tx.append(Event("TEST", str(number)))
-                assert await values(reader) == {"a": str(number)}
-                assert await reader.position() == number
+                seen = await values(reader)
+                assert seen == {"a": str(number)}, "a storage does not see what another has committed"
+                assert await reader.position() == number, (
+                    "position() does not know of another storage's event"
+                )
 
     async def test_bodies_of_two_storages_take_turns(self, tmp_path: Path) -> None:
         async def count_up(storage: Storage) -> None:
@@ -47,7 +50,8 @@ class SharedStorageContract(ABC):
                 async with trio.open_nursery() as nursery:
                     for number in range(60):
                         nursery.start_soon(count_up, other if number % 3 else one)
-            assert await values(one) == await values(other) == {"count": "60"}
+            assert await values(one) == {"count": "60"}, "two storages wrote at once under one lock"
+            assert await values(other) == {"count": "60"}, "the two storages do not agree"
 
     async def test_followers_of_two_storages_see_the_events_of_both_in_one_order_without_a_gap(
         self, tmp_path: Path
@@ -71,8 +75,9 @@ class SharedStorageContract(ABC):
                 nursery.start_soon(follow, storage)
             for writer in range(writers):
                 nursery.start_soon(write, other if writer % 2 else one, writer)
-        assert seen[0] == seen[1] == seen[2] == seen[3]
-        assert [event.seq for event in seen[0]] == list(range(1, writers * each + 1))
+        assert seen[0] == seen[1] == seen[2] == seen[3], "followers saw the events in different orders"
+        numbers = [event.seq for event in seen[0]]
+        assert numbers == list(range(1, writers * each + 1)), "there is a gap, or an event came twice"
         for writer in range(writers):
             own = [event.payload for event in seen[0] if event.payload.startswith(f"{writer}/")]
             assert own == [f"{writer}/{number}" for number in range(each)]

@@ -58,8 +58,10 @@ class StorageContract(SharedStorageContract):
             await save(storage, "a", "1")
             await append(storage, "{}")
         async with self.open_storage(tmp_path) as storage:
-            assert await values(storage) == {"a": "1"}
-            assert await storage.log_bounds() == (1, 1)
+            assert await values(storage) == {"a": "1"}, "what was written is gone when it is opened again"
+            assert await storage.log_bounds() == (1, 1), (
+                "the log is not what it was before it was opened again"
+            )
 
     async def test_parameters_are_numbered_not_counted(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
@@ -68,7 +70,7 @@ class StorageContract(SharedStorageContract):
                 rows = await tx.fetch(
                     "select name from server_settings where name = $1 or value = $1", "name"
                 )
-            assert [tuple(row) for row in rows] == [("name",)]
+            assert [tuple(row) for row in rows] == [("name",)], "$1 is the first parameter wherever it stands"
 
     async def test_a_statement_without_rows_gives_an_empty_list(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.write() as tx:
@@ -100,8 +102,8 @@ class StorageContract(SharedStorageContract):
                     await set_value(tx, "a", "1")
                     await tx.append(Event("TEST", "{}"))
                     raise KeyError
-            assert await values(storage) == {}
-            assert await storage.log_bounds() == (1, 0)
+            assert await values(storage) == {}, "a write whose body raised has changed a row"
+            assert await storage.log_bounds() == (1, 0), "a write whose body raised has logged an event"
             await save(storage, "b", "2")
             assert await values(storage) == {"b": "2"}
 
@@ -112,9 +114,9 @@ class StorageContract(SharedStorageContract):
                     await set_value(tx, "a", "1")
                     scope.cancel()
                     await trio.lowlevel.checkpoint()
-            assert scope.cancelled_caught
+            assert scope.cancelled_caught, "write() swallows that its body was cancelled"
             await save(storage, "b", "2")
-            assert await values(storage) == {"b": "2"}
+            assert await values(storage) == {"b": "2"}, "a write whose body was cancelled has changed a row"
 
     async def test_one_body_that_raises_does_not_harm_those_beside_it(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
@@ -131,7 +133,9 @@ class StorageContract(SharedStorageContract):
             async with trio.open_nursery() as nursery:
                 for number in range(30):
                     nursery.start_soon(attempt, number)
-            assert set(await values(storage)) == {str(number) for number in range(30) if number % 3}
+            assert set(await values(storage)) == {str(number) for number in range(30) if number % 3}, (
+                "those that raise, and they alone, are to change nothing"
+            )
 
     async def test_a_write_reads_its_own_changes(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.write() as tx:
@@ -152,13 +156,16 @@ class StorageContract(SharedStorageContract):
                 first = await tx.fetch("select value from server_settings")
                 await save(storage, "a", "after")
                 second = await tx.fetch("select value from server_settings")
-            assert [tuple(row) for row in first] == [tuple(row) for row in second] == [("before",)]
+            assert [tuple(row) for row in first] == [("before",)]
+            assert [tuple(row) for row in second] == [("before",)], (
+                "a reading transaction saw what was written after it began: it must be one snapshot"
+            )
             assert await values(storage) == {"a": "after"}
 
     async def test_a_read_sees_nothing_of_a_write_that_is_under_way(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.write() as tx:
             await set_value(tx, "a", "1")
-            assert await values(storage) == {}
+            assert await values(storage) == {}, "a read saw what was not committed"
 
     async def test_under_a_lock_what_was_checked_stays_true(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
@@ -172,7 +179,7 @@ class StorageContract(SharedStorageContract):
             async with trio.open_nursery() as nursery:
                 for _ in range(40):
                     nursery.start_soon(count_up)
-            assert await values(storage) == {"count": "40"}
+            assert await values(storage) == {"count": "40"}, "two held the lock at once, and counted as one"
 
     async def test_an_event_can_not_be_appended_in_a_reading_transaction(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.read() as tx:
@@ -189,10 +196,12 @@ class StorageContract(SharedStorageContract):
                 await append(storage, str(number))
             async with storage.write() as tx:
                 await tx.fetch("delete from events where seq <= $1", 3)
-            assert await storage.log_bounds() == (4, 5)
+            assert await storage.log_bounds() == (4, 5), "log_bounds() must be the first and the last number"
             async with storage.write() as tx:
                 await tx.fetch("delete from events")
-            assert await storage.log_bounds() == (6, 5)
+            assert await storage.log_bounds() == (6, 5), (
+                "an empty log begins after the last number ever given"
+            )
             await append(storage, "next")
             assert await storage.log_bounds() == (6, 6)
 
@@ -263,7 +272,9 @@ class StorageContract(SharedStorageContract):
         async with self.open_storage(tmp_path) as storage:
             for number in range(1, 6):
                 await append(storage, str(number))
-            assert [event.seq for event in await followed(storage, 3, 2)] == [4, 5]
+            assert [event.seq for event in await followed(storage, 3, 2)] == [4, 5], (
+                "follow(3) begins after 3"
+            )
 
     async def test_follow_gives_a_long_log_whole(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
@@ -291,9 +302,11 @@ class StorageContract(SharedStorageContract):
                 nursery.start_soon(follow, storage)
             for writer in range(writers):
                 nursery.start_soon(write, storage, writer)
-        assert seen[0] == seen[1] == seen[2]
+        assert seen[0] == seen[1] == seen[2], "followers saw the events in different orders"
         numbers = [event.seq for event in seen[0]]
-        assert numbers == sorted(set(numbers))
+        assert numbers == sorted(set(numbers)), (
+            "a follower saw events twice, or not in the order of their numbers"
+        )
         assert len(numbers) == writers * each
         for writer in range(writers):
             own = [event.payload for event in seen[0] if event.payload.startswith(f"{writer}/")]
@@ -314,7 +327,8 @@ class StorageContract(SharedStorageContract):
                 async with following(storage, 0) as batches:
                     async for batch in batches:
                         there = await values(storage)
-                        assert all(event.payload in there for event in batch)
+                        early = [event.seq for event in batch if event.payload not in there]
+                        assert not early, f"events {early} were followed before their change was committed"
                         seen += len(batch)
                         if seen == 20:
                             break

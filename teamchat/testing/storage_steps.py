@@ -61,11 +61,13 @@ async def following(storage: Storage, after: int) -> AsyncIterator[AsyncIterator
 async def followed(storage: Storage, after: int, count: int) -> list[LoggedEvent]:
     """Return the first `count` events that `follow` gives."""
     events: list[LoggedEvent] = []
-    with trio.fail_after(PATIENCE_SECONDS):
+    with trio.move_on_after(PATIENCE_SECONDS):
         async with following(storage, after) as batches:
             async for batch in batches:
-                assert batch, "follow yields no empty batch"
+                assert batch, "follow() yields no empty batch"
                 events += batch
                 if len(events) >= count:
-                    break
-    return events
+                    return events
+    raise AssertionError(
+        f"follow({after}) gave {len(events)} of {count} events within {PATIENCE_SECONDS} seconds"
+    )

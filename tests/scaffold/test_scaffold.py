@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,49 +11,55 @@ import pytest
 
 from teamchat.errors import SettingsError
 from teamchat.scaffold import KINDS, make
+from tests.environments import Environment, environment
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-def run(*command: str | Path, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | ({"PYTHONPATH": str(path)} if path else {})
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+@pytest.fixture(scope="module")
+def author(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """The environment of an author who has made a plugin of each kind, called ``a-<kind>``."""
+    directory = tmp_path_factory.mktemp("author")
+    made = environment(directory / "env")
+    packages = [make(kind, f"a-{kind}", directory) for kind in KINDS]
+    made.run(
+        f"pip install --quiet --no-deps {' '.join(f'--editable {package}' for package in packages)}",
+        directory,
+    )
+    return made
+
+
+def made_in(author: Environment, kind: str) -> Path:
+    return author.directory.parent / f"teamchat-a-{kind}"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_new_plugins_own_tests_pass_at_once(kind: str, tmp_path: Path) -> None:
-    made = make(kind, "lunch-menu", tmp_path)
-    ran = run(
-        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", cwd=made, path=made
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert "passed" in ran.stdout
+def test_a_new_plugins_own_tests_pass_at_once(kind: str, author: Environment) -> None:
+    said = author.run("pytest -q -p no:cacheprovider -W error", made_in(author, kind))
+    assert "passed" in said
 
 
-def test_the_tools_are_content_with_new_plugins(tmp_path: Path) -> None:
-    packages = [make(kind, f"a-{kind}", tmp_path) for kind in KINDS]
+def test_an_installed_plugin_is_active(author: Environment, tmp_path: Path) -> None:
+    listed = {
+        plugin["name"]: plugin for plugin in json.loads(author.run("teamchat plugins --json", tmp_path))
+    }
+    assert [listed[f"a-{kind}"]["status"] for kind in KINDS] == ["active"] * len(KINDS)
+    assert listed["a-routes"]["hooks"] == ["routes"]
+
+
+def test_the_tools_are_content_with_new_plugins(author: Environment, tmp_path: Path) -> None:
     config = tmp_path / "ruff.toml"
     config.write_text(
         f'extend = "{ROOT / "pyproject.toml"}"\n[lint.isort]\nknown-first-party = ["teamchat"]\n'
     )
-    programs = Path(sys.executable).parent
-    for command in (("check", "--config", str(config)), ("format", "--check", "--config", str(config))):
-        ran = run(programs / "ruff", *command, "--exclude", "tests", tmp_path, cwd=tmp_path)
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-    modules = [str(next(package.glob("teamchat_*"))) for package in packages]
-    ran = run(programs / "mypy", "--strict", "--cache-dir", tmp_path / "cache", *modules, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stdout
-
-
-def test_an_installed_plugin_is_active(tmp_path: Path) -> None:
-    made = make("routes", "lunch-menu", tmp_path)
-    installed = tmp_path / "installed"
-    offline = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(installed)]
-    ran = run(sys.executable, "-m", "pip", "install", *offline, made, cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
-    listed = run(sys.executable, "-m", "teamchat", "plugins", "--json", cwd=tmp_path, path=installed)
-    [found] = [plugin for plugin in json.loads(listed.stdout) if plugin["name"] == "lunch-menu"]
-    assert (found["status"], found["hooks"]) == ("active", ["routes"])
+    ruff = Path(sys.executable).parent / "ruff"
+    plugins = " ".join(str(made_in(author, kind)) for kind in KINDS)
+    tests = " ".join(str(made_in(author, kind) / "tests") for kind in KINDS)
+    author.run(f"{ruff} check --config {config} --exclude tests {plugins}", tmp_path)
+    author.run(f"{ruff} check --config {config} --ignore S,ARG {tests}", tmp_path)
+    author.run(f"{ruff} format --check --config {config} {plugins}", tmp_path)
+    modules = " ".join(str(next(made_in(author, kind).glob("teamchat_*"))) for kind in KINDS)
+    author.run(f"mypy --strict --cache-dir {tmp_path / 'cache'} {modules}", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "Lunch", "9lives", "lunch_menu", "../lunch", "lunch-", "class", "a b"])
@@ -73,7 +78,13 @@ def test_what_is_there_already_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_comes_next(tmp_path: Path) -> None:
-    ran = run(sys.executable, "-m", "teamchat", "new-plugin", "lunch", "--kind", "service", cwd=tmp_path)
+    ran = subprocess.run(
+        [sys.executable, "-m", "teamchat", "new-plugin", "lunch", "--kind", "service"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
     assert "teamchat-lunch is written. Next, in the environment that teamchat is installed in" in ran.stdout
     assert (tmp_path / "teamchat-lunch" / "teamchat_lunch" / "__init__.py").is_file()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from teamchat import EventListener, LoggedEvent
+from teamchat import EventListener, LoggedEvent, Mail
+from teamchat.accounts.mail_sender import MailSender
+from teamchat.accounts.outbox import QueuedMail
 from teamchat.application import Application
 from teamchat.interfaces import Service
 from teamchat.listeners import Listeners
@@ -36,6 +38,18 @@ class TestListeners(ServiceContract):
 
         listener: EventListener = Ear()
         return Listeners(app.storage, [listener])
+
+
+class TestMailSender(ServiceContract):
+    def make_service(self, app: Application) -> Service:
+        async def compose(queued: QueuedMail) -> Mail:
+            raise AssertionError("there is no mail to be composed")
+
+        class Nowhere:
+            async def send(self, mail: Mail) -> None:
+                raise AssertionError("there is no mail to be sent")
+
+        return MailSender(app.accounts.outbox, Nowhere(), compose, max_retries=1)
 
 
 class TestDocuments(RoutesContract):

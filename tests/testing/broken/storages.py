@@ -1,0 +1,187 @@
+"""Storages with one thing wrong."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from teamchat import Event, LoggedEvent, Storage, StorageError, Transaction
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.testing import StorageContract
+from tests.testing.faults import found_by
+
+
+class Wrapped:
+    """`teamchat.Storage`: SQLite. What is wrong is in the subclasses."""
+
+    def __init__(self, inner: Storage) -> None:
+        self.inner = inner
+
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        return self.inner.read()
+
+    def write(self) -> AbstractAsyncContextManager[Transaction]:
+        return self.inner.write()
+
+    def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
+        return self.inner.follow(after)
+
+    async def log_bounds(self) -> tuple[int, int]:
+        return await self.inner.log_bounds()
+
+    async def position(self) -> int:
+        return await self.inner.position()
+
+
+class WrappedTransaction:
+    """`teamchat.Transaction`, as another does it."""
+
+    def __init__(self, inner: Transaction) -> None:
+        self.inner = inner
+
+    async def fetch(self, sql: str, *params: Any) -> list[Any]:
+        return await self.inner.fetch(sql, *params)
+
+    async def append(self, event: Event) -> None:
+        await self.inner.append(event)
+
+    async def lock(self, name: str) -> None:
+        await self.inner.lock(name)
+
+    async def advance_log(self, last: int) -> None:
+        await self.inner.advance_log(last)
+
+
+class Contract(StorageContract):
+    storage: Callable[[Storage], Wrapped]
+
+    @asynccontextmanager
+    async def open_storage(self, tmp_path: Path) -> AsyncIterator[Storage]:
+        async with open_sqlite(SqliteOptions(path=str(tmp_path))) as inner:
+            yield self.storage(inner)
+
+
+@found_by(
+    test_what_was_written_is_there_when_opened_again="gone when it is opened again",
+    test_two_that_open_an_empty_place_at_once_agree="Extra items in the right set",
+)
+class TestForgetsWhatItWrote(Contract):
+    storage = Wrapped
+
+    @asynccontextmanager
+    async def open_storage(self, tmp_path: Path) -> AsyncIterator[Storage]:
+        async with open_sqlite(SqliteOptions(path=str(tmp_path))) as inner:
+            yield inner
+            async with inner.write() as tx:
+                await tx.fetch("delete from server_settings")
+
+
+@found_by(
+    test_a_body_that_raises_changes_nothing="a write whose body raised has changed a row",
+    test_one_body_that_raises_does_not_harm_those_beside_it="they alone, are to change nothing",
+)
+class TestCommitsWhatFailed(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def write(self) -> AsyncIterator[Transaction]:
+            failure: Exception | None = None
+            async with self.inner.write() as tx:
+                try:
+                    yield tx
+                except Exception as error:
+                    failure = error
+            if failure is not None:
+                raise failure
+
+
+@found_by(test_a_read_sees_one_snapshot="it must be one snapshot")
+class TestReadsNoSnapshot(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def read(self) -> AsyncIterator[Transaction]:
+            yield EachAlone(self.inner)
+
+
+class EachAlone:
+    """`teamchat.Transaction`, each statement of which is one of its own."""
+
+    def __init__(self, inner: Storage) -> None:
+        self.inner = inner
+
+    async def fetch(self, sql: str, *params: Any) -> list[Any]:
+        async with self.inner.read() as tx:
+            return await tx.fetch(sql, *params)
+
+    async def append(self, event: Event) -> None:
+        raise StorageError("A reading transaction changes nothing.")
+
+    async def lock(self, name: str) -> None:
+        pass
+
+    async def advance_log(self, last: int) -> None:
+        raise StorageError("A reading transaction changes nothing.")
+
+
+@found_by(test_follow_begins_after_the_number_it_is_given="follow(3) begins after 3")
+class TestFollowsFromTheBeginning(Contract):
+    class storage(Wrapped):  # noqa: N801
+        def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
+            return self.inner.follow(0)
+
+
+@found_by(test_follow_gives_what_was_logged_before_and_what_comes="audience=None")
+class TestTellsEverybody(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def write(self) -> AsyncIterator[Transaction]:
+            async with self.inner.write() as tx:
+                yield ToEverybody(tx)
+
+
+class ToEverybody(WrappedTransaction):
+    async def append(self, event: Event) -> None:
+        await self.inner.append(Event(event.type, event.payload))
+
+
+@found_by(
+    test_the_position_is_that_of_the_last_event_a_read_would_see="assert 0 == 1",
+    test_an_advanced_log_goes_on_behind_and_never_back="assert 0 == 7",
+    test_what_one_storage_wrote_another_on_the_same_place_reads="does not know of another storage",
+)
+class TestLosesItsPlace(Contract):
+    class storage(Wrapped):  # noqa: N801
+        async def position(self) -> int:
+            return 0
+
+
+@found_by(
+    test_a_trimmed_log_tells_how_far_back_it_reaches="begins after the last number ever given",
+    test_an_advanced_log_goes_on_behind_and_never_back="assert (1, 0) == (8, 7)",
+)
+class TestBoundsOfAnEmptyLog(Contract):
+    class storage(Wrapped):  # noqa: N801
+        async def log_bounds(self) -> tuple[int, int]:
+            first, last = await self.inner.log_bounds()
+            return (1, 0) if first > last else (first, last)
+
+
+@found_by(
+    test_an_event_can_not_be_appended_in_a_reading_transaction="DID NOT RAISE",
+    test_the_log_can_not_be_advanced_in_a_reading_transaction="DID NOT RAISE",
+)
+class TestLetsReadersLog(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def read(self) -> AsyncIterator[Transaction]:
+            async with self.inner.read() as tx:
+                yield Silent(tx)
+
+
+class Silent(WrappedTransaction):
+    async def append(self, event: Event) -> None:
+        pass
+
+    async def advance_log(self, last: int) -> None:
+        pass
