@@ -7,16 +7,14 @@ has said in so many words that it may.
 from __future__ import annotations
 
 import ipaddress
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from teamchat.errors import SettingsError
-from teamchat.hookspecs import hookimpl
-from teamchat.interfaces import AuthMode, Backend, NoOptions
-from teamchat.logs import get_logger
+from teamchat import AuthMode, Backend, NoOptions, SettingsError, hookimpl
 from teamchat.model import User
 from teamchat.web import Section, Visitor
 
@@ -26,8 +24,7 @@ if TYPE_CHECKING:
     from teamchat.application import Application
     from teamchat.settings import Settings
 
-
-_log = get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class DevLogin(Struct, frozen=True, rename="camel"):
@@ -44,7 +41,7 @@ class DevSignedIn(Struct, frozen=True, rename="camel"):
 
 
 class DevMode:
-    """`teamchat.interfaces.AuthMode` for ``auth.authMode = "dev"``."""
+    """`teamchat.AuthMode` for ``auth.authMode = "dev"``."""
 
     def check(self, settings: Settings) -> None:
         """Refuse any host but loopback, unless ``auth.allowDevModeOnNetwork`` is true (decision D-14)."""

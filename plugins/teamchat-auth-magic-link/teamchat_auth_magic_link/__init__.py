@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from teamchat.errors import SettingsError, Unauthorized
-from teamchat.hookspecs import hookimpl
-from teamchat.interfaces import AuthMode, Backend, NoOptions
+from teamchat import AuthMode, Backend, NoOptions, SettingsError, Unauthorized, hookimpl
 from teamchat.model import TokenPair
 from teamchat.web import Answer, Section, Visitor
 
@@ -39,7 +37,7 @@ class Requested(Answer, frozen=True):
 
 
 class MagicLinkMode:
-    """`teamchat.interfaces.AuthMode` for ``auth.authMode = "magic-link"``."""
+    """`teamchat.AuthMode` for ``auth.authMode = "magic-link"``."""
 
     def check(self, settings: Settings) -> None:
         """Refuse settings without mail (interface, part 5 rule 2)."""

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 
-from teamchat.errors import BadRequest
-from teamchat.hookspecs import hookimpl
-from teamchat.interfaces import AuthMode, Backend, NoOptions
+from teamchat import AuthMode, Backend, BadRequest, NoOptions, hookimpl
 from teamchat.model import SignedIn
 from teamchat.web import Answer, Section, Visitor
 
@@ -54,7 +52,7 @@ class PasswordSetup(Struct, frozen=True, rename="camel"):
 
 
 class PasswordMode:
-    """`teamchat.interfaces.AuthMode` for ``auth.authMode = "password"``."""
+    """`teamchat.AuthMode` for ``auth.authMode = "password"``."""
 
     def check(self, settings: Settings) -> None:
         """Accept all settings: password mode works with and without email."""

@@ -10,7 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import trio
 
-from tests.harness import ADMIN, PASSWORD, Server, mailed, running
+from teamchat.testing import ADMIN, PASSWORD, Server, mailed
+from tests.harness import running
 
 BOB = "bob@example.org"
 NEW = "a new password"
@@ -40,7 +41,7 @@ async def test_from_an_invitation_to_a_forgotten_password(tmp_path: Path) -> Non
     mails = tmp_path / "data" / "mails"
     async with running(tmp_path, auth=AUTH, email=MAIL) as server, server.client() as client:
         await add(server, BOB)
-        invitation = await mailed(mails, BOB)
+        invitation = (await mailed(mails, BOB)).link
         assert invitation.startswith("https://chat.example.org/?token=")
         assert invitation.endswith("&mode=setup")
         assert (await set_up(client, invitation, "first password")).status_code == 200
@@ -48,7 +49,7 @@ async def test_from_an_invitation_to_a_forgotten_password(tmp_path: Path) -> Non
         for email in ("nobody@example.org", BOB):
             answer = await client.post("/auth/request-password-reset", json={"email": email})
             assert answer.status_code == 200
-        forgotten = await mailed(mails, BOB, 2)
+        forgotten = (await mailed(mails, BOB, 2)).link
         assert forgotten.endswith("&mode=reset")
         assert (await set_up(client, forgotten, "short")).status_code == 400
         answer = await set_up(client, forgotten, "second password")
@@ -65,7 +66,7 @@ async def test_a_server_that_is_killed_leaves_a_spent_link_and_a_password_or_nei
     answered: list[str] = []
     async with running(tmp_path, auth=AUTH, email=MAIL) as server, server.client() as client:
         await add(server, *users)
-        links = {email: await mailed(tmp_path / "data" / "mails", email) for email in users}
+        links = {email: (await mailed(server.mails, email)).link for email in users}
 
         async def set_up_and_kill(email: str) -> None:
             with suppress(httpx2.TransportError):

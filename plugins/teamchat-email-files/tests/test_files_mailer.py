@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,6 +17,7 @@ from teamchat_email_files import FilesMailer, FilesOptions, mailers, open_files
 from teamchat import Mail, Mailer, SettingsError
 from teamchat.settings import EmailSettings, Settings, StorageSettings, backend_options
 from teamchat.testing import MailerContract
+from tests.guides.pages import blocks
 
 MAIL = Mail(id="0190-1", recipient="bob@example.org", subject="Hello", text="text", html="<p>html</p>")
 
@@ -78,8 +78,7 @@ async def test_a_failed_write_leaves_nothing_behind(
 
 
 async def test_the_readmes_command_prints_the_newest_mail(tmp_path: Path) -> None:
-    readme = (Path(__file__).parent.parent / "README.md").read_text()
-    [command] = re.findall(r"^```sh\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    [command] = blocks("../plugins/teamchat-email-files/README.md", "sh")
     async with open_files(FilesOptions(path=str(tmp_path / "teamchat-data" / "mails"))) as mailer:
         for number in (1, 3, 2):
             await mailer.send(Mail(f"0190-{number}", "bob@example.org", "Grüße", f"text {number}", "html"))

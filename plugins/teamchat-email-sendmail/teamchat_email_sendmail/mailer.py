@@ -3,16 +3,17 @@
 What must stay true: the recipient is one plain address, the last argument, and never taken for an option; the
 program gets the mail on its input, no shell is between, and of the environment it gets what every program has
 and none of the server's secrets; what it prints is thrown away, for it may name the recipient; and a program
-that does not end is killed.
+that does not end is killed, with all it has started.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from email.headerregistry import Address
 from typing import Annotated
 
@@ -86,6 +87,7 @@ class SendmailMailer:
                 check=False,
                 env=self._environment,
                 cwd="/",
+                start_new_session=True,  # so that what it has started can be ended with it
                 deliver_cancel=_kill,
             )
         except OSError as error:
@@ -108,7 +110,8 @@ async def open_sendmail(options: SendmailOptions) -> AsyncIterator[SendmailMaile
 
 
 async def _kill(process: trio.Process) -> None:
-    process.kill()
+    with suppress(ProcessLookupError):  # It has just ended by itself.
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _expect_success(status: int) -> None:

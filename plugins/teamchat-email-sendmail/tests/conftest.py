@@ -13,6 +13,7 @@ for last in "$@"; do :; done
 case "$last" in
   status-*) status=${last%%@*}; exit "${status#status-}" ;;
   silent@*) echo $$ > "HERE/silent.pid"; exec sleep 600 ;;
+  waiting@*) sleep 600 & echo $! > "HERE/silent.pid"; wait ;;
   killed@*) kill -9 $$ ;;
   deaf@*) exit 0 ;;
   chatty@*) head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2 ;;

@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import trio
 
-from tests.harness import ADMIN, DEADLINE, running
+from teamchat.testing import ADMIN, DEADLINE
+from tests.harness import running
 
 
 async def test_a_sign_in_link_goes_through_the_program_and_works(tmp_path: Path, sendmail) -> None:

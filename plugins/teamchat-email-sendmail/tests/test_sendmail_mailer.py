@@ -131,6 +131,23 @@ async def test_a_program_that_does_not_end_is_killed_and_the_mail_may_pass(sendm
         os.kill(sendmail.silent_pid(), 0)
 
 
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+async def test_what_a_program_has_started_is_killed_with_it(sendmail) -> None:
+    options = SendmailOptions(command=[str(sendmail.program)], sender=SENDER, deadline_seconds=0.5)
+    async with open_sendmail(options) as mailer:
+        with trio.fail_after(10), pytest.raises(SendmailFailed, match=r"0\.5 seconds"):
+            await mailer.send(a_mail(recipient="waiting@example.org"))
+    with trio.fail_after(10):
+        while is_running(sendmail.silent_pid()):  # noqa: ASYNC110 - nobody is told when it ends
+            await trio.sleep(0.01)
+
+
 async def test_a_program_that_vanishes_while_the_server_runs_is_told(mailer, sendmail) -> None:
     sendmail.program.unlink()
     with pytest.raises(SendmailFailed, match=r"email\.command can't be started"):

@@ -13,7 +13,8 @@ import httpx2
 import pytest
 import trio
 
-from tests.harness import ADMIN, DEADLINE, PASSWORD, Server, running
+from teamchat.testing import ADMIN, DEADLINE, PASSWORD, Server
+from tests.harness import running
 
 EMAILS = [ADMIN, "bob@example.org", "eve@example.org"]
 NEW_PASSWORD = "another long password"

@@ -11,16 +11,24 @@ import re
 _MASK = "[removed: {kind}]"
 _ARMOUR = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:[^-]*(?:-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?)"
+    # To the next five hyphens: a header such as "Proc-Type" has one, and what follows it is the key.
+    r"(?:[^-]++|-(?!----))*+"
+    r"(?:-----END (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
 )
+_START = r"(?<![A-Za-z0-9])"
 _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a private key", _ARMOUR),
-    ("an AWS access key", re.compile(r"\b(?:AKIA|ASIA)[A-Z2-7]{16}\b")),
-    ("a GitHub token", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})\b")),
-    ("a GitLab token", re.compile(r"\bglpat-[A-Za-z0-9_-]{20,255}")),
-    ("a Slack token", re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,255}")),
-    ("a Stripe key", re.compile(r"\b[rs]k_live_[A-Za-z0-9]{16,255}\b")),
-    ("a Google API key", re.compile(r"\bAIza[A-Za-z0-9_-]{35}")),
+    ("an AWS access key", re.compile(_START + r"(?:AKIA|ASIA)[A-Z2-7]{16}(?![A-Za-z0-9])")),
+    ("a GitHub token", re.compile(_START + r"(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{22,255})", re.A)),
+    ("a GitLab token", re.compile(_START + r"gl(?:pat|dt|rt|ptt|soat|agent)-[A-Za-z0-9._-]{20,255}")),
+    # A digit is in all of them, and keeps out words that are joined by hyphens.
+    (
+        "a Slack token",
+        re.compile(_START + r"(?:xox[abeprs]|xapp)[.-](?=\D{0,40}[0-9])[A-Za-z0-9.-]{10,255}", re.A),
+    ),
+    ("a Stripe key", re.compile(_START + r"[rs]k_live_[A-Za-z0-9]{16,255}")),
+    ("a webhook's secret", re.compile(_START + r"whsec_[A-Za-z0-9+/=]{16,255}")),
+    ("a Google API key", re.compile(_START + r"AIza[A-Za-z0-9_-]{35}")),
 )
 
 

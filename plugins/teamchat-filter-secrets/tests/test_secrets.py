@@ -16,14 +16,22 @@ from tests.harness import running
 
 # Put together here, so that nobody who searches the repository for secrets finds these.
 KEY = "-----BEGIN " + "OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA\n-----END OPENSSH PRIVATE KEY-----"
+LOCKED = (
+    "-----BEGIN " + "RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,4F\n\nTG9ja2Vk\n"
+    "-----END RSA PRIVATE KEY-----"
+)
 SECRETS = {
     KEY: "a private key",
+    LOCKED: "a private key",
     "-----BEGIN " + "PGP PRIVATE KEY BLOCK-----\nlQOY": "a private key",
     "AKIA" + "I" * 16: "an AWS access key",
     "ghp_" + "a1" * 18: "a GitHub token",
     "github_pat_" + "a" * 22: "a GitHub token",
     "glpat-" + "x" * 20: "a GitLab token",
+    "glrt-" + "x" * 20: "a GitLab token",
     "xoxb-" + "1234567890-abc": "a Slack token",
+    "xapp-" + "1-A0123-4567-abc": "a Slack token",
+    "whsec_" + "C2FVsBQIhrscChlQ": "a webhook's secret",
     "sk_live_" + "9" * 24: "a Stripe key",
     "AIza" + "Z" * 35: "a Google API key",
 }
@@ -39,7 +47,7 @@ class TestMasking(MessageFilterContract):
         return SecretsFilter(masks=True)
 
 
-@pytest.mark.parametrize(("secret", "kind"), SECRETS.items(), ids=SECRETS.values())
+@pytest.mark.parametrize(("secret", "kind"), SECRETS.items(), ids=lambda value: value[:18])
 def test_a_secret_is_found_within_other_words_and_masked(secret: str, kind: str) -> None:
     text = f"here it is: {secret} (keep it)"
     assert found_in(text) == kind
@@ -49,11 +57,26 @@ def test_a_secret_is_found_within_other_words_and_masked(secret: str, kind: str)
 
 @pytest.mark.parametrize(
     "text",
-    ["AKIA is a prefix", "ghp_short", "-----BEGIN CERTIFICATE-----", "sk_test_" + "9" * 24, "maxoxb-", ""],
+    [
+        "",
+        "AKIA is a prefix",
+        "yAKIA" + "I" * 16,
+        "ghp_short",
+        "-----BEGIN CERTIFICATE-----",
+        "sk_test_" + "9" * 24,
+        "maxoxb-",
+        "xoxb-and-other-words-that-are-joined",
+    ],
 )
 def test_words_that_only_begin_like_a_secret_are_left_alone(text: str) -> None:
     assert found_in(text) is None
     assert masked(text) == text
+
+
+@pytest.mark.parametrize("around", ["_{}_", "`{}`", "https://{}@example.org", '{{"key":"{}"}}'])
+def test_a_secret_is_found_whatever_stands_around_it(around: str) -> None:
+    token = "ghp_" + "a1" * 18
+    assert token not in masked(around.format(token))
 
 
 @given(st.text())
@@ -61,7 +84,20 @@ def test_what_is_masked_holds_no_secret_any_more(text: str) -> None:
     assert found_in(masked(text + KEY + text)) is None
 
 
-@pytest.mark.parametrize("piece", ["-----BEGIN ", "-----BEGIN A PRIVATE KEY-----", "ghp_a", "xoxb-", "AKIA"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "-----BEGIN ",
+        "-----BEGIN A PRIVATE KEY-----",
+        "-----BEGIN A PRIVATE KEY-----a-",
+        "-",
+        "ghp_a",
+        "xoxb-",
+        "xoxb-a",
+        "AKIA",
+        "sk_live_",
+    ],
+)
 def test_a_hostile_text_takes_no_longer_than_another_of_its_length(piece: str) -> None:
     text = piece * (100_000 // len(piece))  # Were a pattern quadratic, this would take minutes.
     masked(text)

@@ -12,7 +12,7 @@ import re
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 
 class FilesOptions(Struct, frozen=True, forbid_unknown_fields=True):
-    """The keys of ``[images.options]`` for the backend ``files``. `path` is the directory of the images."""
+    """The keys of ``[images]`` for the backend ``files``. `path` is the directory of the images."""
 
     path: str = "teamchat-data/images"
 
@@ -86,7 +86,7 @@ async def open_files(options: FilesOptions) -> AsyncIterator[FilesStore]:
         await trio.to_thread.run_sync(_prepare, directory)
     except OSError as error:
         raise StorageError(
-            f"The directory of images.options.path can't be used: {error.strerror}. "
+            f"The directory of images.path can't be used: {error.strerror}. "
             "Give a directory that this user may write to."
         ) from error
     yield FilesStore(directory)
@@ -97,8 +97,9 @@ def _prepare(directory: Path) -> None:
     directory.chmod(0o700)
     newest = time.time() - LEFTOVER_SECONDS
     for leftover in directory.glob(f"{_TEMPORARY}*"):
-        if leftover.stat().st_mtime < newest:
-            leftover.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # Another server has just finished with it.
+            if leftover.stat().st_mtime < newest:
+                leftover.unlink()
 
 
 def _write(path: Path, data: bytes) -> None:

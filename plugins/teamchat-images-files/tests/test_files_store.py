@@ -63,6 +63,12 @@ async def test_a_leftover_of_a_crash_is_removed_at_open_and_a_fresh_one_is_anoth
         assert fresh.exists()
 
 
+async def test_what_another_server_finishes_while_this_one_starts_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / ".writing-it").symlink_to(tmp_path / "gone")  # listed, and not there when it is looked at
+    async with open_files(FilesOptions(path=str(tmp_path))) as store:
+        await store.put("1-a.png", b"bytes")
+
+
 async def test_a_failed_write_leaves_nothing_under_the_key_nor_beside_it(
     store: FilesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +103,7 @@ async def test_the_file_is_synced_before_its_name_and_the_directory_after(
 
 async def test_an_unusable_directory_is_told_to_the_operator(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StorageError, match=r"images\.options\.path"):
+    with pytest.raises(StorageError, match=r"images\.path"):
         async with open_files(FilesOptions(path=str(tmp_path / "file"))):
             pass
 

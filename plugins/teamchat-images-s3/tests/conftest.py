@@ -25,6 +25,8 @@ from cryptography.x509.oid import NameOID
 from teamchat_images_s3 import S3ImageStore, S3Options, open_s3
 from teamchat_images_s3 import options as options_module
 
+from tests.line import pass_on
+
 ACCOUNT, SECRET = "teamchat-tests", "a-secret-of-the-tests"
 BUCKET = "images"
 DEADLINE = 20.0
@@ -212,20 +214,12 @@ class Line:
             await trio.open_tcp_stream("127.0.0.1", self._far_port) as far,
             trio.open_nursery() as nursery,
         ):
-            nursery.start_soon(self._pass_on, near, far, nursery.cancel_scope)
-            await self._pass_on(far, near, nursery.cancel_scope)
+            nursery.start_soon(pass_on, near, far, nursery.cancel_scope, self._gate)
+            await pass_on(far, near, nursery.cancel_scope, self._gate)
 
-    async def _pass_on(
-        self, source: trio.SocketStream, sink: trio.SocketStream, both: trio.CancelScope
-    ) -> None:
-        try:
-            while data := await source.receive_some(16 * 1024):
-                self.passed.set()
-                await self._flows.wait()
-                await sink.send_all(data)
-        except trio.BrokenResourceError:
-            pass
-        both.cancel()
+    def _gate(self) -> trio.Event:
+        self.passed.set()
+        return self._flows
 
 
 @pytest.fixture

@@ -34,7 +34,8 @@ def routes(app: Application) -> Sequence[Blueprint]:
         return []
     measures.count_requests.is_on = True
     section = Section("metrics")
-    reading, shared = Reading(app), Shared.of(app.settings)
+    shared = Shared.of(app.settings)
+    reading = Reading(app, shared.labels if shared else {})
 
     @section.endpoint("GET", "/metrics", answer=str, open=True)
     async def metrics(bearer: str | None) -> Response:
@@ -54,4 +55,5 @@ def services(app: Application) -> Sequence[Service]:
     """Offer the service that measures the event loop, if there is a token."""
     if app.plugin_options("metrics", Options).checked_token() is None:
         return []
-    return [Watch(Reading(app), Shared.of(app.settings))]
+    shared = Shared.of(app.settings)
+    return [Watch(Reading(app, shared.labels if shared else {}), shared)]

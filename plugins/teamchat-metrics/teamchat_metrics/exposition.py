@@ -5,7 +5,7 @@ What must stay true: reading takes a bounded time, also while the storage is awa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -27,16 +27,18 @@ STORAGE_SECONDS = 1.0
 
 
 class Reading:
-    """Reads the measures of an application and of its process."""
+    """Reads the measures of an application and of its process; `labels` are said of every value."""
 
-    def __init__(self, app: Application) -> None:
+    def __init__(self, app: Application, labels: Mapping[str, str] | None = None) -> None:
         self._app = app
+        self._labels = labels or {}
         self._process = ProcessCollector(registry=None)
 
     async def text(self) -> str:
         """Return all measures as they are now."""
         mails = await self._mails_waiting()
-        return rendered([*self._process.collect(), *self._of_application(), *mails, *_counted()])
+        found = [*self._process.collect(), *self._of_application(), *mails, *_counted()]
+        return rendered(found, self._labels)
 
     def _of_application(self) -> Sequence[Metric]:
         hub = self._app.hub
@@ -71,8 +73,13 @@ class Families(Collector):
         return self._families
 
 
-def rendered(families: Iterable[Metric]) -> str:
-    """Return metrics in Prometheus's text format."""
+def rendered(families: Sequence[Metric], labels: Mapping[str, str] | None = None) -> str:
+    """Return metrics in Prometheus's text format, each value with `labels` too."""
+    if labels:
+        for family in families:
+            family.samples = [
+                sample._replace(labels={**sample.labels, **labels}) for sample in family.samples
+            ]
     return generate_latest(Families(families)).decode()
 
 

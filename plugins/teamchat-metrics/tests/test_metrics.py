@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import teamchat_metrics
 import trio
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 from teamchat_metrics import Watch
 from teamchat_metrics.exposition import Reading, rendered
@@ -17,12 +19,13 @@ from teamchat_metrics.watch import LAG_SECONDS, measure_lag
 
 from teamchat import SettingsError, StorageError, measures
 from teamchat.settings import PluginsSettings, ServerSettings, Settings, StorageSettings
-from teamchat.testing import RoutesContract, ServiceContract
+from teamchat.testing import DEADLINE, RoutesContract, Server, ServiceContract, listening
 from teamchat.testing.auth import application
-from tests.harness import DEADLINE, Server, listening, running
+from tests.harness import running
 
 TOKEN = "the-token-of-the-metrics"
 SECTION = {"metrics": {"token": TOKEN}}
+ITS = '# HELP a b\n# TYPE a gauge\na{{worker="{}"}} {}\n'
 SETTINGS = Settings(plugins=PluginsSettings(options=SECTION))
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -253,13 +256,39 @@ async def test_a_worker_that_has_ended_is_left_out(tmp_path: Path) -> None:
     mine = shared(tmp_path)
     await trio.to_thread.run_sync(mine.clear)
     [directory] = (tmp_path / "metrics").iterdir()
-    (directory / "1.prom").write_text("# HELP a b\n# TYPE a gauge\na 5.0\n")
+    (directory / "1.prom").write_text(ITS.format(1, 5))
     ended = await trio.run_process(["/bin/sh", "-c", "echo $$"], capture_stdout=True)
-    (directory / f"{int(ended.stdout)}.prom").write_text("# HELP a b\n# TYPE a gauge\na 6.0\n")
-    text = await mine.together("# HELP a b\n# TYPE a gauge\na 4.0\n")
-    assert sorted(samples(text).values()) == [4.0, 5.0]
-    assert value(text, "a", worker="1") == 5.0
+    (directory / f"{int(ended.stdout)}.prom").write_text(ITS.format(int(ended.stdout), 6))
+    text = await mine.together(ITS.format(2, 4))
+    assert samples(text) == {
+        ("a", frozenset({("worker", "1")})): 5.0,
+        ("a", frozenset({("worker", "2")})): 4.0,
+    }
     assert [path.name for path in directory.iterdir()] == ["1.prom"]
+
+
+async def test_a_worker_that_ends_while_it_is_read_is_left_out(tmp_path: Path) -> None:
+    mine = shared(tmp_path)
+    await trio.to_thread.run_sync(mine.clear)
+    [directory] = (tmp_path / "metrics").iterdir()
+    (directory / "1.prom").symlink_to(tmp_path / "taken back")  # as a file is that was there a moment ago
+    assert samples(await mine.together(ITS.format(2, 4))) == {("a", frozenset({("worker", "2")})): 4.0}
+
+
+async def test_what_workers_tell_is_put_together_as_fast_as_it_is_read(tmp_path: Path) -> None:
+    mine = shared(tmp_path)
+    table = CounterMetricFamily("teamchat_requests", "Requests.", labels=("endpoint",))
+    for number in range(5_000):
+        table.add_metric((f"# HELP /channels/{number}\n# HELP",), number)
+    text = rendered([table], mine.labels)
+    await trio.to_thread.run_sync(mine.clear)
+    [directory] = (tmp_path / "metrics").iterdir()
+    (directory / "1.prom").write_text(text.replace(f'worker="{os.getpid()}"', 'worker="1"'))
+    began = trio.current_time()
+    together = await mine.together(text)
+    assert trio.current_time() - began < 0.2  # Parsing would take a second, in which nobody is served.
+    assert len(samples(together)) == 10_000
+    assert together.count("# TYPE teamchat_requests_total counter") == 1
 
 
 async def test_what_earlier_supervisors_left_is_removed_and_other_machines_are_left_alone(
@@ -296,8 +325,6 @@ async def test_each_worker_tells_the_values_of_all(tmp_path: Path) -> None:
 
 
 def test_nothing_of_a_label_can_break_a_line() -> None:
-    from prometheus_client.core import GaugeMetricFamily
-
     family = GaugeMetricFamily("a", "b", labels=("c",))
     family.add_metric(('quote " and\nline',), 1)
     assert value(rendered([family]), "a", c='quote " and\nline') == 1

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from teamchat import Grant, OAuthFailed, OAuthProvider, Profile
-
-
-@dataclass
-class Said:
-    """`teamchat.Grant` with the answers at hand: an address that is not among them is an error."""
-
-    provider: OAuthProvider
-    answers: Mapping[str, Any] = field(default_factory=dict)
-    claims: Mapping[str, Any] = field(default_factory=dict)
-    tenant: str | None = None
-
-    async def get(self, url: str) -> Any:
-        return self.answers[url]
-
+from teamchat.testing import Said
 
 Read = Callable[..., Any]
 

@@ -12,8 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from teamchat.testing import Server
 from teamchat.testing.provider import Provider, Reply, provider
-from tests.harness import Server, running
+from tests.harness import running
 
 APP_URL = "https://chat.example.org"
 TENANT = "aaaabbbb-0000-cccc-1111-dddd2222eeee"

@@ -8,6 +8,9 @@ from urllib.parse import urlsplit
 from msgspec import Meta, Struct, field
 
 from teamchat import SettingsError
+from teamchat_outgoing_webhooks.signing import SERIALISED, key
+
+_EventType = Annotated[str, Meta(pattern=r"^[A-Z]+(_[A-Z]+)*$")]
 
 
 class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -20,7 +23,7 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rena
     name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
     url: Annotated[str, Meta(extra={"secret": True})]
     secret: Annotated[str, Meta(min_length=16, extra={"secret": True})]
-    events: list[str] = field(default_factory=list)
+    events: list[_EventType] = field(default_factory=list)
     channels: list[str] = field(default_factory=list)
     include_direct_messages: bool = False
 
@@ -28,7 +31,14 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rena
         return f"Target(name={self.name!r})"
 
     def check(self) -> None:
-        """Raise `SettingsError` if the address is none."""
+        """Raise `SettingsError` if the address is none, or the secret can't be read."""
+        try:
+            key(self.secret)
+        except ValueError:
+            raise SettingsError(
+                f"plugins.outgoing-webhooks.targets: the secret of {self.name!r} begins with {SERIALISED}; "
+                "what follows must then be base64. Copy it whole, or give one that begins otherwise."
+            ) from None
         if not _is_address(self.url):
             raise SettingsError(
                 f"plugins.outgoing-webhooks.targets: the url of {self.name!r} must begin with "

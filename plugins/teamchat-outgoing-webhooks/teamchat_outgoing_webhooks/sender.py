@@ -1,15 +1,17 @@
 """One target: which events it is sent, and how often that is tried.
 
-What must stay true: a target gets its events one after another, in order, each at least once as long as it
-answers within the tries; after those the event is given up and the log says so.  What it did not ask for
-never leaves the server, direct messages least of all.  A redirect is not followed: the request was for one
-address.
+What must stay true: a target gets its events one after another, in order, each at least once.  While it can't
+be reached or asks to wait, its events wait; one that it answers with anything else than success is given up
+after the tries, and the log says so, for what one event does to a target must not keep the others from it.
+What it did not ask for never leaves the server, direct messages least of all.  A redirect is not followed:
+the request was for one address.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx2
@@ -21,57 +23,94 @@ from teamchat_outgoing_webhooks.signing import headers
 
 PAUSES = (1.0, 5.0, 30.0, 120.0)
 """How long to wait before each further try, in seconds."""
+CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
-_GONE = 410
+REST_SECONDS = 1.0
+REST_BYTES = 4096
+"""What follows the head of an answer says nothing; up to here it is read for the sake of the connection."""
+
+_AWAY = {"ConnectError", "ConnectTimeout", "429", "503"}
+_GONE = "410"
 
 _log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # It logs whole addresses, which may hold a token.
 
 
 class Sender:
-    """Sends a target's events. It is an event listener (`teamchat.EventListener`)."""
+    """Sends a target's events. It is an event listener (`teamchat.EventListener`).
+
+    Its one connection is kept between events that follow each other soon.
+    """
 
     def __init__(self, target: Target, transport: httpx2.AsyncBaseTransport | None = None) -> None:
         self.name = f"outgoing-webhooks:{target.name}"
         self._target = target
-        self._transport = transport
+        self._client = httpx2.AsyncClient(
+            transport=transport,
+            verify=httpx2.create_ssl_context(),
+            trust_env=False,
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+
+    async def aclose(self) -> None:
+        """End the connection."""
+        await self._client.aclose()
 
     async def hear(self, event: LoggedEvent) -> None:
         """Send an event if the target wants it; return when it was taken or given up."""
+        if not self._may_have(event):
+            return
         payload = json.loads(event.payload)
-        if not self._wants(event, payload):
+        if not self._is_of_its_channels(payload):
             return
         body = json.dumps({"type": event.type, "payload": payload}, ensure_ascii=False).encode()
-        for pause in (*PAUSES, None):
-            why = await self.send(str(event.seq), body)
-            if why is None:
-                return
-            if pause is None or why == str(_GONE):
+        away = refused = 0
+        while (why := await self.send(str(event.seq), body)) is not None:
+            if why in _AWAY:
+                pause = PAUSES[min(away, len(PAUSES) - 1)]
+                away += 1
+            elif why != _GONE and refused < len(PAUSES):
+                pause = PAUSES[refused]
+                refused += 1
+            else:
                 _log.error("target %s: event %d was given up (%s)", self._target.name, event.seq, why)
                 return
             _log.warning("target %s: event %d waits %g s (%s)", self._target.name, event.seq, pause, why)
             await trio.sleep(pause)
 
-    def _wants(self, event: LoggedEvent, payload: dict[str, Any]) -> bool:
-        target = self._target
-        if event.audience is not None and not target.include_direct_messages:
+    def _may_have(self, event: LoggedEvent) -> bool:
+        is_private = event.audience is not None
+        if is_private and not self._target.include_direct_messages:
             return False
-        if target.events and event.type not in target.events:
-            return False
-        return not target.channels or payload.get("channelId") in target.channels
+        return not self._target.events or event.type in self._target.events
+
+    def _is_of_its_channels(self, payload: dict[str, Any]) -> bool:
+        return not self._target.channels or payload.get("channelId") in self._target.channels
 
     async def send(self, message_id: str, body: bytes) -> str | None:
         """Send once; return None if it was taken, else in a word why not."""
+        signed = headers(self._target.secret, message_id, body)
         try:
             with trio.fail_after(ANSWER_SECONDS):
-                async with httpx2.AsyncClient(transport=self._transport, trust_env=False) as client:
-                    signed = headers(self._target.secret, message_id, body)
-                    async with client.stream(
-                        "POST", self._target.url, content=body, headers=signed
-                    ) as answer:
-                        pass  # What stands in an answer is not read, however much a target sends.
+                request = self._client.build_request("POST", self._target.url, content=body, headers=signed)
+                answer = await self._client.send(request, stream=True)
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             return type(error).__name__
         except trio.TooSlowError:
             return "no answer"
+        await _end(answer)
         return None if answer.is_success else str(answer.status_code)
+
+
+async def _end(answer: httpx2.Response) -> None:
+    """Read what is left of an answer if it is short: only then can the connection be used again."""
+    length = answer.headers.get("Content-Length", "0" if answer.status_code == 204 else "")
+    try:
+        if length.isdecimal() and int(length) <= REST_BYTES:
+            with trio.move_on_after(REST_SECONDS):
+                await answer.aread()
+    except httpx2.HTTPError:
+        return  # The head has said all that matters.
+    finally:
+        await answer.aclose()

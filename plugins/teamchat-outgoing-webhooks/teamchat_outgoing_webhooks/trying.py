@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import trio
 
 from teamchat import Command, SettingsError
 from teamchat.settings import plugin_options
-from teamchat_outgoing_webhooks.options import Options
+from teamchat_outgoing_webhooks.options import Options, Target
 from teamchat_outgoing_webhooks.sender import Sender
 
 if TYPE_CHECKING:
@@ -26,10 +27,15 @@ def run(settings: Settings, arguments: argparse.Namespace) -> int:
         names = ", ".join(target.name for target in targets) or "none"
         raise SettingsError(f"plugins.outgoing-webhooks.targets: none has that name. There are: {names}.")
     found.check()
-    body = json.dumps({"type": "TRY", "payload": {}}).encode()
-    why = trio.run(Sender(found).send, f"try-{time.time_ns()}", body)
+    why = trio.run(_try, found)
     print(f"{found.name} took it." if why is None else f"{found.name} did not take it: {why}.")  # noqa: T201
     return 0 if why is None else 1
+
+
+async def _try(target: Target) -> str | None:
+    body = json.dumps({"type": "TRY", "payload": {}}).encode()
+    async with aclosing(Sender(target)) as sender:
+        return await sender.send(f"try-{time.time_ns()}", body)
 
 
 TRY = Command(

@@ -3,64 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import h11
 import pytest
 import trio
 
-from tests.harness import DEADLINE, running
+from teamchat.testing import DEADLINE
+from tests.harness import free_port, running
 
 SECRET = "the target's own secret"
-
-
-@dataclass
-class Target:
-    """An HTTP server that answers 204 and hands on what it was sent."""
-
-    url: str = ""
-    sent: trio.MemorySendChannel[Any] = field(init=False)
-    came: trio.MemoryReceiveChannel[Any] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.sent, self.came = trio.open_memory_channel[Any](math.inf)
-
-    async def next(self) -> Any:
-        with trio.fail_after(DEADLINE):
-            return await self.came.receive()
-
-    async def serve(self, stream: trio.SocketStream) -> None:
-        async with stream:
-            talk, body = h11.Connection(h11.SERVER), b""
-            while True:
-                read = talk.next_event()
-                if read is h11.NEED_DATA:
-                    talk.receive_data(await stream.receive_some())
-                elif isinstance(read, h11.Data):
-                    body += bytes(read.data)
-                elif isinstance(read, h11.EndOfMessage):
-                    self.sent.send_nowait(json.loads(body))
-                    await stream.send_all(talk.send(h11.Response(status_code=204, headers=[])) or b"")
-                    return
-                elif isinstance(read, h11.ConnectionClosed):
-                    return
-
-
-@asynccontextmanager
-async def target() -> AsyncIterator[Target]:
-    found = Target()
-    async with trio.open_nursery() as nursery:
-        [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
-        found.url = f"http://127.0.0.1:{listener.socket.getsockname()[1]}/hook"
-        nursery.start_soon(trio.serve_listeners, found.serve, [listener])
-        yield found
-        nursery.cancel_scope.cancel()
 
 
 def plugins(url: str) -> dict[str, Any]:
@@ -75,28 +28,58 @@ async def post(server: Any, text: str) -> None:
         assert answer.status_code == 200
 
 
-async def test_a_target_hears_of_a_message_and_after_a_restart_of_the_next(tmp_path: Path) -> None:
-    async with target() as tracker:
-        for text in ("before", "after"):
-            async with running(tmp_path, plugins=plugins(tracker.url)) as server:
-                await post(server, text)
-                told = await tracker.next()
-                assert (told["type"], told["payload"]["content"]) == ("NEW_MESSAGE", text)
-                await server.end()
+async def test_a_target_hears_of_a_message_and_after_a_restart_of_the_next(
+    tmp_path: Path, tracker: Any
+) -> None:
+    for text in ("before", "after"):
+        async with running(tmp_path, plugins=plugins(tracker.url)) as server:
+            await post(server, text)
+            told = await tracker.next()
+            assert (told["type"], told["payload"]["content"]) == ("NEW_MESSAGE", text)
+            assert await server.end() == 0
 
 
-async def test_a_target_can_be_tried(tmp_path: Path) -> None:
-    async with target() as tracker:
-        config = tmp_path / "teamchat.json"
-        config.write_text(json.dumps({"plugins": plugins(tracker.url)}))
-        command = [sys.executable, "-m", "teamchat", "try-webhook", "--config", str(config)]
-        tried = await trio.run_process([*command, "tracker"], capture_stdout=True)
-        assert tried.stdout == b"tracker took it.\n"
-        assert (await tracker.next())["type"] == "TRY"
-        unknown = await trio.run_process([*command, "nobody"], check=False, capture_stderr=True)
-        assert unknown.returncode == 1
-        assert b"There are: tracker." in unknown.stderr
-    gone = await trio.run_process([*command, "tracker"], check=False, capture_stdout=True)
+async def test_what_a_target_that_is_away_has_not_heard_is_sent_after_a_restart(
+    tmp_path: Path, tracker: Any
+) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}/hook"
+    async with running(tmp_path, plugins=plugins(nowhere)) as server:
+        for text in ("first", "second"):
+            await post(server, text)
+        with trio.fail_after(DEADLINE):
+            assert await server.end() == 0
+    async with running(tmp_path, plugins=plugins(tracker.url)) as server:
+        assert [(await tracker.next())["payload"]["content"] for _ in range(2)] == ["first", "second"]
+        assert await server.end() == 0
+
+
+async def test_of_several_workers_one_tells_a_target(tmp_path: Path, tracker: Any) -> None:
+    address = {"host": "127.0.0.1", "port": 0, "workers": 2}
+    async with running(tmp_path, plugins=plugins(tracker.url), server=address) as server:
+        for number in range(4):
+            await post(server, str(number))
+        assert [(await tracker.next())["payload"]["content"] for _ in range(4)] == ["0", "1", "2", "3"]
+        assert await server.end() == 0
+    assert tracker.came.statistics().current_buffer_used == 0
+
+
+async def test_a_target_can_be_tried(tmp_path: Path, tracker: Any) -> None:
+    config = tmp_path / "teamchat.json"
+    config.write_text(json.dumps({"plugins": plugins(tracker.url)}))
+    command = [sys.executable, "-m", "teamchat", "try-webhook", "--config", str(config)]
+    tried = await trio.run_process([*command, "tracker"], capture_stdout=True)
+    assert tried.stdout == b"tracker took it.\n"
+    assert (await tracker.next())["type"] == "TRY"
+    unknown = await trio.run_process([*command, "nobody"], check=False, capture_stderr=True)
+    assert unknown.returncode == 1
+    assert b"There are: tracker." in unknown.stderr
+
+
+async def test_a_try_at_a_target_that_is_away_says_so(tmp_path: Path) -> None:
+    config = tmp_path / "teamchat.json"
+    config.write_text(json.dumps({"plugins": plugins(f"http://127.0.0.1:{free_port()}/hook")}))
+    command = [sys.executable, "-m", "teamchat", "try-webhook", "--config", str(config), "tracker"]
+    gone = await trio.run_process(command, check=False, capture_stdout=True)
     assert (gone.returncode, gone.stdout) == (1, b"tracker did not take it: ConnectError.\n")
 
 
@@ -107,6 +90,14 @@ async def test_a_target_can_be_tried(tmp_path: Path) -> None:
         (
             {"outgoing-webhooks": {"targets": [{"name": "a", "url": "ftp://x", "secret": SECRET}]}},
             "url of 'a'",
+        ),
+        (
+            {
+                "outgoing-webhooks": {
+                    "targets": [{"name": "a", "url": "http://x", "secret": SECRET, "events": ["new_message"]}]
+                }
+            },
+            "events",
         ),
         ({"outgoing-webhook": {}}, "plugins.outgoing-webhook is for no plugin"),
     ],

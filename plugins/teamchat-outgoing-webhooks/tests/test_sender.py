@@ -8,7 +8,7 @@ import hmac
 import json
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import httpx2
@@ -16,6 +16,7 @@ import pytest
 import trio
 from teamchat_outgoing_webhooks import Sender, Target
 from teamchat_outgoing_webhooks import sender as module
+from teamchat_outgoing_webhooks.signing import headers
 
 from teamchat import LoggedEvent, SettingsError
 from teamchat.testing import EventListenerContract
@@ -43,7 +44,8 @@ class Receiver(httpx2.AsyncBaseTransport):
 class TestSender(EventListenerContract):
     @asynccontextmanager
     async def open_listener(self) -> AsyncIterator[Sender]:
-        yield Sender(target(include_direct_messages=True), Receiver())
+        async with aclosing(Sender(target(include_direct_messages=True), Receiver())) as sender:
+            yield sender
 
 
 def event(
@@ -57,9 +59,9 @@ def target(**keys: Any) -> Target:
 
 
 async def heard(receiver: Receiver, *events: LoggedEvent, **keys: Any) -> list[dict[str, Any]]:
-    sender = Sender(target(**keys), receiver)
-    for each in events:
-        await sender.hear(each)
+    async with aclosing(Sender(target(**keys), receiver)) as sender:
+        for each in events:
+            await sender.hear(each)
     return [json.loads(request.content) for request in receiver.requests]
 
 
@@ -118,18 +120,34 @@ async def test_a_target_in_trouble_is_asked_again_with_the_same_id(
     assert {request.url.host for request in receiver.requests} == {"tracker.example"}
 
 
-async def test_after_the_last_try_an_event_is_given_up_and_the_next_one_sent(
-    autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("refusal", [400, 500, 302, httpx2.ReadError("cut"), 0])
+async def test_an_event_that_is_refused_is_given_up_after_the_tries_and_the_next_one_sent(
+    refusal: int | Exception, autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     tries = len(module.PAUSES) + 1
-    receiver = Receiver(*[503] * tries, 200)
+    receiver = Receiver(*[refusal] * tries, 200)
     began = trio.current_time()
     await heard(receiver, event(seq=1), event(seq=2))
     assert [request.headers["Webhook-Id"] for request in receiver.requests] == ["1"] * tries + ["2"]
-    assert trio.current_time() - began == pytest.approx(sum(module.PAUSES))
+    waited = 0 if refusal else tries * module.ANSWER_SECONDS
+    assert trio.current_time() - began == pytest.approx(sum(module.PAUSES) + waited)
+    why = {0: "no answer"}.get(refusal, str(refusal)) if isinstance(refusal, int) else "ReadError"
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
-        "target tracker: event 1 was given up (503)"
+        f"target tracker: event 1 was given up ({why})"
     ]
+
+
+@pytest.mark.parametrize(
+    "away", [httpx2.ConnectError("refused"), httpx2.ConnectTimeout("silent"), 429, 503], ids=repr
+)
+async def test_events_wait_for_a_target_that_is_away_for_a_day(
+    away: int | Exception, autojump_clock: trio.testing.MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    tries = 24 * 3600 // int(module.PAUSES[-1])
+    receiver = Receiver(*[away] * tries, 500, 204)
+    await heard(receiver, event(seq=1), event(seq=2))
+    assert [request.headers["Webhook-Id"] for request in receiver.requests] == ["1"] * (tries + 2) + ["2"]
+    assert not [record for record in caplog.records if record.levelno == logging.ERROR]
 
 
 async def test_an_answer_without_end_is_not_read(autojump_clock: trio.testing.MockClock) -> None:
@@ -147,8 +165,27 @@ async def test_an_answer_without_end_is_not_read(autojump_clock: trio.testing.Mo
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             return httpx2.Response(200, stream=Endless())
 
-    assert await Sender(target(), Talkative()).send("1", b"{}") is None
+    async with aclosing(Sender(target(), Talkative())) as sender:
+        assert await sender.send("1", b"{}") is None
     assert read == 0
+
+
+def test_a_secret_as_the_standards_libraries_take_it_is_read_as_they_do() -> None:
+    # The example of the standard's own libraries.
+    signed = headers(
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "msg_p5jXN8AQM9LWM0D4loKWxJek",
+        b'{"test": 2432232314}',
+        now=1614265330,
+    )
+    assert signed["Webhook-Signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_a_secret_that_was_copied_by_halves_is_refused_by_its_key() -> None:
+    half = Target(name="tracker", url="https://a.example/", secret="whsec_MfKQ9r8GKYqrT wj")
+    with pytest.raises(SettingsError, match="the secret of 'tracker' begins with whsec_") as caught:
+        half.check()
+    assert "MfKQ9r8GKYqrT" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://[::1", "http://a.example:99999/"])

@@ -23,7 +23,8 @@ import pytest
 import trio
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
-from tests.harness import ADMIN, PASSWORD, free_port, mailed
+from teamchat.testing import ADMIN, PASSWORD, mailed
+from tests.harness import free_port
 
 DEADLINE_MS = 15_000
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -84,7 +85,7 @@ class Running:
 
     def mailed(self, recipient: str, number: int = 1) -> str:
         """Wait until so many mails to `recipient` have been sent; return the link in the newest."""
-        return trio.run(mailed, self.directory / "data" / "mails", recipient, number)
+        return trio.run(mailed, self.directory / "data" / "mails", recipient, number).link
 
 
 @contextmanager

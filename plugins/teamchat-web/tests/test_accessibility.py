@@ -15,7 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.harness import ADMIN, PASSWORD
+from teamchat.testing import ADMIN, PASSWORD
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

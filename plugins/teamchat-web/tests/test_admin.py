@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.harness import ADMIN, PASSWORD
+from teamchat.testing import ADMIN, PASSWORD
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

@@ -84,6 +84,22 @@ def test_an_image_can_be_pasted_and_dropped(serve: Serve, enter: Enter, how: str
     expect(page.locator("article.pending")).to_have_count(0)
 
 
+def test_an_image_that_is_dropped_where_nothing_can_be_written_is_let_go(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    with server.client(server.token()) as client:
+        [channel] = client.get("/channels").json()["channels"]
+        client.delete(f"/channels/{channel['id']}").raise_for_status()
+    page = enter(server)
+    expect(page.get_by_role("heading", name="No channel yet")).to_be_visible()
+    dropped = """() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["x"], "a.png", { type: "image/png" }));
+      const event = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
+      return document.querySelector("main").dispatchEvent(event);
+    }"""
+    assert page.evaluate(dropped) is False  # or the browser would leave the page for the image
+
+
 def test_what_is_no_image_is_not_taken(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     page.locator("main input[type=file]").set_input_files(

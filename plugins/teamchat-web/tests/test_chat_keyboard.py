@@ -87,6 +87,23 @@ def test_a_whole_session_needs_no_mouse(serve: Serve, enter: Enter) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+def test_a_palette_that_finds_nothing_points_at_nothing(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    expect(page.get_by_label("Write to #General")).to_be_focused()
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox")
+    pointed = "(node) => document.getElementById(node.getAttribute('aria-activedescendant'))?.innerText"
+    assert "General" in field.evaluate(pointed)
+    page.keyboard.type("zzzz")
+    expect(page.get_by_role("option", name="Nothing found")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    assert field.get_attribute("aria-activedescendant") is None
+    expect(page.locator("[aria-selected=true]")).to_have_count(0)
+    for _ in range(4):
+        page.keyboard.press("Backspace")
+    assert "General" in field.evaluate(pointed)
+
+
 def test_the_first_link_skips_to_writing(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     expect(page.get_by_label("Write to #General")).to_be_focused()

@@ -100,6 +100,26 @@ def test_reactions_count_people_and_can_be_taken_back(serve: Serve, enter: Enter
     expect(ada.get_by_role("dialog", name="Emoji").get_by_role("button").first).to_have_text("🚀")
 
 
+def test_a_reaction_in_words_stands_in_line_with_the_others(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    token = server.token()
+    sent = server.post(f"/channels/{channel(server, 'tea')}/messages", {"content": "Sugar?"}, token)
+    for reaction in ("👍", "two lumps of it, 2024 at the latest, as we all know"):
+        server.post(f"/messages/{sent['message']['id']}/reactions", {"reaction": reaction}, token)
+    page = enter(server)
+    page.get_by_role("link", name="tea").click()
+    buttons = page.get_by_role("group", name="Reactions").get_by_role("button")
+    expect(buttons).to_have_count(3)
+    boxes = [button.bounding_box() for button in buttons.all()]
+    assert len({(box["y"], box["height"]) for box in boxes if box}) == 1
+    assert boxes[1]
+    assert boxes[1]["width"] < 220
+    words = buttons.nth(1).locator("span").first
+    family = "(node) => getComputedStyle(node).fontFamily"
+    assert "Emoji" not in words.evaluate(family)
+    assert "Emoji" in buttons.first.locator("span").first.evaluate(family)
+
+
 def test_ones_own_message_is_edited_in_its_place(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)

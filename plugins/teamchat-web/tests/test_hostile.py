@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.harness import ADMIN
+from teamchat.testing import ADMIN
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
@@ -119,8 +119,9 @@ def test_names_and_messages_stay_text(page: Page) -> None:
 
 
 def test_links_lead_to_web_pages_and_mail_alone(page: Page) -> None:
-    links = page.get_by_role("log").locator("a[href]").evaluate_all("all => all.map((a) => a.href)")
-    assert links
+    shown = page.get_by_role("log").locator("a[href]")
+    expect(shown.first).to_be_attached()
+    links = shown.evaluate_all("all => all.map((a) => a.href)")
     assert all(link.startswith(("http://", "https://", "mailto:")) for link in links)
     for link in page.get_by_role("log").locator("a[href]").all():
         assert set(str(link.get_attribute("rel")).split()) >= {"noopener", "noreferrer"}

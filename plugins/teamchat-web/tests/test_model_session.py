@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route
 
-from tests.harness import ADMIN, PASSWORD
+from teamchat.testing import ADMIN, PASSWORD
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
+
+from playwright.sync_api import expect
 
 Serve = Callable[..., Any]
 OpenBench = Callable[..., Any]
@@ -194,6 +197,27 @@ def test_two_tabs_share_one_stream_and_the_second_takes_it_over(serve: Serve, be
     assert len(streams) == 1
     # It resumed from what it had seen; nothing was asked for from the beginning.
     assert not streams[0].endswith("lastEventId=")
+
+
+def test_a_server_that_has_had_enough_is_left_alone_for_as_long_as_it_says(
+    serve: Serve, visit: Callable[..., Any]
+) -> None:
+    server = serve()
+    page = visit("about:blank")
+    asked: list[float] = []
+
+    def refuse_once(route: Any) -> None:
+        asked.append(time.monotonic())
+        headers = {"Retry-After": "2", "Content-Type": "application/json"}
+        answer = {"status": 429, "headers": headers, "body": '{"error": "Too many requests."}'}
+        route.fulfill(**answer) if len(asked) == 1 else route.continue_()
+
+    page.route("**/events?*", refuse_once)
+    page.goto(f"{server.base}/?access_token={server.token()}")
+    expect(page.get_by_label("Write to #General")).to_be_visible()
+    Grace(server).post("at last")
+    expect(page.get_by_role("article")).to_contain_text("at last")
+    assert asked[1] - asked[0] >= 2
 
 
 def test_a_tab_that_comes_late_misses_nothing(serve: Serve, bench: OpenBench) -> None:

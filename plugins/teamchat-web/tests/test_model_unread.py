@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.harness import ADMIN
+from teamchat.testing import ADMIN
 
 Serve = Callable[..., Any]
 OpenBench = Callable[..., Any]

@@ -22,7 +22,8 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 from teamchat_web.site import CLIENT, build, first_modules, slim, static_imports
 
-from tests.harness import ADMIN, free_port
+from teamchat.testing import ADMIN
+from tests.harness import free_port
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.harness import ADMIN, PASSWORD
+from teamchat.testing import ADMIN, PASSWORD
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
@@ -87,3 +87,17 @@ def test_a_session_is_renewed_by_both_of_two_tabs(serve: Serve, visit: Visit) ->
             expect(one.get_by_role("article")).to_have_count(3 + 2 * number)
             expect(one.locator("article.pending")).to_have_count(0)
         assert page.evaluate(KEPT)["refreshToken"] != before["refreshToken"]
+
+
+def test_a_token_that_can_not_be_copied_is_marked_instead(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    page = bare(visit, f"{server.base}/?access_token={server.token()}")
+    page.locator("button.server").click()
+    page.get_by_role("menuitem", name="Administration").click()
+    page.get_by_role("button", name="Webhooks", exact=True).click()
+    page.get_by_label("Name of the bot").fill("Build")
+    page.get_by_role("button", name="Add a webhook").click()
+    made = page.get_by_role("dialog", name="is ready")
+    made.get_by_role("button", name="Copy: Token").click()
+    expect(made.get_by_role("status").filter(has_text="Selected for copying")).to_have_count(1)
+    assert page.evaluate("getSelection().toString()") == made.get_by_role("region", name="Token").inner_text()

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.harness import ADMIN
+from teamchat.testing import ADMIN
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.harness import ADMIN, PASSWORD
+from teamchat.testing import ADMIN, PASSWORD
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.harness import ADMIN
+from teamchat.testing import ADMIN
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
@@ -87,3 +87,15 @@ def test_a_closed_door_tells_the_seconds_until_it_opens(serve: Serve, visit: Vis
     expect(alert).to_be_hidden()
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+
+
+def test_the_page_is_no_larger_than_the_window(serve: Serve, visit: Visit) -> None:
+    """Were it larger by one pixel, browsers whose scroll bars take room would show one."""
+    server = serve()
+    page = visit(server.base, viewport={"width": 1280, "height": 800})
+    size = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    assert page.evaluate(size) == [1280, 800]
+    page.goto(f"{server.base}/?access_token={server.token()}")
+    expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+    assert page.evaluate(size) == [1280, 800]

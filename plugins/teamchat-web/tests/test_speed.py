@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.harness import ADMIN
+from teamchat.testing import ADMIN
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

@@ -121,15 +121,17 @@ export class Stream extends Emitter {
     document.addEventListener("visibilitychange", hurry, { signal });
     while (!signal.aborted) {
       const reader = new EventReader();
+      let least = 0;
       try {
         await this.#read(reader, signal);
       } catch (error) {
         if (!this.#session.isSignedIn) return;
+        least = (error.retryAfter ?? 0) * 1000;
       }
       if (signal.aborted) return;
       this.#lost(this.#backoff.tries + 1);
       this.#say({ kind: "lost", tries: this.#backoff.tries + 1 });
-      await this.#backoff.wait(signal, reader.retry);
+      await this.#backoff.wait(signal, Math.max(least, reader.retry));
     }
   }
 

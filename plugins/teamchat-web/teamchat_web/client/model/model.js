@@ -273,7 +273,9 @@ export class Model extends Emitter {
     this.#setConnection("online");
     this.outbox.send();
     for (const timeline of this.timelines) if (timeline.error && timeline.isWatched) timeline.load();
-    if (this.unread.lastEventId === "") this.unread.reached(this.stream.lastEventId);
+    if (this.unread.lastEventId !== "") return;
+    this.unread.reached(this.stream.lastEventId);
+    if (!this.#loading) this.#resync(); // The first stream of all begins now; what was read is older.
   }
 
   #disconnected(tries) {

@@ -26,6 +26,7 @@ export default {
 
   "sidebar.label": "Kanäle und Unterhaltungen",
   "sidebar.channels": "Kanäle",
+  "sidebar.ctrl": "Strg",
   "sidebar.people": "Direktnachrichten",
   "sidebar.add_channel": "Kanal anlegen",
   "sidebar.add_person": "Jemandem schreiben",

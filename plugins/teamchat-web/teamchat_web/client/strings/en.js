@@ -26,6 +26,7 @@ export default {
 
   "sidebar.label": "Channels and conversations",
   "sidebar.channels": "Channels",
+  "sidebar.ctrl": "Ctrl",
   "sidebar.people": "Direct messages",
   "sidebar.add_channel": "Add a channel",
   "sidebar.add_person": "Write to somebody",

@@ -195,6 +195,6 @@ export function acceptDrops(area, target) {
     show(false);
     if (!hasFiles(event)) return;
     event.preventDefault();
-    target().add(event.dataTransfer.files);
+    target()?.add(event.dataTransfer.files);
   });
 }

@@ -8,6 +8,7 @@ import { imagesOf } from "./images.js";
 import { avatar } from "./people.js";
 
 const FACES = 3;
+const EMOJI = /\p{Emoji_Presentation}|\uFE0F/u;
 const NAMED = 12; // people of a reaction; more are “…”
 let made = 0;
 
@@ -127,7 +128,7 @@ function reactionButton(ctx, item, reaction, users) {
       "aria-label": t("reactions.by", { reaction, count: users.length, names: who }),
       on: { click: () => react("toggle", ctx, item, reaction) },
     },
-    element("span", {}, reaction),
+    element("span", { class: EMOJI.test(reaction) ? null : "words" }, reaction),
     element("span", {}, String(users.length)),
   );
 }

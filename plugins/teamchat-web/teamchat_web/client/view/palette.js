@@ -90,15 +90,17 @@ class Palette {
       !this.#found.length &&
         element("div", { class: "palette-none", role: "option", "aria-disabled": "true" }, t("palette.none")),
     );
-    this.#choose(0);
+    if (this.#found.length) this.#choose(0);
+    else this.#field.removeAttribute("aria-activedescendant");
   }
 
   #key(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.isComposing || (!step && event.key !== "Enter")) return;
     event.preventDefault();
-    if (step) this.#choose((this.#at + step + this.#found.length) % this.#found.length, true);
-    else this.#take(this.#at);
+    const { length } = this.#found;
+    if (!step) this.#take(this.#at);
+    else if (length) this.#choose((this.#at + step + length) % length, true);
   }
 
   #choose(at, isByKey) {

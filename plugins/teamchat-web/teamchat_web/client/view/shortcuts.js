@@ -6,7 +6,7 @@ import { t } from "../lib/strings.js";
 import { openDialog } from "./dialog.js";
 import { sheet } from "./sheet.js";
 
-const COMMAND = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
+const COMMAND = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : t("sidebar.ctrl");
 const GROUPS = {
   everywhere: {
     palette: [`${COMMAND} K`],

@@ -143,7 +143,7 @@ function jump(ctx) {
     { type: "button", class: "button jump", on: { click: () => palette(ctx) } },
     icon("search"),
     t("sidebar.jump"),
-    element("kbd", { "aria-hidden": "true" }, isApple ? "⌘K" : "Ctrl K"),
+    element("kbd", { "aria-hidden": "true" }, isApple ? "⌘K" : `${t("sidebar.ctrl")} K`),
   );
 }
 

@@ -202,6 +202,7 @@ export default {
   "common.remove": "Entfernen",
   "common.rename": "Umbenennen",
   "common.saved": "Gespeichert",
+  "common.selected": "Zum Kopieren markiert",
 
   "problem.missing": "Hier fehlt noch etwas.",
   "problem.email": "Das sieht nicht nach einer E-Mail-Adresse aus.",

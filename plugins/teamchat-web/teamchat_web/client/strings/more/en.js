@@ -202,6 +202,7 @@ export default {
   "common.remove": "Remove",
   "common.rename": "Rename",
   "common.saved": "Saved",
+  "common.selected": "Selected for copying",
 
   "problem.missing": "Please fill this in.",
   "problem.email": "This doesn’t look like an email address.",

@@ -37,16 +37,28 @@ function command({ API_BASE_URL }, id, token) {
 function copyable(label, text) {
   const said = element("span", { class: "visually-hidden", role: "status" });
   const button = element("button", { class: "button button-small", type: "button" }, t("common.copy"));
+  const shown = element("pre", { class: "token", role: "region", "aria-label": label }, text);
   button.ariaLabel = `${t("common.copy")}: ${label}`;
   button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text);
-    said.textContent = button.textContent = t("common.copied");
+    const isCopied = await copied(text);
+    if (!isCopied) getSelection().selectAllChildren(shown);
+    said.textContent = button.textContent = t(isCopied ? "common.copied" : "common.selected");
   });
   return element(
     "div",
     { class: "field" },
     element("div", { class: "spread" }, element("strong", {}, label), button),
-    element("pre", { class: "token", role: "region", "aria-label": label }, text),
+    shown,
     said,
   );
+}
+
+/** Copy, where the browser lets the page: without TLS it does not, and it may ask. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

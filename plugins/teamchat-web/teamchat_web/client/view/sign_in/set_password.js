@@ -9,11 +9,9 @@ import { emailField, newPasswordFields } from "./fields.js";
 import { forgot } from "./forgot.js";
 import { line } from "./links.js";
 
-const BY_MODE = { setup: "setup", reset: "reset" };
-
 /** The screen that both kinds of links lead to. */
 export function setPassword(frame, { token, email, mode }) {
-  const kind = BY_MODE[mode] ?? "setup";
+  const kind = mode === "reset" ? "reset" : "setup";
   const set = form({
     fields: [emailField({ value: email, readonly: true }), ...newPasswordFields()],
     action: t("sign_in.setup_action"),

@@ -1,0 +1,16 @@
+"""The pages are held to what every plugin's routes are held to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import teamchat_web
+from quart import Blueprint
+
+from teamchat.application import Application
+from teamchat.testing import RoutesContract
+
+
+class TestPages(RoutesContract):
+    def routes(self, app: Application) -> Sequence[Blueprint]:
+        return teamchat_web.routes(app)
