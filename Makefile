@@ -46,8 +46,9 @@ conformance: install
 
 # The same on PostgreSQL, one to throw away: every test that has to do with a storage, and the conformance suite,
 # whose verdicts must be those that it gave on SQLite. What knows no storage, or has its own, has run by `make test`.
-NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/deploy tests/scaffold tests/test_architecture.py \
-	tests/test_benchmarks.py tests/test_docs.py tests/test_settings.py \
+NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/deploy tests/guides tests/scaffold \
+	tests/test_architecture.py \
+	tests/test_benchmarks.py tests/test_docs.py tests/settings \
 	$(addprefix plugins/teamchat-,images-files images-s3 storage-postgres web)
 test-postgres: install
 	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest $(addprefix --ignore=,$(NO_STORAGE)) \

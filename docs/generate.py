@@ -14,6 +14,7 @@ from pathlib import Path
 import cli_reference
 import http_reference
 import msgspec
+import testing_reference
 
 from teamchat import events, hookspecs, scaffold, settings
 
@@ -45,16 +46,22 @@ def _example(kind: str) -> tuple[str, str]:
 
 
 def event_types() -> str:
-    """Return the table of event types and their fields; those in brackets may be left out."""
-    rows = ["| type | payload |", "|---|---|"]
-    for payload in _payloads(events.Payload):
+    """Return the table of event types, when it is sent, and its fields: in brackets what may be missing."""
+    rows = ["| type | sent when | payload |", "|---|---|---|"]
+    for payload in public_payloads():
         fields = [
             name if field.required else f"[{name}]"
             for field in msgspec.structs.fields(payload)
             for name in [field.encode_name]
         ]
-        rows.append(f"| `{payload.type}` | {', '.join(fields)} |")
+        told = http_reference.told(inspect.getdoc(payload) or "", map(str, payload.__struct_encode_fields__))
+        rows.append(f"| `{payload.type}` | {told} | {', '.join(fields)} |")
     return "\n".join(rows) + "\n"
+
+
+def public_payloads() -> list[type[events.Payload]]:
+    """Return the payloads of the events that reach clients."""
+    return _payloads(events.Payload)
 
 
 def _payloads(base: type[events.Payload]) -> list[type[events.Payload]]:
@@ -79,6 +86,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "configuration.md": configuration,
     "http.md": http_reference.rendered,
     "cli.md": cli_reference.rendered,
+    "testing.md": testing_reference.rendered,
 }
 
 

@@ -2,8 +2,9 @@
 
 The pages are the Markdown of this repository, as it reads there: those in ``docs/``, and the README files
 beside the code they describe.  They are gathered in ``build/docs``, with the links between them set to where
-they are then; a link to a file that is no page is kept as its text.  The order of pages is worked out from
-the directories, so that no page can be forgotten.
+they are then; a link to a file that is no page is kept as its text.  Which pages there are is worked out from
+the directories, so that none can be forgotten; their order is that of the README's table.  The site is plain
+files that ask nothing of any other host; its search needs them served, by whatever server.
 """
 
 from __future__ import annotations
@@ -101,12 +102,12 @@ def title(page: Path) -> str:
 
 def navigation(places: Mapping[Path, PurePosixPath]) -> str:
     """Return the site's menu, as TOML."""
+    _, _, table = (ROOT / "README.md").read_text().partition("## Where to go from here")
     lines = [_entry("teamchat", PurePosixPath("index.md"))]
     for directory, name in (*QUARTERS.items(), ("plugins", "Plugins")):
         inside = [(title(page), place) for page, place in places.items() if place.parent.name == directory]
-        lines.append(
-            f"  {{ {json.dumps(name)} = [{', '.join(_item(*entry) for entry in sorted(inside))}] }},\n"
-        )
+        ordered = sorted(inside, key=lambda entry: (_position(table, entry[1]), entry))
+        lines.append(f"  {{ {json.dumps(name)} = [{', '.join(_item(*entry) for entry in ordered)}] }},\n")
     rest = ("conformance.md", "contributing.md", "reporting-a-vulnerability.md", "changelog.md")
     byplace = {str(place): title(page) for page, place in places.items()}
     project = ", ".join(_item(byplace[place], PurePosixPath(place)) for place in rest)
@@ -128,6 +129,12 @@ def build() -> None:
     made = subprocess.run([program, "build", "--strict", "--clean"], cwd=BUILD, check=False)  # noqa: S603
     if made.returncode:
         raise SystemExit(made.returncode)
+
+
+def _position(text: str, place: PurePosixPath) -> int:
+    """Return where a page is linked for the last time; one that is not linked comes last."""
+    found = text.rfind(f"](docs/{place}")
+    return len(text) if found < 0 else found
 
 
 def _picture(file: Path) -> PurePosixPath | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ LAYERS = [
     {"workers"},
     {"server"},
     {"http1", "hypercorn_server", "tls", "process", "sockets"},
+    {"crowd", "systemd"},
     {"maintenance", "listeners"},
     {"web"},
     {"application"},
@@ -27,10 +29,16 @@ LAYERS = [
     {"hookspecs", "interfaces", "mail"},
     {"events", "text", "logs"},
     {"model", "ids"},
-    {"errors", "measures"},
+    {"disk", "errors", "measures", "patience"},
 ]
 # Not part of the running server: the façade that plugins import, and what their tests import.
 OUTSIDE = {"__init__", "testing"}
+# What `teamchat/__init__.py` says that plugins may import.
+PUBLIC = {
+    *("teamchat", "teamchat.application", "teamchat.settings", "teamchat.model", "teamchat.web"),
+    *("teamchat.mail", "teamchat.storage.schema", "teamchat.storage.log", "teamchat.storage.sqlite"),
+    *("teamchat.plugins", "teamchat.measures", "teamchat.testing"),
+}
 KNOWS_HTTP = {"web", "server", "http1", "hypercorn_server", "cli", "__main__"}
 
 
@@ -104,6 +112,19 @@ def test_plugins_never_import_each_other(plugin: Path) -> None:
     for path in plugin.rglob("*.py"):
         others = {name.split(".")[0] for name in imports(path)}
         assert not {name for name in others if name.startswith("teamchat_")} - {own}
+
+
+def test_the_facade_tells_what_plugins_may_import() -> None:
+    told = ast.get_docstring(ast.parse((CORE / "__init__.py").read_text())) or ""
+    assert {"teamchat", *re.findall(r"`(teamchat[.a-z]*)`", told)} == PUBLIC
+
+
+def test_plugins_import_public_names_alone() -> None:
+    code = [path.read_text() for path in ROOT.glob("plugins/teamchat-*/teamchat_*/**/*.py")]
+    code += [path.read_text() for path in CORE.glob("scaffold/templates/*/*.tmpl")]
+    code += [path.read_text() for path in ROOT.glob("docs/tutorials/*.md")]
+    imported = re.compile(r"^ *(?:from|import) (teamchat(?:\.[a-z0-9_.]+)?)(?: |$)", re.MULTILINE)
+    assert {module for text in code for module in imported.findall(text)} <= PUBLIC
 
 
 def test_every_module_opens_with_its_rule() -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
+import msgspec
 import pytest
+import trio
 
 from teamchat import hookspecs
+from teamchat.plugins import Plugins
+from teamchat.storage.sqlite import SqliteOptions
+from tests.guides.pages import blocks
+from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -24,6 +30,12 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     *sorted(ROOT.glob("docs/*/*.md")),
+]
+PLUGINS = sorted(ROOT.glob("plugins/teamchat-*"))
+READMES = [
+    ROOT / "SECURITY.md",
+    ROOT / "conformance" / "README.md",
+    *(each / "README.md" for each in PLUGINS),
 ]
 
 
@@ -34,10 +46,6 @@ def generator() -> ModuleType:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def tracked() -> list[Path]:
@@ -61,10 +69,71 @@ def test_every_command_and_argument_is_documented() -> None:
         assert f"{name}\n" in prose or f"{name} " in prose or f"{name}`" in prose, f"no page tells of {name}"
 
 
+def test_every_verb_that_a_plugin_brings_is_told_in_its_readme() -> None:
+    prose = "\n".join(page.read_text() for page in READMES)
+    brought = Plugins.load().commands()
+    assert brought
+    for command in brought:
+        assert re.search(rf"teamchat {command.name}[ `\n]", prose), (
+            f"no page tells of teamchat {command.name}"
+        )
+
+
+@pytest.mark.parametrize("plugin", PLUGINS, ids=lambda plugin: plugin.name)
+def test_every_key_of_a_plugins_options_is_told_in_its_readme(plugin: Path) -> None:
+    package = importlib.import_module(plugin.name.replace("-", "_"))
+    modules = [package] + [
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
+    structs = [value for module in modules for value in vars(module).values() if is_options(value, package)]
+    keys = {key for struct in structs for key in struct.__struct_encode_fields__}
+    assert not untold(keys, plugin / "README.md")
+
+
+def test_every_key_of_the_built_in_storage_is_told_in_the_reference() -> None:
+    assert not untold(
+        SqliteOptions.__struct_encode_fields__, ROOT / "docs" / "reference" / "configuration.md"
+    )
+
+
+def untold(keys: Iterable[str], page: Path) -> list[str]:
+    """Return the keys that a page neither sets nor names as code."""
+    text = page.read_text()
+    return [key for key in keys if not re.search(rf"(?<![\w.-]){key} =|[`.]{key}[`\]]", text)]
+
+
+def is_options(value: object, package: ModuleType) -> bool:
+    """Tell whether this is a struct of configuration: those alone refuse keys that they do not know."""
+    return (
+        isinstance(value, type)
+        and issubclass(value, msgspec.Struct)
+        and value.__module__.partition(".")[0] == package.__name__
+        and value.__struct_config__.forbid_unknown_fields
+    )
+
+
 def test_every_hook_is_documented() -> None:
     hooks = [value for value in vars(hookspecs).values() if hasattr(value, "teamchat_spec")]
     assert hooks
     assert all(hook.__doc__ for hook in hooks)
+
+
+def test_every_event_type_is_documented() -> None:
+    payloads = generator().public_payloads()
+    assert payloads
+    assert not [payload for payload in payloads if not payload.__doc__]
+
+
+def test_every_endpoint_parameter_and_object_is_documented() -> None:
+    for described in trio.run(generator().http_reference.documents).values():
+        for path, methods in described["paths"].items():
+            for operation in methods.values():
+                assert operation["summary"] != operation["operationId"], f"{path} has no summary"
+                parameters = [each for each in operation.get("parameters", ()) if each["in"] != "path"]
+                assert all(each.get("description") for each in parameters), path
+        schemas = described["components"]["schemas"]
+        assert not [name for name, schema in schemas.items() if not schema.get("description")]
 
 
 def test_the_site_is_made_without_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +144,12 @@ def test_the_site_is_made_without_a_warning(tmp_path: Path, monkeypatch: pytest.
     assert {Path(place).with_suffix(".html") for place in site.pages().values()} <= pages | {
         Path("index.html")
     }
+    assert (tmp_path / "site" / "search.json").exists()
+    for page in (tmp_path / "site").rglob("*.html"):
+        elsewhere = re.search(
+            r"<(?:script|link|img)[^>]+(?:src|href)=\"?(?:https?:)?//[^\s>]*", page.read_text()
+        )
+        assert not elsewhere, f"{page.name} asks another host: {elsewhere}"
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:
@@ -85,10 +160,31 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [*PAGES, *READMES], ids=lambda page: str(page.relative_to(ROOT)))
 def test_relative_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     assert not [target for target in targets if not (page.parent / target).exists()]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *READMES], ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_a_heading_lead_to_one_heading(page: Path) -> None:
+    for target, anchor in set(re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", page.read_text())):
+        found = anchors(page.parent / target if target else page).count(anchor)
+        assert found == 1, f"{target}#{anchor} leads to {found} headings"
+
+
+def anchors(page: Path) -> list[str]:
+    """Return the anchors of a page's headings, as code hosts and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return [re.sub(r"[^\w\s-]", "", heading.lower()).strip().replace(" ", "-") for heading in headings]
+
+
+def test_the_map_of_the_architecture_is_the_one_that_imports_are_held_to() -> None:
+    page = ROOT / "docs" / "explanation" / "architecture.md"
+    rows = re.findall(r"^\| (`[^|]*`) \|", page.read_text(), re.MULTILINE)
+    mapped = [set(re.findall(r"`(\w+)`", row)) for row in rows]
+    assert mapped == [layer - {"__main__"} for layer in LAYERS], f"mend the map in {page.name}"
 
 
 def test_every_page_is_reached_from_the_readme() -> None:
@@ -141,7 +237,7 @@ def server(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the README's walk-through uses curl")
 def test_the_readme_walk_through_runs(server: dict[str, str], tmp_path: Path) -> None:
-    script = "\n".join(blocks(ROOT / "README.md", "sh"))
+    script = "\n".join(blocks("../README.md", "sh"))
     assert "BASE=http://127.0.0.1:3000" in script
     script = script.replace("BASE=http://127.0.0.1:3000", f"BASE={server['BASE']}")
     # The stream runs in the background: wait until it is open before the post, and until the post arrives.
@@ -161,28 +257,3 @@ def test_the_readme_walk_through_runs(server: dict[str, str], tmp_path: Path) ->
     assert done.returncode == 0, done.stderr + done.stdout
     assert '"content":"hello, Grace"' in done.stdout
     assert '"content":"hello, Grace"' in stream.read_text()
-
-
-def test_the_tutorials_plugin_works(tmp_path: Path) -> None:
-    page = ROOT / "docs" / "tutorials" / "first-plugin.md"
-    [project], [source] = blocks(page, "toml"), blocks(page, "python")
-    package = tmp_path / "motd" / "teamchat_motd"
-    package.mkdir(parents=True)
-    (package.parent / "pyproject.toml").write_text(project)
-    (package / "__init__.py").write_text(source)
-    site = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run(
-        [*install, "--no-build-isolation", "--no-index", "--target", site, package.parent], check=True
-    )
-    listed = subprocess.run(
-        [sys.executable, "-m", "teamchat", "plugins", "--json"],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    [motd] = [plugin for plugin in json.loads(listed.stdout) if plugin["name"] == "motd"]
-    assert motd["status"] == "active"
-    assert motd["hooks"] == ["routes"]

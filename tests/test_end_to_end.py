@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx2
 import trio
 
-from tests.harness import listening, running
+from teamchat.testing import listening
+from tests.harness import running
 from tests.storages import ON_SQLITE, look
 
 
@@ -43,7 +44,7 @@ async def test_two_people_talk_in_a_channel_a_thread_and_a_conversation(tmp_path
 
 async def test_a_stream_resumes_over_a_restart_without_a_gap(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
-        async with await server.sign_in() as ada, listening(ada, lastEventId="") as events:
+        async with await server.sign_in() as ada, listening(ada, last_event_id="") as events:
             channel = (await ada.post("/channels", json={"name": "log"})).json()["channel"]["id"]
             await events.until("NEW_CHANNEL")
             seen = events.last_id
@@ -53,7 +54,7 @@ async def test_a_stream_resumes_over_a_restart_without_a_gap(tmp_path: Path) -> 
     async with (
         running(tmp_path) as server,
         await server.sign_in() as ada,
-        listening(ada, lastEventId=seen) as events,
+        listening(ada, last_event_id=seen) as events,
     ):
         contents = [(await events.until("NEW_MESSAGE"))["content"] for _ in range(5)]
     assert contents == ["0", "1", "2", "3", "4"]

@@ -23,6 +23,15 @@ def test_d07_a_clock_that_steps_back_keeps_the_order(monkeypatch: pytest.MonkeyP
     assert ids.new_id() > before
 
 
+@pytest.mark.parametrize("ahead", [0, 1, 3_600_000])
+def test_d07_an_id_after_another_is_greater_and_no_more_than_it_must(ahead: int) -> None:
+    last = ids.id_at(ids.time.time_ns() // 1_000_000 + ahead, "another server's", within=1023)
+    made = ids.new_id_after(last)
+    assert made > last
+    assert uuid.UUID(made).version == 7
+    assert int(made[:12], 16) - int(last[:12], 16) <= 60_000
+
+
 def test_d07_an_id_is_a_uuid7_that_urls_need_not_escape() -> None:
     made = uuid.UUID(ids.new_id())
     assert made.version == 7

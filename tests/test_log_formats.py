@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from teamchat.errors import SettingsError
 from teamchat.logs import FORMATS, Prepared, TextFormatter, configure, get_logger
 from teamchat.settings import load
-from tests.harness import DEADLINE
+from teamchat.testing import DEADLINE
 
 log = get_logger("teamchat.test")
 

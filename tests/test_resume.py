@@ -22,7 +22,8 @@ import httpx2
 import pytest
 import trio
 
-from tests.harness import DEADLINE, Server, free_port, running
+from teamchat.testing import DEADLINE, Server
+from tests.harness import free_port, running
 
 USERS = 4
 

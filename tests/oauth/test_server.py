@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
-from teamchat.testing import Provider
-from tests.harness import ADMIN, Server, running
+from teamchat.testing import ADMIN, Provider, Server
+from tests.harness import running
 
 MODES = ["native", "hypercorn"]
 

@@ -21,7 +21,7 @@ import httpx2
 import pytest
 import trio
 
-from tests.harness import ADMIN, DEADLINE
+from teamchat.testing import ADMIN, DEADLINE
 from tests.security.hostile import MailServer, Provider, listener
 from tests.security.world import MAILS, Victim, written
 from tests.storages import damage

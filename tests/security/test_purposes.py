@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 
-from tests.harness import ADMIN
+from teamchat.testing import ADMIN
 from tests.security.world import MAILS, Victim, attacked
 
 GRACE, BOB = "grace@example.org", "bob@example.org"

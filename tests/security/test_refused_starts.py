@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import trio
 
-from tests.harness import DEADLINE
+from teamchat.testing import DEADLINE
 from tests.security.world import written
 
 SHORT = "s3ntinel-of-thirty-one-bytes-xx"

@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from teamchat.accounts import sessions
-from tests.harness import Events, listening
+from teamchat.testing import Events, listening
 from tests.security.world import JSON, MAILS, Victim, assert_problem, attacked
 
 EMAIL, PASSWORD = "grace@example.org", "the password of grace"

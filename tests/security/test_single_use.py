@@ -13,7 +13,7 @@ import trio
 
 from teamchat.accounts import sessions
 from teamchat.accounts.scrypt import KEY_BYTES, SALT_BYTES, PasswordHash
-from tests.harness import ADMIN
+from teamchat.testing import ADMIN
 from tests.security.world import MAILS, Victim, assert_problem, attacked
 
 CROWD = 100

@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import jwt
 
-from tests.harness import ADMIN, PASSWORD, running
+from teamchat.testing import ADMIN, PASSWORD
+from tests.harness import running
 from tests.security.world import SECRET, Victim, attacked
 from tests.storages import ON_SQLITE, look, tables
 

@@ -18,7 +18,7 @@ import trio
 from teamchat.plugins import Plugins
 from teamchat.server import serve
 from teamchat.settings import load
-from tests.harness import ADMIN, DEADLINE, PASSWORD
+from teamchat.testing import ADMIN, DEADLINE, PASSWORD
 from tests.storages import storage_section
 
 PATIENCE = 3 * DEADLINE  # seconds: a hundred passwords take their time
