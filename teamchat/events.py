@@ -47,7 +47,7 @@ class Payload(Struct, frozen=True, rename="camel"):
 
 
 class Connected(Payload, frozen=True):
-    """The first message of every stream; made by the stream, never logged. `timestamp` is ISO 8601, UTC."""
+    """A stream begins; the log has no such event. `timestamp` is ISO 8601, UTC."""
 
     type = "CONNECTED"
     message: str
@@ -57,7 +57,7 @@ class Connected(Payload, frozen=True):
 
 
 class Resync(Payload, frozen=True):
-    """The log no longer reaches back to what a resuming client last saw: it must reload (decision D-34)."""
+    """Load anew: the log no longer reaches back to what was last seen, or much changed (decision D-34)."""
 
     type = "RESYNC"
 
@@ -85,34 +85,46 @@ class _WholeMessage(Payload, frozen=True):
 
 
 class NewMessage(_WholeMessage, frozen=True):
+    """A message was posted in a channel, by a person or by a webhook."""
+
     type = "NEW_MESSAGE"
 
 
 class UpdateMessage(_WholeMessage, frozen=True):
+    """A message in a channel was edited."""
+
     type = "UPDATE_MESSAGE"
 
 
 class NewDirectMessage(_WholeMessage, frozen=True):
+    """A direct message was sent."""
+
     type = "NEW_DM_MESSAGE"
 
 
 class UpdateDirectMessage(_WholeMessage, frozen=True):
+    """A direct message was edited."""
+
     type = "UPDATE_DM_MESSAGE"
 
 
 class UpdateThreadReply(_WholeMessage, frozen=True):
-    """Carries the reply message (decision D-36)."""
+    """A reply was edited; the payload is the reply (decision D-36)."""
 
     type = "UPDATE_THREAD_REPLY"
 
 
 class DeleteMessage(Payload, frozen=True):
+    """A message in a channel was deleted, and its thread with it."""
+
     type = "DELETE_MESSAGE"
     id: str
     channel_id: str
 
 
 class NewChannel(Payload, frozen=True):
+    """A channel was created."""
+
     type = "NEW_CHANNEL"
     id: str
     name: str
@@ -121,6 +133,8 @@ class NewChannel(Payload, frozen=True):
 
 
 class UpdateChannel(Payload, frozen=True):
+    """A channel was renamed."""
+
     type = "UPDATE_CHANNEL"
     id: str
     name: str
@@ -129,6 +143,8 @@ class UpdateChannel(Payload, frozen=True):
 
 
 class DeleteChannel(Payload, frozen=True):
+    """A channel was deleted, with its messages and webhooks."""
+
     type = "DELETE_CHANNEL"
     id: str
     name: str
@@ -136,6 +152,8 @@ class DeleteChannel(Payload, frozen=True):
 
 
 class NewReaction(Payload, frozen=True):
+    """Somebody reacted to a message, a reply or a direct message."""
+
     type = "NEW_REACTION"
     message_id: str
     user_id: str
@@ -143,6 +161,8 @@ class NewReaction(Payload, frozen=True):
 
 
 class DeleteReaction(Payload, frozen=True):
+    """Somebody took a reaction back."""
+
     type = "DELETE_REACTION"
     message_id: str
     user_id: str
@@ -150,6 +170,8 @@ class DeleteReaction(Payload, frozen=True):
 
 
 class NewUser(Payload, frozen=True):
+    """A user was added, registered, or signed in for the first time."""
+
     type = "NEW_USER"
     id: str
     user_name: str
@@ -157,24 +179,32 @@ class NewUser(Payload, frozen=True):
 
 
 class RemoveUser(Payload, frozen=True):
+    """An admin removed a user."""
+
     type = "REMOVE_USER"
     id: str
     email: str
 
 
 class UserExit(Payload, frozen=True):
+    """A user left."""
+
     type = "USER_EXIT"
     id: str
     user_name: str
 
 
 class UpdateUser(Payload, frozen=True):
+    """A user changed their name, or became an admin, or is none any more: `GET /users` tells."""
+
     type = "UPDATE_USER"
     id: str
     user_name: str
 
 
 class NewConversation(Payload, frozen=True):
+    """Two users have a conversation from now on."""
+
     type = "NEW_CONVERSATION"
     id: str
     participants: Sequence[str]
@@ -182,6 +212,8 @@ class NewConversation(Payload, frozen=True):
 
 
 class DeleteDirectMessage(Payload, frozen=True):
+    """A direct message was deleted."""
+
     type = "DELETE_DM_MESSAGE"
     id: str
     conversation_id: str
@@ -189,6 +221,8 @@ class DeleteDirectMessage(Payload, frozen=True):
 
 
 class NewThreadReply(Payload, frozen=True):
+    """Somebody replied to a message."""
+
     type = "NEW_THREAD_REPLY"
     parent_message_id: str
     channel_id: str
@@ -197,7 +231,7 @@ class NewThreadReply(Payload, frozen=True):
 
 
 class DeleteThreadReply(Payload, frozen=True):
-    """`thread_meta` is null when that was the last reply (decision D-28)."""
+    """A reply was deleted; `thread_meta` is null if it was the last (decision D-28)."""
 
     type = "DELETE_THREAD_REPLY"
     id: str
@@ -207,6 +241,8 @@ class DeleteThreadReply(Payload, frozen=True):
 
 
 class NewWebhook(Payload, frozen=True):
+    """A webhook was made."""
+
     type = "NEW_WEBHOOK"
     id: str
     name: str
@@ -214,12 +250,16 @@ class NewWebhook(Payload, frozen=True):
 
 
 class DeleteWebhook(Payload, frozen=True):
+    """A webhook was deleted by itself, not with its channel."""
+
     type = "DELETE_WEBHOOK"
     id: str
     channel_id: str
 
 
 class UpdateServerSettings(Payload, frozen=True):
+    """The server was renamed."""
+
     type = "UPDATE_SERVER_SETTINGS"
     name: str
 
