@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from teamchat.settings import AuthSettings
 
 GRACE_MS = 10_000
+_CLOCKS_DIFFER_MS = 60_000
+"""By so much another server's clock may be ahead; beyond that, the clock was set back."""
 _MAX_USER_AGENT = 256
 
 _log = get_logger(__name__)
@@ -181,7 +183,7 @@ class Sessions:
         if token is None:
             return None
         now = self._clock()
-        if token.used_at is not None and abs(now - token.used_at) > GRACE_MS:  # A clock may be set back.
+        if token.used_at is not None and not -_CLOCKS_DIFFER_MS <= now - token.used_at <= GRACE_MS:
             _log.warning("somebody used an old refresh token, so the session ends", user=user.id)
             await self._end(tx, [token.session_id])
             return None

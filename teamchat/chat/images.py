@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -181,18 +181,20 @@ class Images:
                 await hold_images(tx, place_id)
                 await _check_place(tx, caller, place_id)
                 await insert_image(tx, row)
-        except BaseException:
-            # A task cancelled during the commit can't tell whether it happened, so ask.
+        except BaseException as error:
+            # A commit may be under way while its task is cancelled: a writing transaction comes after it.
+            ask = self._storage.write if isinstance(error, trio.Cancelled) else self._storage.read
             with trio.move_on_after(_CLEAN_UP_SECONDS, shield=True):
-                await self._remove_unless_recorded(row)
+                await self._remove_unless_recorded(row, ask)
             raise
         return row.filename
 
-    async def _remove_unless_recorded(self, row: ImageRow) -> None:
+    async def _remove_unless_recorded(
+        self, row: ImageRow, ask: Callable[[], AbstractAsyncContextManager[Transaction]]
+    ) -> None:
         is_recorded = True
         with suppress(StorageError):
-            # A writing transaction sees what a commit that is still under way will have done.
-            async with self._storage.write() as tx:
+            async with ask() as tx:
                 is_recorded = await find_image(tx, row.place_id, row.filename) is not None
         if not is_recorded:
             await self._store.delete(row.filename)

@@ -20,21 +20,22 @@ if TYPE_CHECKING:
 
     Act = Callable[[UserOffice, argparse.Namespace], Awaitable[str]]
 
-DESCRIPTION = """Manage users, whether or not a server runs: running ones follow at once. EMAIL may also be a
-user's id. A password is typed at the terminal or read as one line from stdin, never given as an argument."""
+DESCRIPTION = """Manage users, whether or not a server runs: running ones follow at once. EMAIL may also be
+the id of a user who is there. A password is typed at the terminal or read as one line from stdin, never given
+as an argument."""
 
 
 def add(commands: Commands) -> None:
     """Add the verb to the command line."""
     parser = commands.add_parser("user", help="manage users", description=DESCRIPTION, allow_abbrev=False)
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    added = _action(actions, "add", _add, "add a user")
+    added = _action(actions, "add", _add, "add a user", whom="their email")
     added.add_argument("--name", help="the name they are shown with; otherwise made from the email")
     added.add_argument("--admin", action="store_true", help="make them an admin")
     add_password_flags(added).add_argument(
         "--no-password", action="store_true", help="add them without a password; so it is in other modes"
     )
-    listed = _action(actions, "list", _list, "list the users", names_user=False)
+    listed = _action(actions, "list", _list, "list the users", whom=None)
     listed.add_argument("--json", action="store_true", help="write JSON")
     _action(actions, "promote", _promote, "make a user an admin")
     _action(actions, "demote", _demote, "make an admin a user; the last admin stays one")
@@ -44,14 +45,14 @@ def add(commands: Commands) -> None:
 
 
 def _action(
-    actions: Any, name: str, act: Act, what: str, *, names_user: bool = True
+    actions: Any, name: str, act: Act, what: str, *, whom: str | None = "whose: an email, or a user's id"
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(
         name, help=what, description=f"{what[0].upper()}{what[1:]}.", allow_abbrev=False
     )
     add_config(parser)
-    if names_user:
-        parser.add_argument("email", metavar="EMAIL", help="whose: an email, or a user's id")
+    if whom is not None:
+        parser.add_argument("email", metavar="EMAIL", help=whom)
     parser.set_defaults(command=run, act=act)
     return parser
 

@@ -1,7 +1,8 @@
 """Doing what a verb is for: on the installation that the command line names, and breaking off as it should.
 
 What must stay true: what is written is for its owner alone, wherever it lies; whatever ends the work, Ctrl-C,
-SIGTERM or the end of the terminal (SIGHUP), it takes back first what it has half written.
+SIGTERM or the end of the terminal (SIGHUP), it takes back first what it has half written.  What ``nohup`` had
+ignored stays ignored.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ def _broken_off_by_signals() -> Iterator[None]:
         came.append(number)
         signal.raise_signal(signal.SIGINT)
 
-    before = [(number, signal.signal(number, interrupt)) for number in _ENDING]
+    handlers = {number: interrupt for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN}
+    # A shell has its scripts' background jobs ignore SIGINT, by which SIGTERM has to end them all the same.
+    handlers[signal.SIGINT] = signal.default_int_handler
+    before = [(number, signal.signal(number, handler)) for number, handler in handlers.items()]
     try:
         yield
     except BaseException:

@@ -66,7 +66,7 @@ def make(kind: str, name: str, directory: Path) -> Path:
     except FileExistsError:
         raise SettingsError(f"{target} is there already and is left as it is.") from None
     except OSError as error:
-        raise SettingsError(f"{target} can't be made ({type(error).__name__}).") from None
+        raise SettingsError(f"{target} can't be made: {error.strerror or type(error).__name__}.") from None
     for template, file in _files(kind, words["package"]).items():
         _write(template, target / file, words)
     return target

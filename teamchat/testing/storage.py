@@ -137,6 +137,17 @@ class StorageContract(SharedStorageContract):
                 "those that raise, and they alone, are to change nothing"
             )
 
+    async def test_a_body_that_hides_a_failed_statement_changes_nothing(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            with pytest.raises(StorageError):  # noqa: PT012
+                async with storage.write() as tx:
+                    await set_value(tx, "a", "1")
+                    with pytest.raises(StorageError):
+                        await tx.fetch("select * from absent")
+            assert await values(storage) == {}, "a write has kept a part, although a statement failed"
+            await save(storage, "b", "2")
+            assert await values(storage) == {"b": "2"}
+
     async def test_a_write_reads_its_own_changes(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.write() as tx:
             await set_value(tx, "a", "1")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from teamchat.web.app import Site
 
 BODY_SECONDS = 60.0
+_SLOWEST = 16 * 1024
+"""Bytes a second: a long body has longer, as the line of a phone wants it."""
 _MOST_UNREAD = 16 * 1024
 
 Send = Callable[[Any], Awaitable[None]]
@@ -52,11 +54,14 @@ class Body:
         return self._data is None and self._announced > _MOST_UNREAD
 
     async def read(self, limit: int = BODY_LIMIT) -> bytes:
-        """Return the whole body; `TooLarge` (413) beyond `limit` bytes, `BodyTimeout` (408) after 60 s."""
+        """Return the whole body; `TooLarge` (413) beyond `limit` bytes, `BodyTimeout` (408) after 60 s.
+
+        A body that announces its length has a second more for each 16 KiB.
+        """
         if self._data is None:
             if self._announced > limit:
                 raise TooLarge(f"The body is larger than {limit} bytes.")
-            with trio.move_on_after(BODY_SECONDS) as deadline:
+            with trio.move_on_after(BODY_SECONDS + self._announced / _SLOWEST) as deadline:
                 self._data = await self._pull(limit)
             if deadline.cancelled_caught or self._data is None:
                 raise problems.BodyTimeout("The body did not arrive in time.")

@@ -27,7 +27,7 @@ from teamchat.logs import get_logger
 from teamchat.settings import Settings
 from teamchat.workers.line import BEAT_SECONDS, Alive, Failed, Line
 
-MOST_MISSED = 6
+MOST_MISSED = 24
 """In so many looks, one every `BEAT_SECONDS`, a worker must have been heard of."""
 _LAST_WORDS_SECONDS = 1.0  # for what a worker told before it died, which may not be read yet
 

@@ -3,13 +3,14 @@ from __future__ import annotations
 import base64
 import threading
 
+import apsw
 import pytest
 import trio
 import trio.testing
 
 from teamchat.chat import Draft, image_formats, images_table
 from teamchat.chat.images import StoredImage
-from teamchat.errors import BadRequest, StorageError
+from teamchat.errors import BadRequest, StorageError, Unavailable
 from tests.storages import sqlite_only
 
 PNG_HEADER = (
@@ -282,6 +283,20 @@ async def test_a_failed_commit_leaves_no_bytes(world, ada, channel) -> None:
     with pytest.raises(StorageError):
         await world.chat.images.upload_to_channel(ada, channel, "a.png", encoded(PNG), None)
     world.storage._writer.set_commit_hook(None)
+    assert world.images.kept == {}
+
+
+@sqlite_only("it holds the write lock of SQLite")
+async def test_an_upload_that_the_database_is_too_busy_for_leaves_no_bytes(
+    world, ada, channel, monkeypatch
+) -> None:
+    monkeypatch.setattr("teamchat.storage.sqlite.storage.BUSY_SECONDS", 0.05)
+    other = apsw.Connection(str(world.storage._path))
+    other.execute("begin immediate")
+    with pytest.raises(Unavailable):
+        await world.chat.images.upload_to_channel(ada, channel, "a.png", encoded(PNG), encoded(SMALL))
+    other.execute("rollback")
+    other.close()
     assert world.images.kept == {}
 
 

@@ -122,6 +122,8 @@ def left(place: Path) -> list[str]:
 
 INTERRUPT = """
 import os, signal
+signal.signal(signal.SIGHUP, signal.{1})
+signal.signal(signal.SIGINT, signal.{2})
 from teamchat.cli.progress import Progress
 told = Progress.__call__
 def tell(self, what, done, total):
@@ -132,10 +134,15 @@ Progress.__call__ = tell
 """
 
 
+def interrupted_by(name: str, *, hangup: str = "SIG_DFL", interrupt: str = "default_int_handler") -> str:
+    """Return code that has a signal come in the middle, where the others are treated so."""
+    return INTERRUPT.format(name, hangup, interrupt)
+
+
 @pytest.mark.parametrize("verb", ["backup", "export", "restore"])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_what_is_broken_off_leaves_nothing(verb: str, name: str, lived_in: Path, tmp_path: Path) -> None:
-    done = ended(INTERRUPT.format(name), *verbs(lived_in, tmp_path)[verb])
+    done = ended(interrupted_by(name), *verbs(lived_in, tmp_path)[verb])
     assert done.returncode == 128 + signal.Signals[name]
     assert "Traceback" not in done.stderr
     assert "error" not in done.stderr
@@ -144,13 +151,27 @@ def test_what_is_broken_off_leaves_nothing(verb: str, name: str, lived_in: Path,
     assert done.returncode == 0, done.stderr
 
 
+def test_what_was_protected_from_the_end_of_the_terminal_goes_on(lived_in: Path, tmp_path: Path) -> None:
+    """As ``nohup`` does."""
+    done = ended(interrupted_by("SIGHUP", hangup="SIG_IGN"), *verbs(lived_in, tmp_path)["backup"])
+    assert done.returncode == 0, done.stderr
+    assert left(tmp_path) == ["backup.zip"]
+
+
+def test_a_background_job_of_a_script_ends_at_sigterm(lived_in: Path, tmp_path: Path) -> None:
+    """A shell has it ignore SIGINT."""
+    done = ended(interrupted_by("SIGTERM", interrupt="SIG_IGN"), *verbs(lived_in, tmp_path)["backup"])
+    assert done.returncode == 128 + signal.SIGTERM
+    assert left(tmp_path) == []
+
+
 def test_an_import_that_is_broken_off_leaves_no_report_and_can_be_given_again(
     lived_in: Path, tmp_path: Path
 ) -> None:
     target = verbs(lived_in, tmp_path)["restore"][2]
     assert ended("", "restore", "--config", target, lived_in / "backup.zip").returncode == 0
     arguments = ["import", "--config", target, "--report", tmp_path / "report.jsonl", lived_in / "export"]
-    done = ended(INTERRUPT.format("SIGINT").replace('"images" and done == 2', '"messages read"'), *arguments)
+    done = ended(interrupted_by("SIGINT").replace('"images" and done == 2', '"messages read"'), *arguments)
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
     assert not (tmp_path / "report.jsonl").exists()
     done = ended("", *arguments)

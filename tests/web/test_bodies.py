@@ -7,13 +7,16 @@ from contextlib import suppress
 
 import msgspec
 import pytest
+import trio
+import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
 
 from teamchat.chat.drafts import Draft
-from teamchat.errors import BadRequest
+from teamchat.errors import BadRequest, Problem
 from teamchat.testing import MALFORMED_BODIES as MALFORMED
 from teamchat.web import reader
+from teamchat.web.connection import Body
 from tests.web.client import Client
 from tests.web.conftest import World
 
@@ -218,6 +221,17 @@ async def test_a_body_that_does_not_come_is_408(world: World, monkeypatch: pytes
     path = f"/channels/{await world.channel()}/messages"
     answer = await world.bob.call("POST", path, pieces=[b'{"content"'], stalls=True, announce=False)
     answer.problem(408)
+
+
+async def test_a_long_body_has_longer(world: World, autojump_clock: trio.testing.MockClock) -> None:
+    async def taken(size: int) -> float:
+        never = Body(trio.sleep_forever, size)  # type: ignore[arg-type]
+        began = trio.current_time()
+        with pytest.raises(Problem):
+            await never.read(32 * 1024**2)
+        return trio.current_time() - began
+
+    assert [await taken(0), await taken(14_000_000)] == [60.0, pytest.approx(60 + 14_000_000 / 16_384)]
 
 
 async def test_a_client_that_goes_within_its_body_changes_nothing(world: World) -> None:

@@ -53,7 +53,7 @@ async def beat(line: Line, every: float = BEAT_SECONDS) -> None:
         await line.tell(Alive())
 
 
-async def test_a_worker_that_served_and_is_silent_is_killed_after_half_a_minute(
+async def test_a_worker_that_served_and_is_silent_is_killed_after_two_minutes(
     autojump_clock: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watched() as (process, line):

@@ -64,7 +64,7 @@ async def _sample(store: ImageStore, storage: Storage) -> Finding:
             f"{len(missing)} of the {len(keys)} newest images are not there",
             "Is this the place where they were kept? If they are lost, restore the last backup.",
         )
-    return ok("image store", f"has the {len(keys)} newest images")
+    return ok("image store", f"has the {len(keys)} newest images" if keys else "works; it has no images yet")
 
 
 async def check_mail(installation: Installation, recipient: str | None) -> Finding:

@@ -96,6 +96,22 @@ class TestCommitsWhatFailed(Contract):
                 raise failure
 
 
+@found_by(test_a_body_that_hides_a_failed_statement_changes_nothing="DID NOT RAISE")
+class TestForgetsFailures(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def write(self) -> AsyncIterator[Transaction]:
+            async with self.inner.write() as tx:
+                yield Forgetful(tx)
+
+
+class Forgetful(WrappedTransaction):
+    async def fetch(self, sql: str, *params: Any) -> list[Any]:
+        if "absent" in sql:
+            raise StorageError("There is no such table.")
+        return await self.inner.fetch(sql, *params)
+
+
 @found_by(test_a_read_sees_one_snapshot="it must be one snapshot")
 class TestReadsNoSnapshot(Contract):
     class storage(Wrapped):  # noqa: N801
