@@ -57,7 +57,10 @@ def _broken_off_by_signals() -> Iterator[None]:
         came.append(number)
         signal.raise_signal(signal.SIGINT)
 
-    handlers = {number: interrupt for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN}
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    for ending in _ENDING:
+        if signal.getsignal(ending) is not signal.SIG_IGN:
+            handlers[ending] = interrupt
     # A shell has its scripts' background jobs ignore SIGINT, by which SIGTERM has to end them all the same.
     handlers[signal.SIGINT] = signal.default_int_handler
     before = [(number, signal.signal(number, handler)) for number, handler in handlers.items()]
