@@ -223,7 +223,7 @@ async def test_a_body_that_does_not_come_is_408(world: World, monkeypatch: pytes
     answer.problem(408)
 
 
-async def test_a_long_body_has_longer(world: World, autojump_clock: trio.testing.MockClock) -> None:
+async def test_a_long_body_has_longer(autojump_clock: trio.testing.MockClock) -> None:
     async def taken(size: int) -> float:
         never = Body(trio.sleep_forever, size)  # type: ignore[arg-type]
         began = trio.current_time()
