@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from tests import storages
+
+# All that tests ask is on this machine, and no proxy leads there.
+for _name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+    del os.environ[_name]
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import ssl
 from collections.abc import AsyncIterator
@@ -15,41 +14,20 @@ import h2.connection
 import h2.events
 import pytest
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from teamchat import tls
 from teamchat.errors import SettingsError
 from teamchat.settings import TlsSettings
 from teamchat.testing import DEADLINE, Server
+from tests.certificates import certified
 from tests.harness import running
 
 
 def certificate(directory: Path, name: str = "chat", password: bytes | None = None) -> TlsSettings:
     """Write a certificate for localhost and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    locked: Any = (
-        serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-    )
     shown, secret = directory / f"{name}.pem", directory / f"{name}.key"
-    shown.write_bytes(made.public_bytes(pem))
-    secret.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, locked))
+    for file, content in zip((shown, secret), certified("localhost", password), strict=True):
+        file.write_bytes(content)
     return TlsSettings(certificate=str(shown), key=str(secret))
 
 

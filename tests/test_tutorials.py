@@ -11,8 +11,9 @@ import pytest
 import trio
 
 from teamchat.testing import DEADLINE, PASSWORD
+from teamchat.web import endpoints
 from tests.environments import Environment, environment
-from tests.guides.pages import blocks
+from tests.guides.pages import DOCS, blocks
 from tests.harness import free_port, running
 
 ROOT = Path(__file__).parent.parent
@@ -91,6 +92,14 @@ def test_a_plugin_made_by_its_tutorial_passes_its_tests_and_a_server_takes_its_s
     (tmp_path / "teamchat.toml").write_text(configuration)
     secret = f"export FRONT_DOOR_SECRET={'s' * 32}\n"
     assert "ready on" in author.run(secret + served("teamchat serve &", free_port()), tmp_path)
+
+
+def test_the_first_plugin_is_told_all_that_an_endpoint_may_name() -> None:
+    page = (DOCS / "tutorials" / "first-plugin.md").read_text()
+    told = page.partition("An endpoint's function gets what its parameters name")[2].partition("\n\nRaise")[0]
+    lines = [line for line in told.splitlines() if line.startswith("- ")]
+    names = {name for line in lines for name in re.findall(r"`(\w+)`:", line)}
+    assert names == endpoints._ALWAYS | {"caller"}
 
 
 @needs_curl

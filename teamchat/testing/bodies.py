@@ -37,4 +37,4 @@ MALFORMED_BODIES: Mapping[str, bytes] = {
     "a long number": b'{"content": ' + b"9" * 5_000 + b', "x": ' + b"9" * 5_000 + b"",
     "many quotes": b'"' + rb"\"" * 100_000,
 }
-"""What is wrong with each, and the body: no endpoint takes them (decisions D-01, D-02)."""
+"""What is wrong with each, and the body: no endpoint takes them."""

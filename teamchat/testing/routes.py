@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from quart import Blueprint
+from werkzeug.routing import AnyConverter, BaseConverter, FloatConverter, IntegerConverter, UUIDConverter
 
 from teamchat.application import Application
 from teamchat.settings import Settings
@@ -20,6 +23,7 @@ from teamchat.testing.bodies import MALFORMED_BODIES
 from teamchat.web.app import create_app
 
 _JSON = "application/json"
+_MOST_LETTERS = 512
 
 
 class RoutesContract(ABC):
@@ -97,16 +101,26 @@ class RoutesContract(ABC):
             assert told == ["error"], f"{asked}: an error has the field `error` and no other, not {told}"
 
     def _brought(self, app: Application, site: Any) -> Iterator[tuple[str, str]]:
-        """Yield the methods and paths that the plugin brings; parameters are filled with a plain word."""
+        """Yield the methods and paths that the plugin brings; parameters are filled with a plain value."""
         own = set(_rules(create_app(app, [])))
         for rule in site.url_map.iter_rules():
             for method in sorted(rule.methods - {"HEAD", "OPTIONS"}):
                 if (method, rule.rule) not in own:
-                    with_words = dict.fromkeys(rule.arguments, "word")
-                    yield (
-                        method,
-                        site.url_map.bind("localhost").build(rule.endpoint, with_words, method=method),
-                    )
+                    filled = {name: _filled(rule._converters[name]) for name in rule.arguments}
+                    yield method, site.url_map.bind("localhost").build(rule.endpoint, filled, method=method)
+
+
+def _filled(converter: BaseConverter) -> Any:
+    """Return a plain value of a parameter: a number where a number stands, and mostly a word."""
+    match converter:
+        case IntegerConverter() | FloatConverter():
+            return next((limit for limit in (converter.min, converter.max) if limit is not None), 7)
+        case AnyConverter():
+            return min(converter.items)
+        case UUIDConverter():
+            return UUID(int=7)
+    words = ("word", *("w" * letters for letters in range(1, _MOST_LETTERS)))
+    return next((word for word in words if re.fullmatch(converter.regex, word)), "word")
 
 
 def _rules(site: Any) -> list[tuple[str, str]]:

@@ -53,7 +53,7 @@ class Server:
     def client(self, token: str = "") -> httpx2.AsyncClient:
         """Return a client of this server, which carries the access token if one is given."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx2.AsyncClient(base_url=self.base, headers=headers, timeout=DEADLINE)
+        return httpx2.AsyncClient(base_url=self.base, headers=headers, timeout=DEADLINE, trust_env=False)
 
     async def sign_in(self, email: str = ADMIN) -> httpx2.AsyncClient:
         """Sign in by dev-login, which makes who is not there yet; return a client that carries the token."""
@@ -118,8 +118,7 @@ async def running(
         )
     server = Server("", process, directory)
     try:
-        with trio.fail_after(DEADLINE):
-            server.base = await _address(server)
+        server.base = await _address(server)
         yield server
         status = await server.end() if process.returncode is None else process.returncode
         assert status in _ENDS, f"the server ended with the status {status}"
@@ -169,13 +168,15 @@ def _check_installed(plugin: ModuleType) -> None:
 async def _address(server: Server) -> str:
     assert server.process.stdout is not None
     text = ""
-    async for piece in server.process.stdout:
-        text += piece.decode()
-        for line in text.splitlines():
-            if "ready on " in line and text.endswith("\n"):
-                return line.rpartition("ready on ")[2].strip().rstrip("/")
-    status = await server.process.wait()
-    raise AssertionError(f"the server did not start, and ended with the status {status}: {text}")
+    with trio.move_on_after(DEADLINE):
+        async for piece in server.process.stdout:
+            text += piece.decode()
+            for line in text.splitlines():
+                if "ready on " in line and text.endswith("\n"):
+                    return line.rpartition("ready on ")[2].strip().rstrip("/")
+        status = await server.process.wait()
+        raise AssertionError(f"the server did not start, and ended with the status {status}: {text}")
+    raise AssertionError(f"the server did not start within {DEADLINE:g} seconds: {text}")
 
 
 def _said(server: Server) -> str:

@@ -26,7 +26,7 @@ class Events:
     """The events of one stream, in the order they came.  `listening` opens one.
 
     `last_id` is the id of the newest event, for a stream that was opened with `last_event_id`; with another
-    stream it stays empty (decision D-34).
+    stream it stays empty.
     """
 
     def __init__(self, stream: trio.abc.Stream, target: str) -> None:
@@ -77,10 +77,14 @@ class Events:
         )
 
     async def _more(self) -> None:
-        read = self._reader.next_event()
-        if read is h11.NEED_DATA:
-            self._reader.receive_data(bytes(await self._stream.receive_some()))
-        elif isinstance(read, h11.Response):
+        try:
+            read = self._reader.next_event()
+            if read is h11.NEED_DATA:
+                self._reader.receive_data(bytes(await self._stream.receive_some()))
+                return
+        except (h11.RemoteProtocolError, trio.BrokenResourceError) as error:
+            raise AssertionError("the stream ended") from error
+        if isinstance(read, h11.Response):
             assert read.status_code == 200, f"the stream was refused with the status {read.status_code}"
         elif isinstance(read, h11.Data):
             self._text += bytes(read.data)

@@ -11,7 +11,6 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 
 import httpx2
 
@@ -58,7 +57,7 @@ def test_what_was_acknowledged_is_there_after_everything_was_lost(machine: Machi
         token = ada.headers["Authorization"].removeprefix("Bearer ")
         server.kill()
     [file] = backups.iterdir()
-    assert file.name == f"chat-{date.today()}.zip"
+    assert re.fullmatch(r"chat-\d{4}-\d\d-\d\d\.zip", file.name)
     assert f"{file} is written." in said
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     again = machine.types(BACKUP, status=1)
@@ -100,7 +99,7 @@ def test_the_line_for_every_night_makes_a_backup_that_other_programs_read(machin
     machine.types(f"install -d {made}")
     machine.types(f"sh -c '{command}'")
     [file] = (machine.root / "var" / "backups" / "teamchat").iterdir()
-    assert file.name == f"{date.today()}.zip"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d\.zip", file.name)
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     with zipfile.ZipFile(file) as archive:
         manifest = json.loads(archive.read("manifest.json"))

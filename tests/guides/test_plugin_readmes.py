@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -158,8 +159,8 @@ def read(text: str) -> Any:
         return text
 
 
-def test_the_tests_of_the_web_client_are_run_by_the_command_of_its_readme() -> None:
+def test_the_tests_of_the_web_client_are_run_by_the_command_of_its_readme(tmp_path: Path) -> None:
     [command] = blocks(README.format("web"), "sh")
     command = command.strip().replace(".venv/bin/python", sys.executable)
-    found = Machine(ROOT, {}).types(f"{command} --collect-only --quiet")
+    found = Machine(ROOT, {"HOME": str(tmp_path)}).types(f"{command} --collect-only --quiet")
     assert "plugins/teamchat-web/tests/test_policy.py::" in found

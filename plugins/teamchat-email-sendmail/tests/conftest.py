@@ -12,8 +12,8 @@ SCRIPT = """#!/bin/sh
 for last in "$@"; do :; done
 case "$last" in
   status-*) status=${last%%@*}; exit "${status#status-}" ;;
-  silent@*) echo $$ > "HERE/silent.pid"; exec sleep 600 ;;
-  waiting@*) sleep 600 & echo $! > "HERE/silent.pid"; wait ;;
+  silent@*) echo $$ > "HERE/pid"; mv "HERE/pid" "HERE/silent.pid"; exec sleep 600 ;;
+  waiting@*) sleep 600 & echo $! > "HERE/pid"; mv "HERE/pid" "HERE/silent.pid"; wait ;;
   killed@*) kill -9 $$ ;;
   deaf@*) exit 0 ;;
   chatty@*) head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2 ;;
@@ -53,8 +53,10 @@ class Sendmail:
         lines = (self.directory / "environment").read_text().splitlines()
         return dict(line.split("=", 1) for line in lines)
 
-    def silent_pid(self) -> int:
-        return int((self.directory / "silent.pid").read_text())
+    def silent_pid(self) -> int | None:
+        """Return the process that says nothing, or None while there is none."""
+        file = self.directory / "silent.pid"
+        return int(file.read_text()) if file.exists() else None
 
 
 @pytest.fixture

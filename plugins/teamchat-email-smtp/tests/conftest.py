@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import ssl
 import threading
 from collections import Counter
@@ -17,9 +16,8 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, Envelope
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.certificates import certified
 
 USER, PASSWORD = "chat@example.org", "the mailbox's password"
 
@@ -95,7 +93,7 @@ def smtp_server(tmp_path: Path) -> Iterator[Callable[..., Sink]]:
         encryption: str | None = None, *, asks: bool = False, name: str = "localhost", port: int = 0
     ) -> Sink:
         sink = Sink(ca_file=str(tmp_path / "ca.pem"))
-        context = certified(tmp_path, name) if encryption else None
+        context = context_for(tmp_path, name) if encryption else None
         controller = OnFreePort(
             sink,
             hostname="127.0.0.1",
@@ -124,27 +122,10 @@ def sink(smtp_server: Callable[..., Sink]) -> Sink:
     return smtp_server()
 
 
-def certified(directory: Path, name: str) -> ssl.SSLContext:
-    """Make a certificate for `name` that signs itself, and return a server's context with it."""
-    key, subject = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
-    now = datetime.datetime.now(datetime.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (directory / "ca.pem").write_bytes(certificate.public_bytes(pem))
-    (directory / "key.pem").write_bytes(
-        key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
+def context_for(directory: Path, name: str) -> ssl.SSLContext:
+    """Return a server's context with a certificate for `name`, which ``ca.pem`` tells clients to trust."""
+    for file, content in zip(("ca.pem", "key.pem"), certified(name), strict=True):
+        (directory / file).write_bytes(content)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(directory / "ca.pem", directory / "key.pem")
     return context

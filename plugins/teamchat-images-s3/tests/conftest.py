@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import shutil
 import signal
@@ -12,19 +11,14 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from teamchat_images_s3 import S3ImageStore, S3Options, open_s3
 from teamchat_images_s3 import options as options_module
 
+from tests.certificates import certified
 from tests.line import pass_on
 
 ACCOUNT, SECRET = "teamchat-tests", "a-secret-of-the-tests"
@@ -35,25 +29,6 @@ DEADLINE = 20.0
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         return int(unused.getsockname()[1])
-
-
-def _make_certificate(both: Path, shown: Path) -> None:
-    """Write a certificate for 127.0.0.1 that nobody knows, with its key and without."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a store of the tests")])
-    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
-    made = (
-        x509.CertificateBuilder(
-            name, name, key.public_key(), x509.random_serial_number(), now - day, now + day
-        )
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, hashes.SHA256())
-    )
-    certificate = made.public_bytes(Encoding.PEM)
-    both.write_bytes(certificate + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    shown.write_bytes(certificate)
 
 
 class S3Server:
@@ -143,9 +118,11 @@ def _options(server: S3Server, **others: object) -> S3Options:
 @pytest.fixture
 def tls_server(tmp_path: Path) -> Iterator[tuple[S3Server, Path]]:
     """A store that speaks TLS, and the file with the certificate of the CA nobody else trusts."""
-    certificate = str(tmp_path / "server.pem")
-    _make_certificate(tmp_path / "server.pem", tmp_path / "ca.pem")
-    server = S3Server("--cert", certificate, "--key", certificate, scheme="https")
+    shown, key = certified("127.0.0.1")
+    (tmp_path / "ca.pem").write_bytes(shown)
+    (tmp_path / "server.pem").write_bytes(shown + key)
+    both = str(tmp_path / "server.pem")
+    server = S3Server("--cert", both, "--key", both, scheme="https")
     yield server, tmp_path / "ca.pem"
     server.remove()
 

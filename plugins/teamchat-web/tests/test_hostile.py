@@ -132,7 +132,6 @@ def test_links_lead_to_web_pages_and_mail_alone(page: Page) -> None:
 
 def test_a_picture_is_a_picture_whatever_it_holds(page: Page) -> None:
     thumbnail = page.get_by_role("log").get_by_role("button", name="Image 1")
-    thumbnail.scroll_into_view_if_needed()
     expect(thumbnail.locator("img")).to_have_js_property("naturalWidth", 200)
     thumbnail.click()
     large = page.get_by_role("dialog").locator("img")
