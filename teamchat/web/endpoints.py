@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 _ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "request", "site"})
-_COLON = re.compile(r":([A-Za-z_]+)")
+_COLON = re.compile(r"(?<=/):([A-Za-z_]+)")
 _ANGLE = re.compile(r"<(?:\w+:)?([A-Za-z_]+)>")
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 _MOST_PATH = 512

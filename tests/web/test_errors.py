@@ -266,3 +266,14 @@ def test_a_handler_that_names_what_nobody_gives_is_refused_at_declaration() -> N
 
     with pytest.raises(TypeError, match="colour"):
         section.endpoint("GET", "/wrong", answer=str)(handler)
+
+
+def test_a_path_may_name_its_parameters_in_both_ways() -> None:
+    section = Section("both")
+
+    @section.endpoint("GET", "/menus/:menuId/<int:week>", answer=str)
+    async def menu(menu_id: str, week: int) -> str:
+        return f"{menu_id} {week}"
+
+    [declared] = section.endpoints
+    assert (declared.rule, declared.path_parameters) == ("/menus/<menuId>/<int:week>", ["menuId", "week"])
