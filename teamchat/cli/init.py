@@ -36,11 +36,15 @@ def run(options: argparse.Namespace) -> int:
         raise SettingsError(f"{file}: the configuration is written as TOML; the name must end in .toml.")
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
+                opened.write(sample())
+        except OSError:
+            file.unlink()  # Half a configuration is one, and not what was meant.
+            raise
     except FileExistsError:
         raise SettingsError(f"{file} is there already and is left as it is.") from None
     except OSError as error:
         raise SettingsError(f"{file} can't be written ({error.strerror}).") from None
-    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        opened.write(sample())
     print(printable(f"{file} is written. Next: teamchat serve --config {file}"))
     return 0

@@ -133,7 +133,7 @@ def written(path: Path) -> Iterator[ArchiveWriter]:
 
     Raises `OperatorError` if there is a file already, or it can't be written.
     """
-    if path.exists():
+    if os.path.lexists(path):
         raise OperatorError(f"{path} is there already and is left as it is. Give another name.")
     # A name of its own, and a file that was not there: nobody else holds it open, and it is no link.
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")

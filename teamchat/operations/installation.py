@@ -20,7 +20,7 @@ from teamchat.plugins import Plugins
 from teamchat.settings import Settings, backend_options, load
 from teamchat.storage.moving import refuse_unfinished
 from teamchat.storage.schema import MIGRATIONS
-from teamchat.storage.sqlite import DATABASE_NAME
+from teamchat.storage.sqlite import DATABASE_NAME, refuse_closed
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,8 @@ class Installation:
     @asynccontextmanager
     async def existing_storage(self) -> AsyncIterator[Storage]:
         """Open the storage of an installation that is there. Raises an `OperatorError` if there is none."""
-        if self.settings.storage.backend == "sqlite" and not (self.directory / DATABASE_NAME).exists():
-            what = "database in" if self.has_directory else "directory"
-            raise SettingsError(
-                f"storage.path: there is no {what} {self.settings.storage.path}, so there is no "
-                "installation. Give --config, or go to the directory in which teamchat serve was started."
-            )
+        if self.settings.storage.backend == "sqlite":
+            self._refuse_missing()
         await self._refuse_older()
         async with self.storage() as storage:
             await refuse_unfinished(storage)
@@ -83,6 +79,16 @@ class Installation:
                     "Start it once with teamchat serve, or give another --config."
                 )
             yield storage
+
+    def _refuse_missing(self) -> None:
+        """Refuse a directory without a database, and one of which this user can't tell."""
+        refuse_closed(self.directory)
+        if not os.path.exists(self.directory / DATABASE_NAME):
+            what = "database in" if self.has_directory else "directory"
+            raise SettingsError(
+                f"storage.path: there is no {what} {self.settings.storage.path}, so there is no "
+                "installation. Give --config, or go to the directory in which teamchat serve was started."
+            )
 
     async def _refuse_older(self) -> None:
         """Leave a database alone that the server of an older version may be using."""

@@ -64,10 +64,10 @@ async def restore(
     with opened(file) as archive:
         _check_fits(file, archive)
         archive.verify()
+        _check_room(installation, archive, wishes)
         async with installation.storage() as storage:
             await refuse_running(storage, "this installation", waits)
             await _refuse_used(storage, wishes)
-            _check_room(installation, archive, wishes)
             with _secret(installation, archive) as put_secret:
                 async with installation.images() as images, _images_put(images, storage, archive, tell):
                     await _put_rows(storage, archive, wishes, tell, marks=put_secret is not None)

@@ -23,24 +23,31 @@ def check_room(wanted: Iterable[tuple[Path, int]]) -> None:
         needed[disk] += length
         if needed[disk] > free:
             raise OperatorError(
-                f"{in_gib(needed[disk])} GiB have to be written below {directory}, and "
-                f"{in_gib(free)} GiB are free there. Make room first. Nothing was changed."
+                f"{in_units(needed[disk])} have to be written below {directory}, and "
+                f"{in_units(free)} are free there. Make room first. Nothing was changed."
             )
 
 
 def bytes_in(directory: Path) -> int:
-    """Return how many bytes the files of a directory have, 0 if it is not there."""
-    if not directory.is_dir():
+    """Return how many bytes the files of a directory have, 0 if it is not there. Raises `OperatorError`."""
+    if not os.path.isdir(directory):
         return 0
-    with os.scandir(directory) as entries:
-        return sum(entry.stat().st_size for entry in entries if entry.is_file())
+    try:
+        with os.scandir(directory) as entries:
+            return sum(entry.stat().st_size for entry in entries if entry.is_file())
+    except OSError as error:
+        raise OperatorError(f"{directory} can't be read ({error.strerror}).") from error
 
 
-def in_gib(length: int) -> str:
-    """Return bytes as gibibytes with a decimal."""
-    return f"{length / 1024**3:,.1f}"
+def in_units(length: int) -> str:
+    """Return bytes as the largest unit of which there is one, with a decimal."""
+    for unit, size in (("GiB", 1024**3), ("MiB", 1024**2)):
+        if length >= size:
+            return f"{length / size:,.1f} {unit}"
+    return f"{length / 1024:,.1f} KiB"
 
 
 def _existing(directory: Path) -> Path:
     """Return the directory, or the one above that it will be made in."""
-    return next(path for path in (directory.absolute(), *directory.absolute().parents) if path.is_dir())
+    above = (directory.absolute(), *directory.absolute().parents)
+    return next(path for path in above if os.path.isdir(path))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
+import shutil
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -50,7 +51,8 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 def make(kind: str, name: str, directory: Path) -> Path:
     """Write a plugin called `name` into ``directory/teamchat-<name>`` and return that.
 
-    Raises `SettingsError` if the kind or the name is none, or if something is there already.
+    Raises `SettingsError` if the kind or the name is none, if something is there already, or if it can't be
+    written; then nothing is left of it.
     """
     if kind not in KINDS:
         raise SettingsError(f"There is no kind {kind!r} of plugin. There are: {', '.join(KINDS)}.")
@@ -63,12 +65,16 @@ def make(kind: str, name: str, directory: Path) -> Path:
     words = _words(kind, plugin)
     try:
         target.mkdir(parents=True)
+        try:
+            for template, file in _files(kind, words["package"]).items():
+                _write(template, target / file, words)
+        except OSError:
+            shutil.rmtree(target, ignore_errors=True)
+            raise
     except FileExistsError:
         raise SettingsError(f"{target} is there already and is left as it is.") from None
     except OSError as error:
         raise SettingsError(f"{target} can't be made: {error.strerror or type(error).__name__}.") from None
-    for template, file in _files(kind, words["package"]).items():
-        _write(template, target / file, words)
     return target
 
 

@@ -8,6 +8,7 @@ refuse to start otherwise (`teamchat.cluster.agreement`).
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -27,29 +28,27 @@ def jwt_secret(settings: Settings) -> bytes:
     if settings.auth.jwt_secret is not None:
         return settings.auth.jwt_secret.encode()
     directory = Path(settings.storage.path)
-    try:
+    with _refusing("or configure auth.jwtSecret"):
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             _create(directory)
-        kept = _kept(directory / SECRET_NAME)
-    except OSError as error:
-        raise SettingsError(
-            f"storage.path: the signing secret can't be kept there ({type(error).__name__}). "
-            "Make the directory writable, or configure auth.jwtSecret."
-        ) from error
-    if len(kept) < MIN_SECRET_BYTES:
-        raise SettingsError(
-            f"storage.path: the file {SECRET_NAME} there is damaged. Restore it, or remove it: "
-            "then another is made, and clients fetch new access tokens."
-        )
-    return kept
+        _take_back(directory / SECRET_NAME)
+        return _read(directory / SECRET_NAME)
 
 
 def kept_secret(settings: Settings) -> bytes | None:
-    """Return the key for access tokens if there is one, and make none. Raises `SettingsError`."""
-    if settings.auth.jwt_secret is None and not (Path(settings.storage.path) / SECRET_NAME).exists():
+    """Return the key for access tokens if there is one; change nothing. Raises `SettingsError`."""
+    if settings.auth.jwt_secret is not None:
+        return settings.auth.jwt_secret.encode()
+    try:
+        return _read(Path(settings.storage.path) / SECRET_NAME)
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return jwt_secret(settings)
+    except OSError as error:
+        raise SettingsError(
+            f"storage.path: the file {SECRET_NAME} there can't be read ({error.strerror}). "
+            "Run this as the server's user."
+        ) from error
 
 
 def keep_secret(settings: Settings, secret: bytes) -> None:
@@ -83,21 +82,34 @@ def secret_to_keep(settings: Settings, secret: bytes) -> Iterator[Callable[[], N
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _refusing(otherwise: str = "") -> Iterator[None]:
+    """Turn an `OSError` into what the operator is told; `otherwise` is what else helps."""
     try:
         yield
     except OSError as error:
+        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        remedies = "Make room" if is_full else "Make the directory writable", otherwise
         raise SettingsError(
-            f"storage.path: the signing secret can't be kept there ({type(error).__name__}). "
-            "Make the directory writable."
+            "storage.path: the signing secret can't be kept there "
+            f"({error.strerror or type(error).__name__}). {', '.join(filter(None, remedies))}."
         ) from error
 
 
-def _kept(file: Path) -> bytes:
-    """Read the secret, and take it back from others if its mode was widened."""
+def _take_back(file: Path) -> None:
+    """Take the secret back from others if its mode was widened."""
     if file.stat().st_mode & 0o077:
         file.chmod(0o600)
-    return file.read_bytes().strip()
+
+
+def _read(file: Path) -> bytes:
+    """Return the secret that is kept. Raises `SettingsError` if it is damaged, or an `OSError`."""
+    kept = file.read_bytes().strip()
+    if len(kept) < MIN_SECRET_BYTES:
+        raise SettingsError(
+            f"storage.path: the file {SECRET_NAME} there is damaged. Stop the server and restore it, or "
+            "remove it: then another is made, and clients fetch new access tokens."
+        )
+    return kept
 
 
 def _create(directory: Path) -> None:

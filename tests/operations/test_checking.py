@@ -156,7 +156,14 @@ async def test_mail_is_reached_or_a_trial_is_sent(tmp_path: Path) -> None:
         port = listening.getsockname()[1]
         smtp = {"host": "127.0.0.1", "port": port, "sender": "chat@example.org", "user": "x", "password": "x"}
         assert (await check_mail(installation(tmp_path, email=smtp), None)).level is Level.OK
-    assert (await check_mail(installation(tmp_path, email=smtp), None)).level is Level.PROBLEM
+    refused = f"127.0.0.1:{port} can't be reached: Connection refused"
+    for recipient in (None, "ada@example.org"):
+        [sentence] = problems([await check_mail(installation(tmp_path, email=smtp), recipient)])
+        assert sentence == refused
+    smtp["host"] = "nowhere.invalid"
+    [sentence] = problems([await check_mail(installation(tmp_path, email=smtp), None)])
+    assert sentence.startswith(f"nowhere.invalid:{port} can't be reached: ")
+    assert "Error" not in sentence
 
 
 async def test_a_directory_that_others_may_read_is_told(tmp_path: Path) -> None:
@@ -206,7 +213,12 @@ async def test_a_check_changes_nothing(tmp_path: Path) -> None:
     config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
     async with lived_in(config) as storage:
         before = await storage.log_bounds()
-        assert await check(Installation.load(config, {}), lambda _: None)
+        secret = tmp_path / "data" / "jwt-secret"
+        secret.chmod(0o644)
+        findings: list[Finding] = []
+        assert await check(Installation.load(config, {}), findings.append)
+        assert any(str(secret) in finding.remedy for finding in findings)
+        assert secret.stat().st_mode & 0o777 == 0o644
         assert await storage.log_bounds() == before
 
 
@@ -317,6 +329,7 @@ async def test_a_server_that_was_killed_is_told_from_one_that_runs(
         monkeypatch.setattr(watching, "WATCH_SECONDS", 0.2)
         finding = await check_servers(storage, lambda: waited.append("waited"))
         assert finding.level is Level.WARNING
+        assert "If it hangs, end it first" in finding.remedy
         assert waited == ["waited"]
 
         async def beat() -> None:

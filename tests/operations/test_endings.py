@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,18 +166,23 @@ def test_a_background_job_of_a_script_ends_at_sigterm(lived_in: Path, tmp_path: 
     assert left(tmp_path) == []
 
 
-def test_an_import_that_is_broken_off_leaves_no_report_and_can_be_given_again(
+def test_an_import_that_is_broken_off_keeps_its_notes_and_can_be_given_again(
     lived_in: Path, tmp_path: Path
 ) -> None:
     target = verbs(lived_in, tmp_path)["restore"][2]
     assert ended("", "restore", "--config", target, lived_in / "backup.zip").returncode == 0
-    arguments = ["import", "--config", target, "--report", tmp_path / "report.jsonl", lived_in / "export"]
+    export, report = shutil.copytree(lived_in / "export", tmp_path / "export"), tmp_path / "report.jsonl"
+    with (export / "users.jsonl").open("a") as users:
+        users.write(json.dumps({"id": "f" * 32, "userName": "Eve", "createdAt": 1}) + "\n")
+    arguments = ["import", "--config", target, "--report", report, export]
     done = ended(interrupted_by("SIGINT").replace('"images" and done == 2', '"messages read"'), *arguments)
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
-    assert not (tmp_path / "report.jsonl").exists()
+    [noted] = map(json.loads, report.read_text().splitlines())
+    assert (noted["where"], noted["outcome"]) == ("f" * 32, "changed")
     done = ended("", *arguments)
     assert done.returncode == 0, done.stderr
-    assert "There already: 200 users" in done.stdout
+    assert "There already: 201 users" in done.stdout
+    assert [json.loads(line) for line in report.read_text().splitlines()] == [noted]
 
 
 FULL = f"""

@@ -312,6 +312,21 @@ def test_a_report_that_can_not_be_written_is_told_before_anything_comes_in(
     assert json.loads((tmp_path / "out" / "export.json").read_text())["counts"]["users"] == 2
 
 
+def test_no_report_takes_the_place_of_another_or_of_any_other_file(tmp_path: Path, slack: Path) -> None:
+    installation, report = fresh(tmp_path / "one"), tmp_path / "report.jsonl"
+    report.write_text("of an earlier import")
+    with pytest.raises(OperatorError, match=r"^There is no .*typo\.zip\.$"):
+        trio.run(bring_in, installation, tmp_path / "typo.zip", Wishes(report=report))
+    with pytest.raises(OperatorError, match="is neither"):
+        trio.run(bring_in, installation, tmp_path / "one", Wishes(report=report))
+    for number in (2, 3):
+        said = trio.run(bring_in, installation, slack, Wishes(report=report))
+        assert said[-1] == f"{tmp_path / f'report-{number}.jsonl'} names each of them."
+        assert (tmp_path / f"report-{number}.jsonl").read_text().startswith('{"outcome"')
+    assert report.read_text() == "of an earlier import"
+    assert len(list(tmp_path.glob("report*"))) == 3
+
+
 def as_zip(slack: Path, packed: Path) -> None:
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in slack.rglob("*"):

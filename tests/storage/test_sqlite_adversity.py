@@ -79,7 +79,7 @@ async def test_when_the_disk_is_full_for_the_first_of_a_batch_the_next_one_is_wr
 async def test_an_event_that_finds_the_disk_full_is_told_as_a_failure_of_the_storage(
     storage: SqliteStorage,
 ) -> None:
-    with full(storage), pytest.raises(StorageError, match="refused a statement: FullError"):
+    with full(storage), pytest.raises(StorageError, match="refused a statement: the disk is full"):
         async with storage.write() as tx:
             await tx.append(Event("TEST", LARGE))
     assert await storage.position() == 0

@@ -6,6 +6,7 @@ What must stay true: a check makes nothing and changes nothing; it needs no serv
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from teamchat.errors import OperatorError
 from teamchat.operations.checking.database import check_database
@@ -16,6 +17,7 @@ from teamchat.operations.checking.stated import check_certificate, check_configu
 from teamchat.operations.installation import Installation
 
 __all__ = ["Finding", "Level", "check"]
+_PARTS = (check_directory, check_secret, check_certificate)
 
 
 async def check(
@@ -32,14 +34,11 @@ async def check(
         all_good = all_good and finding.level is not Level.PROBLEM
         say(finding)
 
-    for finding in (
-        *await check_configuration(installation),
-        *check_directory(installation),
-        *check_secret(installation),
-        *check_certificate(installation),
-        await check_mail(installation, mail_to),
-    ):
+    for finding in await check_configuration(installation):
         note(finding)
+    for finding in chain(*(check_part(installation) for check_part in _PARTS)):
+        note(finding)
+    note(await check_mail(installation, mail_to))
     try:
         async with installation.existing_storage() as storage:
             await check_database(storage, installation.settings.storage.backend, note)

@@ -13,8 +13,9 @@ from pathlib import Path
 from teamchat.errors import OperatorError
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
-from teamchat.operations.room import in_gib
+from teamchat.operations.room import in_units
 from teamchat.settings.signing import SECRET_NAME
+from teamchat.storage.sqlite import is_closed
 
 _LITTLE_BYTES = 1024**3
 _TOO_LITTLE_BYTES = 100 * 1024**2
@@ -23,6 +24,11 @@ _TOO_LITTLE_BYTES = 100 * 1024**2
 def check_directory(installation: Installation) -> Iterator[Finding]:
     """Check who may read the data directory, and the room on its disk."""
     directory = installation.directory
+    if is_closed(directory):
+        yield problem(
+            "directory", f"{directory} can't be used by this user.", "Run this as the server's user."
+        )
+        return
     if not installation.has_directory:
         if not _is_needed(installation):
             yield ok("directory", "none is needed: everything is kept elsewhere")
@@ -38,7 +44,7 @@ def check_directory(installation: Installation) -> Iterator[Finding]:
     images = None
     with suppress(OperatorError):  # The check of the image store says so.
         images = installation.image_directory
-    if images is not None and images.is_dir() and images.stat().st_dev != directory.stat().st_dev:
+    if images is not None and os.path.isdir(images) and images.stat().st_dev != directory.stat().st_dev:
         yield _check_room(images)
 
 
@@ -48,11 +54,6 @@ def _is_needed(installation: Installation) -> bool:
 
 
 def _check_modes(directory: Path) -> Iterator[Finding]:
-    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
-        yield problem(
-            "directory", f"{directory} can't be written by this user.", "Run this as the server's user."
-        )
-        return
     wide = [
         path
         for path in (directory, directory / SECRET_NAME, *directory.glob("*.db*"))
@@ -70,7 +71,7 @@ def _check_modes(directory: Path) -> Iterator[Finding]:
 
 def _check_room(directory: Path) -> Finding:
     usage = shutil.disk_usage(directory)
-    sentence = f"{in_gib(usage.free)} GiB are free ({usage.free / usage.total:.0%}) below {directory}"
+    sentence = f"{in_units(usage.free)} are free ({usage.free / usage.total:.0%}) below {directory}"
     remedy = "Make room: without any, nothing can be written, though nothing is lost."
     if usage.free < _TOO_LITTLE_BYTES:
         return problem("disk", sentence, remedy)

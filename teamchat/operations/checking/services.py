@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import smtplib
+import socket
+import ssl
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -31,8 +35,7 @@ async def check_images(installation: Installation, storage: Storage) -> list[Fin
             async with installation.images() as store:
                 return [await _probe(store), await _sample(store, storage)]
     except Exception as error:
-        why = str(error) if isinstance(error, OperatorError) else type(error).__name__
-        return [problem("image store", f"does not work: {why}", "See images in the configuration.")]
+        return [problem("image store", f"does not work: {_why(error)}", "See images in the configuration.")]
 
 
 async def _probe(store: ImageStore) -> Finding:
@@ -79,16 +82,40 @@ async def check_mail(installation: Installation, recipient: str | None) -> Findi
             if recipient is not None:
                 return await _send_trial(installation, section, recipient)
             return await _reach(section)
-    except OSError as error:
-        why = f"can't be reached: {error.strerror or error}"
-        return problem("mail", why, "Check email.host and email.port, and what is between.")
     except trio.TooSlowError:
-        return problem("mail", f"no answer in {_SECONDS:.0f} seconds", "Check email.host and email.port.")
+        where = "" if section.host is None else f" of {section.host}:{section.port}"
+        why = f"no answer{where} in {_SECONDS:.0f} seconds"
+        return problem("mail", why, "Check email.host and email.port.")
     except MailRefused as error:
         return problem("mail", f"the trial was refused: {error}", "Check the sender and the recipient.")
     except Exception as error:
-        why = str(error) if isinstance(error, OperatorError) else type(error).__name__
-        return problem("mail", f"does not work: {why}", "Check [email] in the configuration.")
+        if section.host is not None and (missed := _missed(error)) is not None:
+            why = f"{section.host}:{section.port} can't be reached: {_why(missed)}"
+            return problem("mail", why, "Check email.host and email.port, and what is between.")
+        return problem("mail", f"does not work: {_why(error)}", "Check [email] in the configuration.")
+
+
+def _missed(error: Exception) -> OSError | None:
+    """Return the system's error because of which a server was not reached; the mailer may have told of it."""
+    for each in (error, error.__cause__):
+        if isinstance(each, OSError) and not isinstance(each, (ssl.SSLError, smtplib.SMTPException)):
+            return each
+    return None
+
+
+def _why(error: BaseException) -> str:
+    """Say why something failed, in words that hold no secret."""
+    if isinstance(error, OperatorError):
+        return str(error)
+    if isinstance(error, ExceptionGroup):
+        return _why(error.exceptions[0])
+    if isinstance(error, OSError) and error.errno is None and error.__cause__ is not None:
+        return _why(error.__cause__)  # Trio's sums up those of all addresses.
+    if isinstance(error, socket.gaierror):
+        return str(error.strerror)
+    if isinstance(error, OSError) and error.errno is not None and not isinstance(error, ssl.SSLError):
+        return os.strerror(error.errno)
+    return type(error).__name__
 
 
 async def _reach(section: EmailSettings) -> Finding:
@@ -135,5 +162,5 @@ async def check_servers(storage: Storage, waits: Callable[[], object]) -> Findin
     return warning(
         "servers",
         f"{count} signed on, and no sign of life",
-        "It was killed, or hangs. The next start takes its place.",
+        "If it was killed, the next start takes its place. If it hangs, end it first (kill -9).",
     )

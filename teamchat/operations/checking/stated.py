@@ -62,7 +62,7 @@ def check_secret(installation: Installation) -> Iterator[Finding]:
     try:
         secret = kept_secret(installation.settings)
     except SettingsError as error:
-        yield problem("secret", str(error), "Do as it says, with the server stopped.")
+        yield problem("secret", str(error), "Do as it says.")
         return
     file = installation.file
     if section.jwt_secret is not None and file is not None and _others_read(file, section.jwt_secret):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from teamchat.errors import OperatorError
+from teamchat.operations.exchange.files import Place, has_file, unreadable
 from teamchat.operations.exchange.form import HEAD, Source
 from teamchat.operations.exchange.importing import Importer
 from teamchat.operations.exchange.reading import ExportDirectory
@@ -30,20 +32,26 @@ async def bring_in(
 ) -> list[str]:
     """Import and return what is to be said. Raises an `OperatorError`."""
     async with installation.existing_storage() as storage, installation.images() as images:
-        with reporting(wishes.report) as report, _source(path, wishes, report) as source:
-            await Importer(storage, images, source, report).run(tell)
+        with _source(path, wishes) as source, reporting(wishes.report) as report:
+            await Importer(storage, images, source(report), report).run(tell)
     said = report.lines()
-    if report.has_notes and wishes.report is not None:
-        said.append(f"{wishes.report} names each of them.")
+    if report.has_notes and report.path is not None:
+        said.append(f"{report.path} names each of them.")
     return said
 
 
 @contextmanager
-def _source(path: Path, wishes: Wishes, report: Report) -> Iterator[Source]:
-    if not path.exists():
-        raise OperatorError(f"There is no {path}.")
-    if (path / HEAD).is_file():
-        yield ExportDirectory(path)
+def _source(path: Path, wishes: Wishes) -> Iterator[Callable[[Report], Source]]:
+    """Look at what is to be imported before anything is written; yield what reads it, and notes."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise OperatorError(f"There is no {path}.") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if has_file(path / HEAD):
+        directory = ExportDirectory(path)
+        yield lambda _: directory
         return
     with opened_root(path) as root:
         if root is None:
@@ -51,4 +59,8 @@ def _source(path: Path, wishes: Wishes, report: Report) -> Iterator[Source]:
                 f"{path} is neither an export of teamchat (it would hold {HEAD}) nor one of Slack "
                 "(users.json and channels.json, in a directory or a ZIP file)."
             )
-        yield SlackExport(SlackFiles(root, report), report, includes_private=wishes.includes_private)
+        yield partial(_slack, root, wishes)
+
+
+def _slack(root: Place, wishes: Wishes, report: Report) -> Source:
+    return SlackExport(SlackFiles(root, report), report, includes_private=wishes.includes_private)

@@ -174,7 +174,7 @@ async def _write_images(store: ImageStore, directory: Path, keys: Sequence[str],
 @contextmanager
 def _written(directory: Path) -> Iterator[Path]:
     """Make a directory beside, and give it its name in the end."""
-    if directory.exists():
+    if os.path.lexists(directory):
         raise OperatorError(f"{directory} is there already and is left as it is. Give another name.")
     part = directory.with_name(f".{directory.name}-{secrets.token_hex(8)}")
     try:

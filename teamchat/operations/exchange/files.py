@@ -29,6 +29,21 @@ class TooLong(OperatorError):
         super().__init__(f"{place} in the export is longer than {most // 1024**2} MiB, so it is not read.")
 
 
+def unreadable(place: Place, error: OSError) -> OperatorError:
+    """Return what is said of what can't be read."""
+    return OperatorError(f"{place} can't be read ({error.strerror or error}).")
+
+
+def has_file(place: Place) -> bool:
+    """Tell whether there is a file, as far as this user can see."""
+    return os.path.isfile(place) if isinstance(place, Path) else place.is_file()
+
+
+def has_directory(place: Place) -> bool:
+    """Tell whether there is a directory, as far as this user can see."""
+    return os.path.isdir(place) if isinstance(place, Path) else place.is_dir()
+
+
 @contextmanager
 def open_inside(root: Place, place: Place) -> Iterator[IO[bytes]]:
     """Open a file below `root`. Raises an `OSError` if it is none, or leads elsewhere."""

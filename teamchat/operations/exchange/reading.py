@@ -13,7 +13,13 @@ from msgspec import Struct
 
 from teamchat.chat.image_formats import MAX_BYTES
 from teamchat.errors import OperatorError
-from teamchat.operations.exchange.files import MOST_RECORD_BYTES, TooLong, open_inside, read_inside
+from teamchat.operations.exchange.files import (
+    MOST_RECORD_BYTES,
+    TooLong,
+    open_inside,
+    read_inside,
+    unreadable,
+)
 from teamchat.operations.exchange.form import (
     FORMAT,
     HEAD,
@@ -39,7 +45,7 @@ class ExportDirectory:
         try:
             head = msgspec.json.decode(self._read(directory / HEAD, MOST_RECORD_BYTES), type=Head)
         except OSError as error:
-            raise _unreadable(directory / HEAD, error) from None
+            raise unreadable(directory / HEAD, error) from None
         except ValueError:
             raise OperatorError(f"{directory / HEAD} is not that of an export.") from None
         if head.format != FORMAT or head.version != VERSION:
@@ -89,8 +95,4 @@ class ExportDirectory:
         except BadZipFile:
             raise TooLong(f"A line of {path}", MOST_RECORD_BYTES) from None
         except OSError as error:
-            raise _unreadable(path, error) from None
-
-
-def _unreadable(path: Path, error: OSError) -> OperatorError:
-    return OperatorError(f"{path} can't be read ({error.strerror or error}).")
+            raise unreadable(path, error) from None

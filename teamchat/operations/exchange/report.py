@@ -1,7 +1,8 @@
 """What became of everything that was to be imported: counted, and named where the operator has to know.
 
 What must stay true: it holds no text of anybody's; names, ids and places in the export are what an operator
-looks things up by.  Notes go to a file as they come, so a million of them take no memory.
+looks things up by.  Notes go to a file as they come, so a million of them take no memory, and those of an
+import that breaks off stay.  No report takes the place of another.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -36,9 +37,13 @@ class Note(Struct, frozen=True):
 
 
 class Report:
-    """Counts what was brought over, and notes what was not, or not as it was. `file` gets a note a line."""
+    """Counts what was brought over, and notes what was not, or not as it was.
 
-    def __init__(self, file: IO[bytes] | None = None) -> None:
+    `file` gets a note a line; `path` is where that is.
+    """
+
+    def __init__(self, file: IO[bytes] | None = None, path: Path | None = None) -> None:
+        self.path = path
         self._file = file
         self._created: Counter[str] = Counter()
         self._there: Counter[str] = Counter()
@@ -107,23 +112,34 @@ def _counts(counted: Counter[str]) -> str:
 def reporting(path: Path | None) -> Iterator[Report]:
     """Write a report to a file that is there before anything is imported, and goes if it names nothing.
 
-    Raises `OperatorError` if the file can't be written.
+    Where there is a file already, a number is added to the name.  Raises `OperatorError` if the file can't
+    be written.
     """
     if path is None:
         yield Report()
         return
     with _refusing(path):
-        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
-    report = Report(file)
-    is_whole = False
+        file, path = _made(path)
+    report = Report(file, path)
     try:
         yield report
-        is_whole = True
     finally:
         with _refusing(path):
             file.close()
-            if path.is_file() and not path.is_symlink() and not (is_whole and report.has_notes):
+            if path.is_file() and not path.is_symlink() and not report.has_notes:
                 path.unlink()
+
+
+def _made(path: Path) -> tuple[IO[bytes], Path]:
+    """Make the file, or open what is there and no file, such as ``/dev/stdout``; return it and its name."""
+    if path.exists() and not path.is_file():
+        return path.open("wb"), path
+    free, number = path, 1
+    while True:
+        with suppress(FileExistsError):
+            return os.fdopen(os.open(free, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"), free
+        number += 1
+        free = path.with_name(f"{path.stem}-{number}{path.suffix}")
 
 
 @contextmanager

@@ -16,7 +16,14 @@ from typing import Any
 import msgspec
 
 from teamchat.errors import OperatorError
-from teamchat.operations.exchange.files import MOST_LIST_BYTES, Place, read_inside
+from teamchat.operations.exchange.files import (
+    MOST_LIST_BYTES,
+    Place,
+    has_directory,
+    has_file,
+    read_inside,
+    unreadable,
+)
 from teamchat.operations.exchange.report import Report
 from teamchat.operations.exchange.slack_shapes import LISTS, NOTICES, SAID, Said, has_shape
 from teamchat.operations.zipfiles import UNREADABLE, open_zip
@@ -34,7 +41,7 @@ class SlackFiles:
         self.root = root
         self._report = report
         for name in _NOT_READ:
-            if (root / name).is_file():
+            if has_file(root / name):
                 report.omit("list", name, "there is nothing like it here")
 
     def users(self) -> list[Record]:
@@ -45,7 +52,7 @@ class SlackFiles:
         """Return the records of a list, such as ``channels.json``; none if there is no such list."""
         path = self.root / name
         found = []
-        for number, record in enumerate(self._records(path) if path.is_file() else ()):
+        for number, record in enumerate(self._records(path) if has_file(path) else ()):
             if isinstance(record, dict) and has_shape(record, LISTS[name]):
                 found.append(record)
             else:
@@ -55,9 +62,9 @@ class SlackFiles:
     def said(self, folder: str, *, notes: bool = False) -> Iterator[tuple[str, Record]]:
         """Yield what was said in a channel, oldest day first, and where that stands; note what was not."""
         directory = self.root / folder
-        if "/" in folder or folder.startswith(".") or not directory.is_dir():
+        if "/" in folder or folder.startswith(".") or not has_directory(directory):
             return
-        days: list[Place] = [day for day in directory.iterdir() if day.name.endswith(".json")]
+        days = [day for day in _inside(directory) if day.name.endswith(".json")]
         for day in sorted(days, key=lambda each: each.name):
             for number, record in enumerate(self._records(day)):
                 where = f"{folder}/{day.name}/{number}"
@@ -74,7 +81,7 @@ class SlackFiles:
         if not file_id.isalnum() or "/" in name or name.startswith("."):
             return None
         path = self.root / "__uploads" / file_id / name
-        return path if path.is_file() else None
+        return path if has_file(path) else None
 
     def read(self, path: Place, most: int) -> bytes | None:
         """Return the bytes of a file, or None if it can't be read. Raises `TooLong`."""
@@ -89,6 +96,8 @@ class SlackFiles:
             data = read_inside(self.root, path, MOST_LIST_BYTES)
             for raw in _LIST.decode(data):
                 yield msgspec.json.decode(raw)
+        except PermissionError as error:
+            raise unreadable(path, error) from None
         except UNREADABLE:
             raise OperatorError(f"{path} in the export is damaged.") from None
 
@@ -113,12 +122,14 @@ def opened_root(path: Path) -> Iterator[Place | None]:
 
     Raises `OperatorError` for what is neither, or damaged.
     """
-    if path.is_dir():
+    if has_directory(path):
         yield _root(path)
         return
     with ExitStack() as stack:
         try:
             file = stack.enter_context(open_zip(path))
+        except PermissionError as error:
+            raise unreadable(path, error) from None
         except UNREADABLE:
             raise OperatorError(f"{path} is neither a directory nor a ZIP file that can be read.") from None
         yield _root(zipfile.Path(file))
@@ -126,7 +137,7 @@ def opened_root(path: Path) -> Iterator[Place | None]:
 
 def _root(place: Place) -> Place | None:
     """Return the directory that holds the lists; it may be packed with a directory around it."""
-    inner: Sequence[Place] = [each for each in place.iterdir() if each.is_dir()]
+    inner = [each for each in _inside(place) if has_directory(each)]
     found = [each for each in inner if _is_root(each)]
     if _is_root(place):
         return place
@@ -134,4 +145,12 @@ def _root(place: Place) -> Place | None:
 
 
 def _is_root(place: Place) -> bool:
-    return (place / "channels.json").is_file() and any((place / name).is_file() for name in _USERS)
+    return has_file(place / "channels.json") and any(has_file(place / name) for name in _USERS)
+
+
+def _inside(directory: Place) -> Sequence[Place]:
+    """Return what a directory holds. Raises `OperatorError` if it can't be read."""
+    try:
+        return list(directory.iterdir())
+    except OSError as error:
+        raise unreadable(directory, error) from None

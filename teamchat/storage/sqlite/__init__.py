@@ -8,8 +8,10 @@ writes next), `connections` (a connection and the schema), `upgrading` (a copy o
 from teamchat.storage.sqlite.opening import (
     DATABASE_NAME,
     SqliteOptions,
+    is_closed,
     open_sqlite,
     present_schema,
+    refuse_closed,
     rehearse_upgrade,
 )
 from teamchat.storage.sqlite.storage import DatabaseBusy, SqliteStorage
@@ -19,7 +21,9 @@ __all__ = [
     "DatabaseBusy",
     "SqliteOptions",
     "SqliteStorage",
+    "is_closed",
     "open_sqlite",
     "present_schema",
+    "refuse_closed",
     "rehearse_upgrade",
 ]

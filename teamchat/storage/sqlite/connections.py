@@ -7,6 +7,7 @@ one another only as far as `apsw.BusyError` tells: what was begun can be begun a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
@@ -20,26 +21,30 @@ _DIALECT = {"int": "integer", "log_key": "integer primary key autoincrement", "t
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Run the migrations that the database has not seen, each in a transaction of its own."""
+    """Run the migrations that the database has not seen, each in a transaction of its own.
+
+    A new database gets all of them in one, so that none is left half made where the disk is full.
+    """
     newest = MIGRATIONS[-1].number
     if (version := version_of(connection)) > newest:
         raise StorageError(
             f"The database has schema {version}, and this version of teamchat knows {newest} at most. "
             "Install the version that wrote it, or a later one."
         )
-    for migration in MIGRATIONS:
-        if migration.number > version_of(connection):
-            _run(migration, connection)
+    unseen = [migration for migration in MIGRATIONS if migration.number > version]
+    for step in [unseen] if version == 0 else [[migration] for migration in unseen]:
+        _run(step, connection)
 
 
-def _run(migration: Migration, connection: apsw.Connection) -> None:
-    """Run one migration, unless another process has done so by the time this one may write."""
+def _run(step: Sequence[Migration], connection: apsw.Connection) -> None:
+    """Run migrations in one transaction, but for those that others have run by the time this may write."""
     connection.execute("begin immediate")
     try:
-        if migration.number > version_of(connection):
-            for statement in migration.statements:
-                connection.execute(statement.format(**_DIALECT))
-            connection.pragma("user_version", migration.number)
+        for migration in step:
+            if migration.number > version_of(connection):
+                for statement in migration.statements:
+                    connection.execute(statement.format(**_DIALECT))
+                connection.pragma("user_version", migration.number)
         connection.execute("commit")
     except BaseException:
         if connection.in_transaction:
@@ -82,4 +87,6 @@ def cause(error: BaseException) -> str:
     """Name an error without its message, which may hold a path or a value."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    if isinstance(error, apsw.FullError):
+        return "the disk is full"
     return type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -11,7 +12,7 @@ import apsw
 import trio
 from msgspec import Struct
 
-from teamchat.errors import StorageError
+from teamchat.errors import SettingsError, StorageError
 from teamchat.interfaces import Upgrade
 from teamchat.logs import get_logger
 from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
@@ -60,6 +61,8 @@ def _unusable(error: OSError | apsw.Error) -> StorageError:
             f"The file {DATABASE_NAME} in storage.path is damaged, or no database at all. Move it away with "
             "those beside it whose names begin with its, and restore a backup (teamchat restore)."
         )
+    if isinstance(error, apsw.FullError) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        return StorageError("storage.path: the disk is full. Make room.")
     return StorageError(
         f"The directory of storage.path can't hold the database: {cause(error)}. "
         "Give a directory that this user may write to."
@@ -95,8 +98,9 @@ def _open(directory: Path, *, keeps_copy: bool) -> SqliteStorage:
 
 
 async def rehearse_upgrade(options: SqliteOptions) -> Upgrade:
-    """Try on a copy what opening would do to the schema. Raises `StorageError` if it would fail."""
+    """Try on a copy what opening would do to the schema. Raises an `OperatorError` if it would fail."""
     path = Path(options.path) / DATABASE_NAME
+    refuse_closed(path.parent)
     if not _is_there(path):
         raise StorageError("There is no database in storage.path yet, so there is nothing to upgrade.")
     try:
@@ -110,8 +114,9 @@ async def rehearse_upgrade(options: SqliteOptions) -> Upgrade:
 
 
 async def present_schema(options: SqliteOptions) -> int:
-    """Return the number of the schema that is there, 0 for none. Raises `StorageError` if that fails."""
+    """Return the number of the schema that is there, 0 for none. Raises an `OperatorError` if that fails."""
     path = Path(options.path) / DATABASE_NAME
+    refuse_closed(path.parent)
     if not _is_there(path):
         return 0
     try:
@@ -119,6 +124,25 @@ async def present_schema(options: SqliteOptions) -> int:
             return version_of(connection)
     except apsw.Error as error:
         raise _unusable(error) from error
+
+
+def refuse_closed(directory: Path) -> None:
+    """Raise `SettingsError` if there is a data directory that this user can't look into or write to."""
+    if is_closed(directory):
+        raise SettingsError(
+            f"storage.path: {directory} can't be used by this user. Run this as the server's user."
+        )
+
+
+def is_closed(directory: Path) -> bool:
+    """Tell whether a directory is there, or may be, that this user can't look into or write to."""
+    try:
+        directory.stat()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return not os.access(directory, os.R_OK | os.W_OK | os.X_OK)
 
 
 def _is_there(path: Path) -> bool:
