@@ -2,9 +2,12 @@
 
 What must stay true: a descriptor is always left for the database, for images and for mail.  Where the bound
 is reached, whoever has asked for nothing the longest makes room for who comes; what is being served, a live
-stream above all, is never dropped for it.  No address has more than its share, so that one client can't have
-all there is; IPv6 addresses share by /64.  This machine's own addresses and trusted proxies speak for many
-clients, and have no share of their own.  Nothing that a client can bring about fills the log.
+stream above all, is never dropped for it.  Whoever has not sent a whole head has asked for nothing.
+
+One client can't have all there is: once half of all places are taken, no address takes more than its share
+(IPv6 addresses share by /64).  Its own idle connections make room for what comes from it, then it is refused;
+until then it may be a large office, and harms nobody.  This machine's own addresses and trusted proxies speak
+for many clients, and have no share of their own.  Nothing that a client can bring about fills the log.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from teamchat.logs import get_logger
 
 MOST_CONNECTIONS = 100_000
 SHARES = 8
-"""An address may have one part in so many of all connections, and always `LEAST_SHARE`."""
+"""Where room is scarce, an address may have one part in so many of all, and always `LEAST_SHARE`."""
 LEAST_SHARE = 64
 AGAIN_SECONDS = 0.1
 _SPARE_DESCRIPTORS = 64
@@ -44,16 +47,27 @@ class Guest(Protocol):
 G = TypeVar("G", bound=Guest)
 
 
+class Address(Generic[G]):
+    """What there is of one address: how many connections, and which of them are idle, longest first."""
+
+    __slots__ = ("count", "idle", "network")
+
+    def __init__(self, network: str) -> None:
+        self.network = network
+        self.count = 0
+        self.idle: dict[G, None] = {}
+
+
 class Crowd(Generic[G]):
-    """The connections of a server. Whoever waits for a request stands in `idle`, longest first."""
+    """The connections of a server: who they are, and who of them waits for a request."""
 
     def __init__(self, proxies: Sequence[str] = (), most: int | None = None) -> None:
-        self.idle: dict[G, None] = {}
         self.most = most_connections() if most is None else most
         self.share = max(LEAST_SHARE, self.most // SHARES)
         self._proxies = [ip_network(text, strict=False) for text in proxies]
-        self._all: dict[G, str | None] = {}
-        self._of: dict[str, int] = {}
+        self._all: dict[G, Address[G] | None] = {}
+        self._idle: dict[G, None] = {}  # longest first
+        self._addresses: dict[str, Address[G]] = {}
         self._left = trio.Event()
         self._told: dict[str, float] = {}
 
@@ -65,34 +79,51 @@ class Crowd(Generic[G]):
         return tuple(self._all)
 
     def has_room(self, peer: object) -> bool:
-        """Whether one more may come from `peer`, a socket's address. Where all is full, an idle one goes."""
-        network = self._network(peer)
-        if network is not None and self._of.get(network, 0) >= self.share:
-            self._tell("an address has too many connections", client=network)
-            return False
-        if len(self._all) < self.most or self._dismiss():
+        """Whether one more may come from `peer`, a socket's address. An idle one may have to go for it."""
+        address = self._addresses.get(self._network(peer) or "")
+        if address is not None and address.count >= self.share and self._is_scarce:
+            hint = "if this is a proxy, name it in server.trustedProxies"
+            self._tell("an address has too many connections", client=address.network, hint=hint)
+            return self._dismiss(address.idle)
+        if len(self._all) < self.most or self._dismiss(self._idle):
             return True
         self._tell("there are too many connections")
         return False
 
     def enter(self, guest: G, peer: object) -> None:
         """Count one that has come. It is idle until it says otherwise."""
-        network = self._all[guest] = self._network(peer)
+        network = self._network(peer)
+        address = None
         if network is not None:
-            self._of[network] = self._of.get(network, 0) + 1
-        self.idle[guest] = None
+            address = self._addresses.setdefault(network, Address(network))
+            address.count += 1
+        self._all[guest] = address
+        self.rests(guest)
         measures.connections.value += 1
+
+    def rests(self, guest: G) -> None:
+        """One waits for a request, and may have to make room; who did already keeps its place in the row."""
+        if guest in self._all:
+            self._idle[guest] = None
+            if (address := self._all[guest]) is not None:
+                address.idle[guest] = None
+
+    def asks(self, guest: G) -> None:
+        """One has sent a request, and stays until it is answered."""
+        self._idle.pop(guest, None)
+        if (address := self._all.get(guest)) is not None:
+            address.idle.pop(guest, None)
 
     def leave(self, guest: G) -> None:
         """Count one no more; one that was let go has left already."""
-        self.idle.pop(guest, None)
         if guest not in self._all:
             return
-        network = self._all.pop(guest)
-        if network is not None:
-            self._of[network] -= 1
-            if not self._of[network]:
-                del self._of[network]
+        self.asks(guest)
+        address = self._all.pop(guest)
+        if address is not None:
+            address.count -= 1
+            if not address.count:
+                del self._addresses[address.network]
         measures.connections.value -= 1
         self._left.set()
 
@@ -134,9 +165,13 @@ class Crowd(Generic[G]):
             self._told[event] = trio.current_time()
             _log.warning(event, connections=len(self._all), **fields)
 
-    def _dismiss(self) -> bool:
+    @property
+    def _is_scarce(self) -> bool:
+        return 2 * len(self._all) >= self.most
+
+    def _dismiss(self, idle: dict[G, None]) -> bool:
         """Let go whoever has been idle for the longest, and return whether there was one."""
-        guest = next(iter(self.idle), None)
+        guest = next(iter(idle), None)
         if guest is None:
             return False
         self.leave(guest)

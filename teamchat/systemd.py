@@ -1,8 +1,9 @@
 """What systemd is told of this process (sd_notify(3)): that it serves, that it stops, that it is not stuck.
 
-What must stay true: without ``NOTIFY_SOCKET`` in the environment nothing is done; telling never waits, and
-fails in silence, for a server must not depend on who listens to it.  Only the process that systemd started
-tells; workers are not given the address.
+What must stay true: without ``NOTIFY_SOCKET`` in the environment nothing is done; telling fails in silence,
+for a server must not depend on who listens to it.  It never waits, but for a moment with ``READY=1``: systemd
+may wait for that without end; anything else is said again, or is no matter.  Only the process that systemd
+started tells; workers are not given the address.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ from contextlib import suppress
 
 import trio
 
+_READY = "READY=1"
+_READY_SECONDS = 1.0
+
 
 def tell(state: str) -> None:
-    """Send a state, such as ``READY=1``."""
+    """Send a state, such as ``READY=1``, for which a queue that is full is given a second."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address[:1] not in {"/", "@"}:
         return
     if address[0] == "@":  # a name in Linux's abstract namespace
         address = "\0" + address[1:]
     with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-        told.setblocking(False)
+        told.settimeout(_READY_SECONDS if state == _READY else 0)
         told.sendto(state.encode(), address)
 
 

@@ -28,14 +28,23 @@ class Guest:
         self.was_dropped = True
 
 
-def come(place: Crowd[Any], address: str, count: int = 1) -> list[Guest]:
+def come(place: Crowd[Any], address: str, count: int = 1, *, and_ask: bool = False) -> list[Guest]:
     """Let connections come from an address as long as there is room; return those that were let in."""
     guests = []
     for _ in range(count):
         if place.has_room((address, 1234)):
             guests.append(Guest())
             place.enter(guests[-1], (address, 1234))
+            if and_ask:
+                place.asks(guests[-1])
     return guests
+
+
+def half_full(most: int = 1000) -> Crowd[Any]:
+    """Return a crowd with so many places, of which half are taken by others."""
+    place: Crowd[Any] = Crowd(most=most)
+    assert len(come(place, "127.0.0.1", most // 2, and_ask=True)) == most // 2
+    return place
 
 
 @pytest.fixture(autouse=True)
@@ -43,45 +52,77 @@ def none_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures.connections, "value", 0)
 
 
-async def test_one_address_has_its_share_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
-    place: Crowd[Any] = Crowd(most=1000)
-    assert len(come(place, "203.0.113.9", 900)) == place.share == 125
+async def test_where_room_is_scarce_an_address_has_its_share_and_no_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    place = half_full()
+    assert len(come(place, "203.0.113.9", 900, and_ask=True)) == place.share == 125
     assert len(come(place, "203.0.113.10", 10)) == 10, "others have theirs"
     [line] = caplog.records
     assert line.getMessage() == "an address has too many connections"
+    fields = line.teamchat_fields  # type: ignore[attr-defined]
+    assert fields["client"] == "203.0.113.9"
+    assert "server.trustedProxies" in fields["hint"]
+
+
+async def test_a_large_office_on_an_empty_server_is_served() -> None:
+    """As is a proxy that nobody has named."""
+    place: Crowd[Any] = Crowd(most=1000)
+    assert len(come(place, "203.0.113.9", 900, and_ask=True)) == 500
+    assert len(come(place, "203.0.113.10", 200, and_ask=True)) == place.share, "the other half is not for one"
+
+
+async def test_at_its_share_an_address_makes_room_for_itself_by_what_idles_longest() -> None:
+    place = half_full()
+    [other] = come(place, "203.0.113.10")
+    guests = come(place, "203.0.113.9", place.share)
+    place.asks(guests[0])
+    place.asks(guests[1])
+    place.rests(guests[1])  # It was served, and is idle since then.
+    assert len(come(place, "203.0.113.9", 3)) == 3
+    assert [guest for guest in guests if guest.was_dropped] == guests[2:5]
+    assert not other.was_dropped, "though it had been idle longer than any of them"
+
+
+async def test_who_still_waits_for_a_request_keeps_its_place_in_the_row() -> None:
+    place: Crowd[Any] = Crowd(most=2)
+    first, second = come(place, "127.0.0.1", 2)
+    place.rests(first)
+    come(place, "127.0.0.1")
+    assert (first.was_dropped, second.was_dropped) == (True, False)
 
 
 async def test_what_an_address_gives_back_it_may_take_again() -> None:
-    place: Crowd[Any] = Crowd(most=1000)
-    for guest in come(place, "203.0.113.9", 900):
+    place = half_full()
+    for guest in come(place, "203.0.113.9", 900, and_ask=True):
         place.leave(guest)
         place.leave(guest)  # as one that was let go does when its task ends
-    assert len(come(place, "203.0.113.9", 900)) == place.share
-    assert measures.connections.value == place.share
+    assert len(come(place, "203.0.113.9", 900, and_ask=True)) == place.share
+    assert measures.connections.value == 500 + place.share
 
 
 async def test_a_small_server_leaves_an_office_room() -> None:
-    assert len(come(Crowd(most=200), "203.0.113.9", 200)) == crowd.LEAST_SHARE
+    assert len(come(half_full(200), "203.0.113.9", 200, and_ask=True)) == crowd.LEAST_SHARE
 
 
 async def test_an_ipv6_customer_is_one_address() -> None:
-    place: Crowd[Any] = Crowd(most=1000)
+    place = half_full()
     for number in range(300):
-        come(place, f"2001:db8::{number:x}")
-    assert len(place) == place.share
+        come(place, f"2001:db8::{number:x}", and_ask=True)
+    assert len(place) == 500 + place.share
     assert len(come(place, "2001:db8:0:1::1")) == 1
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.1.2.3", "::ffff:10.1.2.3"])
 async def test_who_speaks_for_many_has_no_share_of_its_own(address: str) -> None:
-    assert len(come(Crowd(["10.0.0.0/8"], most=500), address, 500)) == 500
+    assert len(come(Crowd(["10.0.0.0/8"], most=500), address, 500, and_ask=True)) == 500
 
 
 async def test_where_all_is_full_the_one_that_idled_longest_goes() -> None:
     place: Crowd[Any] = Crowd(most=3)
     first, second, third = (*come(place, "127.0.0.1", 2), *come(place, "203.0.113.9"))
-    place.idle.pop(first)
-    place.idle[first] = None  # It was served, and is idle since then.
+    place.asks(first)
+    place.rests(first)  # It was served, and is idle since then.
     assert come(place, "127.0.0.1", 1)
     assert (first.was_dropped, second.was_dropped, third.was_dropped) == (False, True, False)
     assert len(place) == 3
@@ -89,8 +130,7 @@ async def test_where_all_is_full_the_one_that_idled_longest_goes() -> None:
 
 async def test_who_is_being_served_is_not_dropped_for_who_comes() -> None:
     place: Crowd[Any] = Crowd(most=3)
-    guests = come(place, "127.0.0.1", 3)
-    place.idle.clear()
+    guests = come(place, "127.0.0.1", 3, and_ask=True)
     assert not place.has_room(("127.0.0.1", 1))
     assert not any(guest.was_dropped for guest in guests)
 
@@ -98,10 +138,10 @@ async def test_who_is_being_served_is_not_dropped_for_who_comes() -> None:
 async def test_what_was_let_go_never_counts_as_idle_again() -> None:
     place: Crowd[Any] = Crowd(most=1)
     [gone] = come(place, "127.0.0.1")
-    come(place, "127.0.0.1")
-    place.idle[gone] = None  # what its last deed may be, before its task ends
-    place.leave(gone)
-    assert gone not in place.idle
+    [here] = come(place, "127.0.0.1")
+    place.asks(here)
+    place.rests(gone)  # what its last deed may be, before its task ends
+    assert not place.has_room(("127.0.0.1", 1))
 
 
 def test_there_are_always_descriptors_left_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,6 +191,20 @@ async def test_a_full_server_lets_go_who_asks_for_nothing_and_serves_who_comes(k
         assert await clients[1].rest() == b"", "it had been idle the longest"
         assert (await clients[0].ask(GET)).body == b"hello"
         assert len(place) == 3
+        await close(*clients, late)
+
+
+@pytest.mark.parametrize("begun", [b"", b"G", GET[:-2]])
+async def test_a_part_of_a_head_keeps_no_place_on_a_full_server(kind: Any, begun: bytes) -> None:
+    async with serving(kind, hello) as (place, port):
+        clients = [await connect(port) for _ in range(3)]
+        for client in clients:
+            await client.send(begun)
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        late = await connect(port)
+        assert (await late.ask(GET)).body == b"hello"
+        assert len(place) == 3
+        assert await clients[0].rest() == b"", "it came first"
         await close(*clients, late)
 
 

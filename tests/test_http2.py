@@ -1,4 +1,4 @@
-"""HTTP/2, where one connection carries many requests: what it may have running at once is bounded."""
+"""HTTP/2, where one connection carries many requests: what runs at once is bounded; each has its window."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ import pytest
 import trio
 
 from teamchat import tls
-from teamchat.hypercorn_server import HttpServer, connection
+from teamchat.crowd import Crowd
+from teamchat.hypercorn_server import HttpServer, http2
 from teamchat.hypercorn_server.connection import MOST_AT_ONCE
+from teamchat.stream.transport import ABORT
 from teamchat.testing import DEADLINE
+from tests.http1.apps import hello
 from tests.test_tls import certificate
+
+WINDOW = 65_535
 
 
 class Slow:
@@ -47,13 +52,14 @@ class Slow:
 class Client:
     """One connection."""
 
-    def __init__(self, stream: trio.SSLStream[trio.SocketStream]) -> None:
+    def __init__(self, stream: trio.SSLStream[trio.SocketStream], crowd: Crowd[Any]) -> None:
         self._stream = stream
+        self.crowd = crowd
         self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
         self._h2.initiate_connection()
 
-    async def ask(self, count: int, *, and_take_back: bool) -> None:
-        asked = [(":method", "GET"), (":scheme", "https"), (":authority", "x"), (":path", "/")]
+    async def ask(self, count: int = 1, *, and_take_back: bool = False, path: str = "/") -> None:
+        asked = [(":method", "GET"), (":scheme", "https"), (":authority", "x"), (":path", path)]
         for _ in range(count):
             number = self._h2.get_next_available_stream_id()
             self._h2.send_headers(number, asked, end_stream=True)
@@ -70,13 +76,53 @@ class Client:
         body, is_complete = b"", False
         with trio.fail_after(DEADLINE):
             while not is_complete:
-                for event in self._h2.receive_data(await self._stream.receive_some()):
+                for event in await self._events():
                     if isinstance(event, h2.events.DataReceived):
                         body += event.data
                         self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                     is_complete = is_complete or isinstance(event, h2.events.StreamEnded)
                 await self._stream.send_all(self._h2.data_to_send())
         return body
+
+    async def size_of_answer(self, step: int) -> int:
+        """Read one answer, and give back so many bytes of its window every ten seconds."""
+        size, is_complete = 0, False
+        async with trio.open_nursery() as reading:
+            reading.start_soon(self._open_window, step)
+            while not is_complete:
+                for event in await self._events():
+                    size += event.flow_controlled_length if isinstance(event, h2.events.DataReceived) else 0
+                    is_complete = is_complete or isinstance(event, h2.events.StreamEnded)
+            reading.cancel_scope.cancel()
+        return size
+
+    async def until_reset(self) -> int:
+        """Read until the server resets a stream, and return its number. Its window stays as it is."""
+        with trio.fail_after(DEADLINE):
+            while True:
+                for event in await self._events():
+                    if isinstance(event, h2.events.StreamReset):
+                        return event.stream_id
+
+    async def widen(self) -> None:
+        """Open the window that all streams share, and that of none."""
+        self._h2.increment_flow_control_window(10_000_000)
+        await self._stream.send_all(self._h2.data_to_send())
+
+    async def leave(self) -> None:
+        await trio.aclose_forcefully(self._stream)
+
+    async def _events(self) -> list[h2.events.Event]:
+        data = await self._stream.receive_some()
+        assert data, "the server closed the connection"
+        return self._h2.receive_data(data)
+
+    async def _open_window(self, step: int) -> None:
+        while True:
+            await trio.sleep(10)
+            self._h2.increment_flow_control_window(step)
+            self._h2.increment_flow_control_window(step, stream_id=1)
+            await self._stream.send_all(self._h2.data_to_send())
 
     async def until_dropped(self) -> None:
         with trio.fail_after(DEADLINE):
@@ -98,7 +144,7 @@ async def connected(app: Any, directory: Path) -> AsyncIterator[Client]:
         await nursery.start(lambda task_status: server.run(trio.Event(), grace=0, task_status=task_status))
         raw = await trio.open_tcp_stream("127.0.0.1", listeners[0].socket.getsockname()[1])
         stream = trio.SSLStream(raw, trust, server_hostname="localhost", https_compatible=True)
-        yield Client(stream)
+        yield Client(stream, server._crowd)
         await trio.aclose_forcefully(stream)
         nursery.cancel_scope.cancel()
 
@@ -123,25 +169,160 @@ async def test_a_client_that_changes_its_mind_is_served(tmp_path: Path) -> None:
         app.go.set()
 
 
-async def test_a_client_that_gives_no_window_is_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A slow reader whose socket is never full: nothing of the answer is sent, so nothing blocks there."""
-    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.1)
-    ended = trio.Event()
+async def test_a_connection_whose_only_request_was_taken_back_is_idle_again(tmp_path: Path) -> None:
+    app = Slow()
 
-    async def large(scope: Any, receive: Any, send: Any) -> None:
+    async def gives_up(scope: Any, receive: Any, send: Any) -> None:
+        """End without an answer, as Quart does when it hears that the client has left."""
+        await app(scope, receive, into_nothing)
+
+    async with connected(gives_up, tmp_path) as client:
+        client.crowd.most = 1
+        await client.ask(and_take_back=True)
+        await app.has(1)
+        assert not client.crowd.has_room(("127.0.0.1", 1)), "it still runs"
+        app.go.set()
+        with trio.fail_after(DEADLINE):
+            while not client.crowd.has_room(("127.0.0.1", 1)):
+                await trio.lowlevel.checkpoint()
+        await client.until_dropped()
+
+
+async def into_nothing(message: Any) -> None:
+    await trio.lowlevel.checkpoint()
+
+
+class Large:
+    """An application that answers with many bytes, piece by piece, and tells how many it has sent."""
+
+    def __init__(self, size: int = 10_000_000, piece: int = 4096) -> None:
+        self.size = size
+        self.piece = piece
+        self.sent = 0
+        self.ended = trio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"x" * 200_000})
+            while self.sent < self.size:
+                await send({"type": "http.response.body", "body": b"x" * self.piece, "more_body": True})
+                self.sent += self.piece
+            await send({"type": "http.response.body", "body": b""})
         finally:
-            ended.set()
+            self.ended.set()
 
-    async with connected(large, tmp_path) as client:
-        await client.ask(1, and_take_back=False)
-        await client.until_dropped()
+
+@pytest.fixture
+def clock(autojump_clock: Any) -> Any:
+    """Trio's clock, which goes on when nothing is under way between the two ends."""
+    autojump_clock.autojump_threshold = 0.05
+    return autojump_clock
+
+
+@pytest.mark.parametrize("piece", [4096, 1 << 20])
+@pytest.mark.parametrize("step", [WINDOW, 12_000])
+async def test_a_slow_reader_gets_a_large_answer_whole(
+    tmp_path: Path, clock: Any, piece: int, step: int
+) -> None:
+    """It takes minutes, with a window of 64 KiB; each step is faster than 1 KiB a second."""
+    app = Large(1 << 20 if step == WINDOW else 1 << 18, piece)
+    async with connected(app, tmp_path) as client:
+        await client.ask()
+        assert await client.size_of_answer(step) == app.sent
+        assert trio.current_time() > 4 * http2.WRITE_SECONDS
+
+
+async def test_a_stream_to_a_client_that_gives_no_window_ends(tmp_path: Path, clock: Any) -> None:
+    """A reader whose socket is never full: nothing of the answer is sent, so nothing blocks there."""
+    app = Large()
+    async with connected(app, tmp_path) as client:
+        await client.ask()
+        since = trio.current_time()
+        await app.ended.wait()
+        assert trio.current_time() - since == pytest.approx(http2.WRITE_SECONDS, abs=1)
+    assert app.sent < 2 * WINDOW, "what it does not take is not kept in memory"
+
+
+async def test_an_image_to_a_client_that_gives_no_window_does_not_pile_up(tmp_path: Path) -> None:
+    async def image(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 10_000_000})
+
+    async with connected(image, tmp_path) as client:
+        await client.ask()
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        [connection] = client.crowd.all()
+        [buffer] = connection.protocol.protocol.stream_buffers.values()
+        assert isinstance(buffer, http2.Buffer)
+        assert 0 < len(buffer.buffer) < WINDOW
+
+
+async def test_one_stream_that_stalls_takes_no_other_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2, "WRITE_SECONDS", 0.1)
+    stalling, slow = Large(), Slow()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        apps: dict[str, Any] = {"/stalling": stalling, "/slow": slow, "/": hello}
+        await apps[scope["path"]](scope, receive, send)
+
+    async with connected(app, tmp_path) as client:
+        await client.widen()
+        await client.ask(path="/slow")
+        await client.ask(path="/stalling")
+        assert await client.until_reset() == 3
+        await client.ask()
+        assert await client.answer() == b"hello"
+        slow.go.set()
+        assert await client.answer() == b""
+    assert stalling.ended.is_set()
+
+
+async def test_an_answer_that_breaks_off_is_no_answer_that_still_comes(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def breaks(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x", "more_body": True})
+        raise RuntimeError
+
+    async with connected(breaks, tmp_path) as client:
+        await client.ask()
+        assert await client.until_reset() == 1
+    assert [record.getMessage() for record in caplog.records] == ["a request failed"]
+
+
+async def test_an_answer_that_the_application_drops_ends_its_stream_alone(tmp_path: Path) -> None:
+    """As the live stream does with a client that is too slow."""
+
+    async def drops(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"] == "/":
+            await hello(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        scope["extensions"][ABORT]()
+        await trio.sleep_forever()
+
+    async with connected(drops, tmp_path) as client:
+        await client.ask(path="/stream")
+        assert await client.until_reset() == 1
+        await client.ask()
+        assert await client.answer() == b"hello"
+
+
+async def test_a_client_that_leaves_keeps_no_answer_waiting_for_its_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http2, "WRITE_SECONDS", 100 * DEADLINE)
+    app = Large(1 << 20)
+    async with connected(app, tmp_path) as client:
+        await client.ask()
+        await trio.testing.wait_all_tasks_blocked(0.05)
+        assert not app.ended.is_set()
+        await client.leave()
         with trio.fail_after(DEADLINE):
-            await ended.wait()
+            await app.ended.wait()
 
 
 async def test_a_large_answer_comes_whole(tmp_path: Path) -> None:
@@ -153,5 +334,5 @@ async def test_a_large_answer_comes_whole(tmp_path: Path) -> None:
         await send({"type": "http.response.body", "body": body})
 
     async with connected(large, tmp_path) as client:
-        await client.ask(1, and_take_back=False)
+        await client.ask()
         assert await client.answer() == body

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,35 @@ def test_an_abstract_name_is_an_address_too(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setenv("NOTIFY_SOCKET", f"@teamchat-{os.getpid()}")
         systemd.tell("READY=1")
         assert listening.recv(100) == b"READY=1"
+
+
+def test_that_it_is_ready_waits_for_a_queue_that_is_full_and_nothing_else_does(
+    manager: socket.socket,
+) -> None:
+    with suppress(BlockingIOError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as others:
+        others.setblocking(False)
+        while True:
+            others.sendto(b"X=1", os.environ["NOTIFY_SOCKET"])
+    systemd.tell("WATCHDOG=1")
+    telling = threading.Thread(target=systemd.tell, args=("READY=1",))
+    telling.start()
+    telling.join(0.2)
+    assert telling.is_alive(), "it waits"
+    heard = [manager.recv(100)]
+    telling.join(DEADLINE)
+    while heard[-1] == b"X=1":
+        heard.append(manager.recv(100))
+    assert heard[-1] == b"READY=1"
+    assert nothing_more(manager)
+
+
+def test_a_queue_that_stays_full_keeps_no_server_from_its_start(
+    manager: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(systemd, "_READY_SECONDS", 0.01)
+    for _ in range(20):  # more than a queue holds, by far less than a test may last
+        systemd.tell("READY=1")
+    assert manager.recv(100) == b"READY=1"
 
 
 @pytest.mark.parametrize("address", ["", "/nowhere", "vsock:2:1", "/" + "x" * 500])

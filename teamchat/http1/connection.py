@@ -38,8 +38,12 @@ class House(Protocol):
     """What a connection needs to know of the server it belongs to."""
 
     is_stopping: bool
-    idle: dict[Any, None]
-    """The connections that wait for a request: those that may have to make room for others."""
+
+    def rests(self, connection: Any, /) -> None:
+        """Take note that it waits for a request, and may have to make room for others."""
+
+    def asks(self, connection: Any, /) -> None:
+        """Take note that it has sent a whole head."""
 
     def take(self, size: int) -> bool:
         """Take so many bytes of the room there is for bodies; False if there is not enough."""
@@ -139,15 +143,16 @@ class Connection:
         if data:
             await trio.lowlevel.checkpoint()  # Many requests in one write must not keep the others waiting.
         else:
-            self.house.idle[self] = None
+            self.house.rests(self)
             data = await self._hear(KEEP_ALIVE_SECONDS if self._served else HEADER_SECONDS)
-            self.house.idle.pop(self, None)
         deadline = trio.current_time() + HEADER_SECONDS if data else 0
         while data:
             found = reader.feed(data)
             if found is not None:
+                self.house.asks(self)
                 head, self.transport.unread = found
                 return head
+            self.house.rests(self)  # A part of a head asks for nothing yet; its place in the row stays.
             data = await self._hear(deadline - trio.current_time())
             if not data and not self.house.is_stopping:
                 late = data is None

@@ -269,7 +269,8 @@ class Exchange:
         self.state = State.DONE
 
     def release(self) -> None:
-        """Give back the room that the body took; whoever still listens is told that all is over."""
+        """Give back the room that the body took; what is logged from now on is not of this request."""
+        logs.request.set(None)
         self._connection.house.give(self._taken)
         self._taken = 0
 

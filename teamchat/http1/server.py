@@ -8,7 +8,7 @@ what is idle ends at once, what runs gets a bounded time, and nothing is left af
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,8 @@ class HttpServer:
         self._listeners = listeners
         self._crowd: Crowd[Connection] = Crowd(proxies)
         self._room = BODIES_BYTES
-        self.idle = self._crowd.idle
+        self.rests: Callable[[Any], None] = self._crowd.rests
+        self.asks: Callable[[Any], None] = self._crowd.asks
         self.is_stopping = False
 
     def take(self, size: int) -> bool:

@@ -15,7 +15,9 @@ Hypercorn's Trio connection is right but for a few things, which the subclass in
 * A live stream can write to the socket itself, as it can on `teamchat.http1`: over plain HTTP/1.1 alone.
 * What can't be read as a request is answered in JSON, as every error, where Hypercorn sends an empty body.
 * When the server stops, connections get a bounded time to finish, and are then dropped.
-* A client of HTTP/2 that opens no window holds an answer up though its socket takes all; it has as long.
+* A client of HTTP/2 that opens no window holds an answer up though its socket takes all.  Hypercorn then
+  takes the whole answer into memory.  Here its writer waits, as long as for a socket; then the stream is
+  reset, and what else the connection carries goes on (`http2`).
 * HTTP/2 bounds how many requests are open, and one that the client takes back is not, though it still runs
   here (CVE-2023-44487).  A connection that has twice the bound running is dropped.
 

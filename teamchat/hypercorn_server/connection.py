@@ -13,16 +13,19 @@ import h11
 import trio
 from hypercorn.config import Config
 from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.protocol.h11 import H11Protocol
 from hypercorn.trio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 
+from teamchat.crowd import Crowd
+from teamchat.hypercorn_server import http2
 from teamchat.hypercorn_server.timer import Timer
 from teamchat.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
-from teamchat.web.events import AsgiApp, Message, Receive, Scope, Send, refuse
+from teamchat.web.events import AsgiApp, Receive, Scope, Send, refuse
 
 WRITE_SECONDS = 30.0
 HEADER_SECONDS = 10.0
@@ -45,6 +48,7 @@ class Connection(TCPServer):
         context: WorkerContext,
         stream: trio.SocketStream,
         tls: ssl.SSLContext | None,
+        crowd: Crowd[Connection],
     ) -> None:
         guarded = wrap_app(partial(self._guarded, app), config.wsgi_max_body_size, "asgi")
         wrapped = stream if tls is None else _under_tls(stream, tls)
@@ -52,8 +56,7 @@ class Connection(TCPServer):
         self._is_plain = tls is None
         self._socket = stream.socket
         self._scope = trio.CancelScope()
-        self.idle: dict[Any, None] = {}
-        """Where it stands as long as it waits for a request."""
+        self._crowd = crowd
         self._running = 0
         self._idle_seconds = HEADER_SECONDS
         self._awaits_request = True
@@ -85,10 +88,7 @@ class Connection(TCPServer):
         with trio.CancelScope(shield=True):
             if isinstance(event, Updated):
                 self._awaits_request = event.idle
-                if event.idle:
-                    self.idle[self] = None
-                else:
-                    self.idle.pop(self, None)
+                (self._crowd.rests if event.idle else self._crowd.asks)(self)
                 self._idle_seconds = KEEP_ALIVE_SECONDS
                 self._head = b"" if self._speaks_http_1 else None
             elif self._head:
@@ -123,6 +123,8 @@ class Connection(TCPServer):
         protocol = self.protocol.protocol
         if isinstance(protocol, H11Protocol):
             protocol._send_error_response = partial(_refuse_malformed, protocol)  # type: ignore[method-assign]
+        elif not self._is_plain:
+            http2.hold_back(protocol)
         while True:
             try:
                 data = await self.stream.receive_some(MAX_RECV)
@@ -130,7 +132,6 @@ class Connection(TCPServer):
                 break
             if data and self._awaits_request:
                 self._awaits_request = False
-                self.idle.pop(self, None)
                 self._timer.give(HEADER_SECONDS)
             await self.protocol.handle(RawData(bytes(data)))
             if self._is_plain and not self._speaks_http_1:  # HTTP/2 without TLS was asked for
@@ -139,6 +140,8 @@ class Connection(TCPServer):
                 break
         self._timer.end()
         await self.protocol.handle(Closed())
+        if isinstance(self.protocol.protocol, H2Protocol):
+            await http2.let_go(self.protocol.protocol)
 
     async def _idle_timeout(self) -> None:
         self._timer.give(self._idle_seconds)
@@ -166,8 +169,6 @@ class Connection(TCPServer):
             contradiction = "Content-Length and Transfer-Encoding can't be sent together."
             await refuse(send, 400, contradiction, [(b"connection", b"close")])
             return
-        if version != "2":  # which carries many requests, of which one must not end the others
-            scope["extensions"][ABORT] = self.abort
         if self._is_plain and version == "1.1" and scope["method"] != "HEAD":
             scope["extensions"][EXTENSION] = _Direct(self._socket, self.abort)
         if self._running == MOST_AT_ONCE:
@@ -175,24 +176,23 @@ class Connection(TCPServer):
             return
         self._running += 1
         try:
-            await app(scope, receive, partial(self._send_in_time, send) if version == "2" else send)
+            if version == "2":
+                await self._run_one_of_many(app, scope, receive, send)
+            else:
+                scope["extensions"][ABORT] = self.abort
+                await app(scope, receive, send)
         finally:
             self._running -= 1
 
-    async def _send_in_time(self, send: Send, message: Message) -> None:
-        """Send in pieces, each with a deadline: a window of HTTP/2 may be full where the socket is not."""
-        body = message.get("body", b"")
-        *pieces, last = [body[at : at + _PIECE] for at in range(0, len(body), _PIECE)] or [b""]
-        for piece in pieces:
-            await self._in_time(send, {"type": message["type"], "body": piece, "more_body": True})
-        await self._in_time(send, {**message, "body": last} if last else message)
-
-    async def _in_time(self, send: Send, message: Message) -> None:
-        with trio.move_on_after(WRITE_SECONDS) as limit:
-            await send(message)
-        if limit.cancelled_caught:
-            self.abort()
-            await trio.lowlevel.checkpoint_if_cancelled()
+    async def _run_one_of_many(self, app: AsgiApp, scope: Scope, receive: Receive, send: Send) -> None:
+        protocol = cast(H2Protocol, self.protocol.protocol)
+        exchange = http2.Exchange(protocol, send)
+        scope["extensions"][ABORT] = exchange.abort
+        try:
+            await exchange.run(app, scope, receive)
+        finally:
+            if protocol.idle and not self._awaits_request:  # Hypercorn is silent on what was taken back.
+                await self.protocol_send(Updated(idle=True))
 
 
 class _Direct:

@@ -90,8 +90,7 @@ class HttpServer:
             return
         stream = trio.SocketStream(accepted)
         _drop_vanished_clients(stream)
-        connection = Connection(self._app, self._config, self._context, stream, self._tls)
-        connection.idle = self._crowd.idle
+        connection = Connection(self._app, self._config, self._context, stream, self._tls, self._crowd)
         self._crowd.enter(connection, peer)
         connections.start_soon(self._serve, connection, name="connection")
 

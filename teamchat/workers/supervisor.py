@@ -6,6 +6,8 @@ What must stay true:
   own (SO_REUSEPORT), those who wait in the queue of a worker that dies would be lost with it.
 * What is wrong with the configuration is told once, in one line, before there is any worker; and so is what
   the first worker finds wrong, as long as none has ever served.
+* That the server is ready is said once all workers serve, so that what follows finds it as it will be; and
+  `OTHERS_SECONDS` after the first one does, should another not start.
 * A worker that ends is replaced at once; one that ends again soon after its start, after a pause that grows
   up to `LONGEST_PAUSE_SECONDS`.  The others serve meanwhile.
 * At a signal all workers stop as a server by itself does.  They have `DRAIN_SECONDS`; then they are killed.
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 DRAIN_SECONDS = GRACE_SECONDS + 10
 STEADY_SECONDS = 10.0
 """A worker that lived so long did not end because of how it was started."""
+OTHERS_SECONDS = 10.0
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
 
@@ -74,6 +77,7 @@ class Supervisor:
         """The places whose worker has not been ready yet."""
         self._count = count
         self._workers: set[Worker] = set()
+        self._first_ready = trio.Event()
         self._all_ready = trio.Event()
         self._stop = trio.Event()
 
@@ -99,7 +103,9 @@ class Supervisor:
             worker.kill()
 
     async def _announce(self, port: int) -> None:
-        await self._all_ready.wait()
+        await self._first_ready.wait()
+        with trio.move_on_after(OTHERS_SECONDS):
+            await self._all_ready.wait()
         say_ready(self._settings.server, port)
 
     async def _keep(self, place: int, listeners: Sequence[trio.SocketListener]) -> None:
@@ -128,6 +134,7 @@ class Supervisor:
 
     def _is_ready(self, place: int) -> None:
         self._missing.discard(place)
+        self._first_ready.set()
         if not self._missing:
             self._all_ready.set()
 

@@ -24,7 +24,12 @@ class House:
 
     is_stopping: bool = False
     room: int = 1_000_000
-    idle: dict[Any, None] = field(default_factory=dict)
+
+    def rests(self, connection: Any) -> None:
+        pass
+
+    def asks(self, connection: Any) -> None:
+        pass
 
     def take(self, size: int) -> bool:
         if size > self.room:

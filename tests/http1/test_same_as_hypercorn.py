@@ -20,6 +20,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from teamchat.crowd import Crowd
 from teamchat.http1.connection import Connection
 from teamchat.hypercorn_server.connection import Connection as HypercornConnection
 from teamchat.hypercorn_server.server import configuration
@@ -107,7 +108,7 @@ async def hypercorn(outcome: Outcome, ours: socket.socket) -> None:
     stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
     context = WorkerContext(None)
     config = configuration()
-    await HypercornConnection(outcome.app, config, context, stream, None).run()
+    await HypercornConnection(outcome.app, config, context, stream, None, Crowd()).run()
     await stream.aclose()
 
 

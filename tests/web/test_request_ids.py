@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import random
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +20,7 @@ from teamchat.web.events import EventsEndpoint
 from teamchat.web.guard import Guard
 from teamchat.web.request_ids import RequestIds
 from tests.harness import running
-from tests.http1.apps import GET
+from tests.http1.apps import GET, hello
 from tests.http1.conftest import connected
 from tests.web.conftest import World
 
@@ -62,6 +63,14 @@ async def test_every_request_has_a_name_of_its_own() -> None:
     names = [await named(CLIENT) for _ in range(1000)]
     assert len(set(names)) == 1000
     assert all(re.fullmatch("[0-9a-f]{16}", name) for name in names)
+
+
+async def test_nobody_can_tell_names_from_those_that_were_given() -> None:
+    """As the generator of Python's random numbers lets everybody who has seen enough of them."""
+    random.seed(0)
+    one = await named(CLIENT)
+    random.seed(0)
+    assert await named(CLIENT) != one
 
 
 @pytest.mark.parametrize("name", [b"f" * 32, b"0e1b9a4e-6f6c-4a34-9b37-0d1a2b3c4d5e", b"a_Z.9-", b"x"])
@@ -131,3 +140,20 @@ async def test_the_answer_to_a_request_that_breaks_the_application_has_it_too(
     assert answer.error(500)
     assert re.fullmatch("[0-9a-f]{16}", answer.header("x-request-id") or "")
     caplog.clear()
+
+
+async def test_what_is_logged_after_an_answer_is_not_said_to_be_of_its_request() -> None:
+    named: list[str | None] = []
+
+    async def ends(scope: Any, receive: Any, send: Any) -> None:
+        named.append(logs.request.get())
+        await hello(scope, receive, send)
+
+    async with connected(RequestIds(ends, guard().is_proxy)) as client:
+        await trio.testing.wait_all_tasks_blocked()
+        house = client.connection.house
+        house.rests = lambda _: named.append(logs.request.get())
+        for _ in range(2):
+            assert (await client.ask(GET)).status == 200
+        await trio.testing.wait_all_tasks_blocked()
+    assert [name is None for name in named] == [False, True, False, True]

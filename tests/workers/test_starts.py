@@ -12,12 +12,16 @@ from typing import Any
 import pytest
 import trio
 
+from teamchat.settings import Settings
+from teamchat.workers import supervisor
 from teamchat.workers.count import how_many
 from teamchat.workers.supervisor import (
     FIRST_PAUSE_SECONDS,
     LONGEST_PAUSE_SECONDS,
+    OTHERS_SECONDS,
     STEADY_SECONDS,
     Pauses,
+    Supervisor,
 )
 from tests.workers.several import command, environment, several, until
 
@@ -128,6 +132,24 @@ async def test_a_worker_that_can_not_start_is_tried_again_while_the_others_serve
     assert kill["how"] == "killed by SIGKILL"
     assert len(others) >= 2
     assert {line["reason"] for line in others} == {"clumsy.key: it is not what it should be."}
+
+
+@pytest.mark.parametrize(("count", "said"), [(2, 8), (5, OTHERS_SECONDS + 3)])
+async def test_ready_is_said_when_all_serve_or_a_while_after_the_first_if_one_never_does(
+    count: int, said: float, autojump_clock: Any, monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery
+) -> None:
+    """One is ready after 3 seconds, one after 8, and nobody else."""
+    when: list[float] = []
+    monkeypatch.setattr(supervisor, "say_ready", lambda *_: when.append(trio.current_time()))
+    watched = Supervisor(Settings(), count)
+    nursery.start_soon(watched._announce, 3000)
+    await trio.sleep(3)
+    watched._is_ready(0)
+    await trio.sleep(5)
+    watched._is_ready(1)
+    await trio.sleep(60)
+    assert when == [pytest.approx(said)]
+    nursery.cancel_scope.cancel()
 
 
 def test_one_that_lived_is_replaced_at_once_and_one_that_keeps_dying_ever_less_often() -> None:
