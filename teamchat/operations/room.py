@@ -49,5 +49,9 @@ def in_units(length: int) -> str:
 
 def _existing(directory: Path) -> Path:
     """Return the directory, or the one above that it will be made in."""
-    above = (directory.absolute(), *directory.absolute().parents)
+    try:
+        directory = directory.absolute()
+    except OSError as error:
+        raise OperatorError(f"{directory} can't be used: the current directory is gone.") from error
+    above = (directory, *directory.parents)
     return next(path for path in above if os.path.isdir(path))

@@ -147,6 +147,8 @@ def test_a_first_visit_has_nothing_to_read_and_what_is_kept_is_one_users(
     assert state(one)[0] == 0
     other.post("now")
     one.until("bench.model.unread.total().unread === 1")
-    names = one.run("Object.keys(localStorage).filter((name) => name.endsWith('/unread'))")
+    kept = "Object.keys(localStorage).filter((name) => name.endsWith('/unread'))"
+    one.until(f"{kept}.length > 0")
+    names = one.run(kept)
     assert names == [f"bench/{one.run('bench.model.me.id')}/unread"]
     assert ADMIN not in names[0]
