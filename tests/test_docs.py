@@ -173,6 +173,19 @@ def test_links_to_a_heading_lead_to_one_heading(page: Path) -> None:
         assert found == 1, f"{target}#{anchor} leads to {found} headings"
 
 
+def test_every_decision_that_is_cited_can_be_read() -> None:
+    cited = re.compile(r"\b[DX]-\d{1,2}[ab]?\b")
+    explained = {heading.upper() for heading in anchors(ROOT / "docs" / "reference" / "decisions.md")}
+    texts = {path: path.read_text() for path in tracked() if path.suffix in {".py", ".md", ".js", ".toml"}}
+    unexplained = {
+        f"{path.relative_to(ROOT)}: {found}"
+        for path, text in texts.items()
+        for found in cited.findall(text)
+        if found.upper() not in explained and found != "D-99"  # the tests' own, which no page explains
+    }
+    assert not unexplained
+
+
 def anchors(page: Path) -> list[str]:
     """Return the anchors of a page's headings, as code hosts and the site make them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
