@@ -221,13 +221,14 @@ class DeleteDirectMessage(Payload, frozen=True):
 
 
 class NewThreadReply(Payload, frozen=True):
-    """Somebody replied to a message."""
+    """Somebody replied to a message of `parent_author_id`: a user, or ``webhook:<id>`` (decision D-45)."""
 
     type = "NEW_THREAD_REPLY"
     parent_message_id: str
     channel_id: str
     reply: Message
     thread_meta: ThreadMeta
+    parent_author_id: str
 
 
 class DeleteThreadReply(Payload, frozen=True):

@@ -44,7 +44,7 @@ _CHANNEL_FIELDS = {"createdAt", "updatedAt", "createdBy"}
 class EventType:
     """One type of event. `code` stands in the ids of its checks, `sent_by` is the operation that sends it.
 
-    `also` are fields that may stand in the payload beyond those of the interface's table (decision D-36).
+    `also` are fields that may stand in the payload beyond those of the interface's table (D-36, D-45).
     """
 
     name: str
@@ -117,7 +117,7 @@ EVENTS: tuple[EventType, ...] = (
     EventType(
         "NEW_THREAD_REPLY", "NEWREPLY",
         {"parentMessageId": text, "channelId": text, "reply": _REPLY, "threadMeta": _META},
-        "POST /messages/:messageId/thread",
+        "POST /messages/:messageId/thread", also={"parentAuthorId"},
     ),
     EventType(
         "UPDATE_THREAD_REPLY", "UPDREPLY", {"id": text, "threadId": text, "content": any_text},

@@ -361,6 +361,7 @@ EVENTS = [
         _mutant("eventless DELETE_DM_MESSAGE conversationId", "EVT-DELDM-01", beside="EVT-DELDM-02"),
         _mutant("eventless USER_EXIT userName", "EVT-EXIT-01", beside="EVT-EXIT-02"),
     ),
+    _mutant("eventless NEW_THREAD_REPLY parentAuthorId", "EVT-NEWREPLY-04"),
     _mutant("silent NEW_MESSAGE", "EVT-NEWMSG-02", "EVT-UPDMSG-02 EVT-DELMSG-02"),
     _mutant("silent UPDATE_CHANNEL", "EVT-UPDCHAN-02"),
     _mutant("twice NEW_REACTION", "EVT-NEWREACT-02", "EVT-NEWREACT-03"),

@@ -80,7 +80,8 @@ class Threads:
             )
             await remember(tx, request, reply)
             meta = await count_reply(tx, reply, parent_id)
-            await tx.append(events.NewThreadReply(parent_id, parent.place_id, reply, meta).to())
+            told = events.NewThreadReply(parent_id, parent.place_id, reply, meta, parent.author_id)
+            await tx.append(told.to())
         return Replied(reply, meta)
 
     async def check_edit(self, caller: Caller, parent_id: str, reply_id: str) -> None:

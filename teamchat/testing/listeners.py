@@ -44,7 +44,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "DELETE_DM_MESSAGE": {"id": "0190-m1", "conversationId": "dm:0190-d1", "participants": list(_BOTH)},
     "NEW_THREAD_REPLY": {
         "parentMessageId": "0190-m1", "channelId": "0190-c1", "reply": _MESSAGE | {"threadId": "0190-m1"},
-        "threadMeta": _META,
+        "threadMeta": _META, "parentAuthorId": "0190-ada",
     },
     "UPDATE_THREAD_REPLY": _MESSAGE | {"threadId": "0190-m1", "updatedAt": 2},
     "DELETE_THREAD_REPLY": {

@@ -270,6 +270,7 @@ class Pair:
             "channelId": parent["place"],
             "reply": self.model.full(reply) | {"updatedAt": None},
             "threadMeta": self.model.meta(id_),
+            "parentAuthorId": parent["author"],
         }
         return [Told("NEW_THREAD_REPLY", fields)]
 

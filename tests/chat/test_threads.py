@@ -111,12 +111,25 @@ async def test_d36_each_change_of_a_reply_is_told_to_everyone(world, ada, channe
             "channelId": channel,
             "reply": wire(replied.reply),
             "threadMeta": wire(replied.thread_meta),
+            "parentAuthorId": parent.author.id,
         },
         None,
     )
     assert update == ("UPDATE_THREAD_REPLY", wire(edited), None)
     assert edited.updated_at is not None
     assert delete[1]["threadMeta"] == wire(kept.thread_meta) | {"replyCount": 1}
+
+
+async def test_d45_a_reply_tells_whose_message_it_answers_a_persons_or_a_bots(
+    world, ada, bob, channel, parent
+):
+    webhook = await world.chat.webhooks.create(ada, "Deploys", channel)
+    posted = await world.chat.webhooks.post(webhook.id, webhook.token, Draft("done"))
+    await world.events()
+    await world.chat.threads.reply(ada, parent.id, Draft("to a person"))
+    await world.chat.threads.reply(ada, posted.id, Draft("to a bot"))
+    told = [payload["parentAuthorId"] for _, payload, _ in await world.events()]
+    assert told == [bob.user.id, f"webhook:{webhook.id}"]
 
 
 async def test_d36_a_reply_addressed_as_a_message_behaves_as_a_reply(world, ada, channel, parent):

@@ -33,7 +33,8 @@ def reply(fake: Fake, ask: Ask) -> dict[str, Any]:
         can_have_replies(fake, parent)
     made = new_message(fake, ask, parent.place, ask.content(), thread=parent.id)
     told = {"reply": shown(fake, made), "threadMeta": meta_of(fake, parent)}
-    fake.tell("NEW_THREAD_REPLY", {"parentMessageId": parent.id, "channelId": parent.place, **told})
+    about = {"parentMessageId": parent.id, "channelId": parent.place, "parentAuthorId": parent.author["id"]}
+    fake.tell("NEW_THREAD_REPLY", about | told)
     return told
 
 

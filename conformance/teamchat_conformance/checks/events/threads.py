@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from teamchat_conformance.checks.events._area import area, audience, same
-from teamchat_conformance.checks.steps import at, message
+from teamchat_conformance.checks.steps import at, bot_says, message
 from teamchat_conformance.expect import require
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ area.recommended("EVT-NEWREACT-03", "D-27", "The same reaction again sends nothi
 area.recommended("EVT-DELREACT-02", "D-36", "Taking it back sends DELETE_REACTION once to each")
 area.recommended("EVT-NEWREPLY-02", "D-36", "A reply sends NEW_THREAD_REPLY once to each, as answered")
 area.recommended("EVT-NEWREPLY-03", "D-36", "A reply sends no NEW_MESSAGE")
+area.recommended("EVT-NEWREPLY-04", "D-45", "NEW_THREAD_REPLY tells the author of the parent, a bot too")
 area.recommended("EVT-UPDREPLY-02", "D-36", "An edit of a reply sends UPDATE_THREAD_REPLY once to each")
 area.recommended("EVT-DELREPLY-02", "D-36", "Deleting a reply tells each once of the parent's new threadMeta")
 
@@ -71,3 +72,15 @@ async def a_thread(run: Run) -> None:
                 told = await everyone.once("DELETE_THREAD_REPLY", id=reply, threadId=parent)
                 listed = (await message(run.v, channel, parent)).get("threadMeta")
                 require(told.get("threadMeta") == listed, f"threadMeta is not {listed}")
+
+
+@area.scenario("EVT-NEWREPLY-04")
+async def the_author_of_the_parent(run: Run) -> None:
+    channel = await run.channel()
+    by_bot = (await bot_says(run, await run.webhook(channel))).ok()["message"]
+    async with audience(run, run.v) as everyone:
+        for parent in (await run.post(run.u, channel), by_bot):
+            await run.reply(run.w, str(parent["id"]))
+            told = await everyone.once("NEW_THREAD_REPLY", parentMessageId=parent["id"])
+            with run.verdict("EVT-NEWREPLY-04"):
+                same(told, {"parentAuthorId": parent["author"]["id"]}, "parentAuthorId")
