@@ -19,6 +19,7 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   ├── PluginError           a plugin can't be loaded or clashes
     │   ├── StorageError          the database can't be opened or written
     │   └── ServiceCrashed        a service ended the server
+    ├── DeclarationError          a plugin's code declares what can't be served
     ├── MailRefused               the mail server will not take this mail
     └── OAuthFailed               sign-in at a provider failed, for a short reason
 """
@@ -125,6 +126,10 @@ class ServiceCrashed(OperatorError):
     def __init__(self, service: str) -> None:
         super().__init__(f"The service {service!r} crashed; the server has ended. The log above says why.")
         self.service = service
+
+
+class DeclarationError(TeamchatError, TypeError):
+    """Code declares an endpoint that can't be served. The message names what the code names, nothing else."""
 
 
 class MailRefused(TeamchatError):

@@ -59,7 +59,12 @@ def oauth_providers() -> Sequence[OAuthProvider]:  # type: ignore[empty-body]
 
 @hookspec
 def routes(app: Application) -> Sequence[Blueprint]:  # type: ignore[empty-body]
-    """Offer Quart blueprints; all are served."""
+    """Offer Quart blueprints, of which `teamchat.web.Section` is one; all are served.
+
+    An address or a name of a blueprint that is teamchat's own, or another plugin's, ends the start with an
+    error that names both. So does an address that another one covers: ``GET /menus/today`` of one plugin
+    beside ``GET /menus/<day>`` of another. ``/<path:rest>`` is for what nobody else answers.
+    """
 
 
 @hookspec

@@ -19,7 +19,7 @@ import pluggy
 from msgspec import Struct
 
 from teamchat import hookspecs
-from teamchat.errors import OperatorError, PluginError, SettingsError
+from teamchat.errors import DeclarationError, OperatorError, PluginError, SettingsError
 from teamchat.interfaces import Backend, OAuthProvider
 from teamchat.settings import PluginsSettings, plugin_name
 
@@ -116,6 +116,7 @@ class Plugins:
         self._manager = pluggy.PluginManager(GROUP)
         self._manager.add_hookspecs(hookspecs)
         self._plugins: list[_Plugin] = []
+        self._brought: list[tuple[Any, _Plugin]] = []
 
     @classmethod
     def load(
@@ -171,6 +172,28 @@ class Plugins:
         found: OAuthProvider = self._choose("oauth_providers", provider_id)
         return found
 
+    def sign_in_routes(self, app: Application, mode: AuthMode) -> Blueprint:
+        """Return the blueprint of the chosen way to sign in. Raises `PluginError` if it has none."""
+        name = app.settings.auth.auth_mode
+        [plugin] = [p for p in self._plugins if name in map(_name_of, p.offers.get("auth_modes", ()))]
+        try:
+            blueprint = mode.routes(app)
+        except OperatorError:
+            raise
+        except Exception as error:
+            raise plugin.failure(f"the routes of {name} {_raised(error)}.") from error
+        self._brought.append((blueprint, plugin))
+        return blueprint
+
+    def failure_of(self, offer: Any, cause: str) -> PluginError:
+        """Return the error that names the plugin which brought `offer`, and the line that disables it."""
+        return self._bringer(offer).failure(cause)
+
+    def bringer_of(self, offer: Any) -> str:
+        """Return what the plugin which brought `offer` is called."""
+        plugin = self._bringer(offer)
+        return f'the plugin "{plugin.name}" ({plugin.distribution} {plugin.version})'
+
     def routes(self, app: Application) -> list[Blueprint]:
         """Return every plugin's blueprints, in the plugins' order."""
         return self._from_all("routes", app=app)
@@ -220,6 +243,9 @@ class Plugins:
             if hook in plugin.hooks:
                 plugin.offers[hook] = self._offers(plugin, hook)
 
+    def _bringer(self, offer: Any) -> _Plugin:
+        return next(plugin for one, plugin in self._brought if one is offer)
+
     def _first(self, name: str) -> _Plugin:
         return next(plugin for plugin in self._plugins if plugin.name == name)
 
@@ -254,7 +280,7 @@ class Plugins:
         except OperatorError:  # It says what to do; a wrong key in the plugin's own table, say.
             raise
         except Exception as error:
-            raise plugin.failure(f"{hook} raised {type(error).__name__}{_place(error)}.") from error
+            raise plugin.failure(f"{hook} {_raised(error)}.") from error
 
     def _choose(self, hook: str, name: str) -> Any:
         offers = {_name_of(offer): offer for p in self._plugins for offer in p.offers.get(hook, ())}
@@ -275,10 +301,11 @@ class Plugins:
                 if not isinstance(name, str):
                     raise plugin.failure(f"{hook} returned something without a name.")
                 if name in names:
-                    raise plugin.failure(
-                        f'{hook} returned "{name}", which the plugin "{names[name].name}" has already.'
-                    )
+                    other = names[name]
+                    also = f', which the plugin "{other.name}" has already'
+                    raise plugin.failure(f'{hook} returned "{name}"{" twice" if other is plugin else also}.')
                 names[name] = plugin
+                self._brought.append((offer, plugin))
                 found.append(offer)
         return found
 
@@ -317,7 +344,10 @@ def _check_arguments(hook: str, function: Callable[..., Any], plugin: _Plugin) -
             )
 
 
-def _place(error: Exception) -> str:
-    """Say where an exception was raised. Its message is left out: it may hold what the application holds."""
+def _raised(error: Exception) -> str:
+    """Say what was raised, and where. Its message is left out: it may hold what the application holds."""
+    if isinstance(error, DeclarationError):
+        return f"declares something wrong: {error}"
     frames = traceback.extract_tb(error.__traceback__)
-    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    return f"raised {type(error).__name__}{place}"

@@ -134,7 +134,7 @@ async def _serve_application(
     stop: trio.Event,
     ready: Callable[[int], object],
 ) -> None:
-    site = create_app(app, [mode.routes(app), *plugins.routes(app)])
+    site = create_app(app, [plugins.sign_in_routes(app, mode), *plugins.routes(app)], plugins)
     app.chat.filters.use(plugins.message_filters(app))
     event_listeners = Listeners(app.storage, plugins.event_listeners(app))
     web = EventsEndpoint(app, site, site.guard.admit)

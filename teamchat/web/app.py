@@ -17,6 +17,7 @@ from quart.blueprints import BlueprintSetupState
 from quart.globals import request_ctx
 from quart.utils import encode_headers
 from quart_trio import QuartTrio
+from werkzeug.routing import Rule
 
 from teamchat.errors import NotFound, Unavailable
 from teamchat.web import direct, problems
@@ -26,7 +27,9 @@ from teamchat.web.guard import Guard
 from teamchat.web.headers import Headers
 from teamchat.web.measuring import ENDPOINT
 from teamchat.web.readiness import Readiness
+from teamchat.web.registration import Bringers, Nobody, register
 from teamchat.web.routing import Router
+from teamchat.web.rules import Shape, is_simple
 from teamchat.web.sections import SECTIONS, oauth
 
 if TYPE_CHECKING:
@@ -49,7 +52,6 @@ class Site(QuartTrio):
         self.readiness = Readiness(core)
         self.endpoints: list[Endpoint] = []
         self._calls: dict[str, Endpoint] = {}
-        self._router = Router()
         self._uploads = trio.CapacityLimiter(UPLOADS_AT_ONCE)
         self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect
 
@@ -58,8 +60,6 @@ class Site(QuartTrio):
         name = endpoint.handler.__name__
         state.add_url_rule(endpoint.rule, name, None, methods=[endpoint.method])
         self._calls[f"{state.name_prefix}.{state.name}.{name}".lstrip(".")] = endpoint
-        if not endpoint.takes_request:
-            self._router.add(endpoint, (state.url_prefix or "").rstrip("/") + endpoint.rule)
         self.endpoints.append(endpoint)
 
     @cached_property
@@ -71,6 +71,25 @@ class Site(QuartTrio):
             self.teardown_request_funcs,
         ]
         return any(functions for kind in kinds for functions in kind.values())
+
+    @cached_property
+    def _router(self) -> Router:
+        """The endpoints that are found without Quart: all but those beside which Quart may find another."""
+        quarts: list[Shape] = []
+        ours: list[tuple[Rule, Shape]] = []
+        for rule in self.url_map.iter_rules():
+            shape, endpoint = Shape.of(rule), self._calls.get(rule.endpoint)
+            if endpoint is not None and not endpoint.takes_request and is_simple(rule.rule):
+                ours.append((rule, shape))
+            elif not shape.takes_whatever_is_left:
+                quarts.append(shape)
+        while beside := [(rule, one) for rule, one in ours if any(one.meets(other) for other in quarts)]:
+            ours = [pair for pair in ours if pair not in beside]
+            quarts = [shape for _, shape in beside]
+        router = Router()
+        for rule, _ in ours:
+            router.add(self._calls[rule.endpoint], rule.rule)
+        return router
 
     @asynccontextmanager
     async def upload_turn(self) -> AsyncIterator[None]:
@@ -138,12 +157,17 @@ class Site(QuartTrio):
         return problems.answer(error)
 
 
-def create_app(app: Application, blueprints: Sequence[Blueprint]) -> Site:
-    """Return the application's HTTP side, with the specification's sections and `blueprints`."""
+def create_app(app: Application, blueprints: Sequence[Blueprint], bringers: Bringers | None = None) -> Site:
+    """Return the application's HTTP side, with the specification's sections and `blueprints`.
+
+    Raises a `PluginError` for a blueprint that takes what is somebody's already; `bringers` knows who
+    brought it.
+    """
     site = Site(app)
     site.add_url_rule("/events", "events", _stands_in_front, methods=["GET"])
-    for section in (*SECTIONS, *([oauth.section] if app.oauth is not None else []), *blueprints):
+    for section in (*SECTIONS, *([oauth.section] if app.oauth is not None else [])):
         site.register_blueprint(section)
+    register(site, blueprints, bringers or Nobody())
     return site
 
 

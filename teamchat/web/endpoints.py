@@ -23,7 +23,7 @@ from msgspec import Struct
 from quart import Blueprint, Response
 from quart_trio import QuartTrio
 
-from teamchat.errors import NotFound, Problem
+from teamchat.errors import DeclarationError, NotFound, Problem
 from teamchat.web import reader
 from teamchat.web.guard import bearer
 
@@ -159,9 +159,11 @@ class Endpoint:
         if not self.open:
             known |= {"caller"}
         if unknown := wanted - known:
-            raise TypeError(f"{self.method} {self.rule}: nothing is called {', '.join(sorted(unknown))}")
+            raise DeclarationError(
+                f"{self.method} {self.rule}: nothing is called {', '.join(sorted(unknown))}"
+            )
         if ("body" in wanted) != (self.body is not None):
-            raise TypeError(f"{self.method} {self.rule}: a body is declared or taken, but not both")
+            raise DeclarationError(f"{self.method} {self.rule}: a body is declared or taken, but not both")
 
 
 class Section(Blueprint):
@@ -208,11 +210,22 @@ class Section(Blueprint):
                 query=query,
                 security=security,
             )
+            self._check_name(declared)
             self.endpoints.append(declared)
             self.record(lambda state: state.app.declare(state, declared))  # type: ignore[attr-defined]
             return handler
 
         return declare
+
+    def _check_name(self, declared: Endpoint) -> None:
+        """Refuse a second handler of one name: by it Quart tells views apart, and the document operations."""
+        name = declared.handler.__name__
+        for other in self.endpoints:
+            if other.handler.__name__ == name:
+                raise DeclarationError(
+                    f"section {self.name}: {declared.method} {declared.rule} and {other.method} {other.rule} "
+                    f"have handlers of the same name, {name}"
+                )
 
 
 def respond(result: Any) -> Response:
@@ -231,11 +244,11 @@ def _names_of(first: Callable[..., Awaitable[None]] | None) -> Sequence[str]:
     return tuple(one.name for one in parameters if one.kind is not one.VAR_KEYWORD)
 
 
-def _plain(text: str) -> str:
+def _plain(value: Any) -> Any:
     """Return a path parameter; what no id or file name can hold names nothing (NUL, a line break)."""
-    if len(text) > _MOST_PATH or not text.isprintable():
+    if isinstance(value, str) and (len(value) > _MOST_PATH or not value.isprintable()):
         raise NotFound
-    return text
+    return value
 
 
 def _snake(name: str) -> str:

@@ -1,0 +1,119 @@
+"""Taking up the blueprints that plugins bring: a route or a name that is somebody's already is refused.
+
+Whichever of two routes would win, the other one would be dead without a word.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from quart import Blueprint
+from werkzeug.routing import Rule
+
+from teamchat.errors import DeclarationError, PluginError
+from teamchat.web.rules import Shape
+
+if TYPE_CHECKING:
+    from teamchat.web.app import Site
+
+_OWN = "teamchat itself"
+
+
+class Bringers(Protocol):
+    """Knows who brought a blueprint; `teamchat.plugins.Plugins` does."""
+
+    def failure_of(self, offer: Any, cause: str) -> PluginError:
+        """Return the error that names the plugin which brought `offer`."""
+
+    def bringer_of(self, offer: Any) -> str:
+        """Return what the plugin which brought `offer` is called."""
+
+
+class Nobody:
+    """Stands for the one plugin that a test brings blueprints of."""
+
+    def failure_of(self, offer: Any, cause: str) -> PluginError:  # noqa: ARG002
+        """Return an error that names no plugin."""
+        return PluginError(f"The plugin failed: {cause}")
+
+    def bringer_of(self, offer: Any) -> str:  # noqa: ARG002
+        """Return a name for it."""
+        return "the plugin"
+
+
+def register(site: Site, blueprints: Sequence[Blueprint], bringers: Bringers) -> None:
+    """Take up `blueprints` after teamchat's own.
+
+    Raises a `PluginError` that names who brought one that can't be.
+    """
+    _Registration(site, bringers).take_all(blueprints)
+
+
+class _Registration:
+    """The routes and the names that are taken, and by whom."""
+
+    def __init__(self, site: Site, bringers: Bringers) -> None:
+        self._site = site
+        self._bringers = bringers
+        self._names = dict.fromkeys(site.blueprints, _OWN)
+        self._taken = [(Shape.of(rule), rule, _OWN) for rule in site.url_map.iter_rules()]
+
+    def take_all(self, blueprints: Sequence[Blueprint]) -> None:
+        for blueprint in blueprints:
+            cause = self._cause_against(blueprint)
+            if cause is not None:
+                raise self._bringers.failure_of(blueprint, cause)
+
+    def _cause_against(self, blueprint: Any) -> str | None:
+        """Register a blueprint; return why it can't be, or None if all is well."""
+        if not isinstance(blueprint, Blueprint):
+            kind = type(blueprint)
+            return f"routes must return a list of quart.Blueprint, not {kind.__module__}.{kind.__qualname__}."
+        owner = self._bringers.bringer_of(blueprint)
+        if blueprint.name in self._names:
+            return (
+                f'its blueprint "{blueprint.name}" has a name that belongs to {self._names[blueprint.name]}.'
+            )
+        before = set(map(id, self._site.url_map.iter_rules()))
+        try:
+            self._site.register_blueprint(blueprint)
+        except DeclarationError as error:
+            return f"{error}."
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"{type(error).__name__} at {place.filename}:{place.lineno}"
+            return f'its blueprint "{blueprint.name}" raised {what} when it was registered.'
+        self._names |= dict.fromkeys(set(self._site.blueprints) - set(self._names), owner)
+        rules = [rule for rule in self._site.url_map.iter_rules() if id(rule) not in before]
+        return next((cause for rule in rules for cause in self._conflicts(rule, owner)), None)
+
+    def _conflicts(self, rule: Rule, owner: str) -> Iterator[str]:
+        """Yield what is wrong about a new rule, and count it as taken."""
+        if rule.websocket:
+            yield f"its route {rule.rule} is a WebSocket, and this server takes none."
+        shape = Shape.of(rule)
+        for other, taken, by in self._taken:
+            if _clash(shape, other, are_of_one=owner == by):
+                who = "this plugin too" if by == owner else by
+                yield _told(rule, taken, min(shape.methods & other.methods), who)
+        self._taken.append((shape, rule, owner))
+
+
+def _clash(one: Shape, other: Shape, *, are_of_one: bool) -> bool:
+    """Tell whether one of two rules would be dead; a plugin may have special cases of its own addresses."""
+    if are_of_one:
+        return one.segments == other.segments and bool(one.methods & other.methods)
+    if one.takes_whatever_is_left or other.takes_whatever_is_left:
+        return one.takes_whatever_is_left and other.takes_whatever_is_left and one.meets(other)
+    return one.meets(other)
+
+
+def _told(rule: Rule, taken: Rule, method: str, by: str) -> str:
+    if rule.rule == taken.rule:
+        return f"its route {method} {rule.rule} belongs to {by}."
+    return (
+        f"its route {method} {rule.rule} answers the same requests as {method} {taken.rule}, "
+        f"which belongs to {by}."
+    )
