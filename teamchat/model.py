@@ -126,12 +126,16 @@ class TokenPair(_Wire, frozen=True):
 
 
 class SignedIn(_Wire, frozen=True):
-    """A token pair with the access token's lifetime (`exp`, seconds) and its type."""
+    """A token pair with the access token's lifetime (`exp`, seconds) and its type.
+
+    `must_change_password` is there, and true, where nothing else can be done before that (decision D-43).
+    """
 
     access_token: str
     refresh_token: str
     exp: int
     token_type: str = "Bearer"  # noqa: S105  # the token's type, not a token
+    must_change_password: bool | UnsetType = UNSET
 
 
 class Caller(Struct, frozen=True):
@@ -139,3 +143,4 @@ class Caller(Struct, frozen=True):
 
     user: User
     session_id: str
+    must_change_password: bool = False

@@ -24,7 +24,7 @@ from teamchat.accounts.records import NAMES_LOCK
 from teamchat.accounts.scrypt import Hasher
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
-from teamchat.errors import BadRequest, SettingsError, Unauthorized
+from teamchat.errors import BadRequest, Forbidden, SettingsError, Unauthorized
 from teamchat.interfaces import Storage, Transaction
 from teamchat.logs import get_logger
 from teamchat.model import Caller, SignedIn, User, now_ms
@@ -53,6 +53,7 @@ class Accounts:
     _hasher: Hasher
     _clock: Callable[[], int]
     _mode: str
+    _must_change_set_passwords: bool
 
     @classmethod
     def build(
@@ -112,11 +113,19 @@ class Accounts:
             _hasher=hasher,
             _clock=clock,
             _mode=auth.auth_mode,
+            _must_change_set_passwords=auth.must_change_set_passwords,
         )
 
-    async def authenticate(self, token: str) -> Caller:
-        """Return whose access token this is. Raises `Unauthorized` unless it is good now."""
-        return await self._callers.authenticate(token)
+    async def authenticate(self, token: str, *, before_password_change: bool = False) -> Caller:
+        """Return whose access token this is. Raises `Unauthorized` unless it is good now.
+
+        A session whose password must be changed first is `Forbidden`, unless `before_password_change` says
+        that what is asked for may be had before (decision D-43).
+        """
+        caller = await self._callers.authenticate(token)
+        if caller.must_change_password and self._must_change_set_passwords and not before_password_change:
+            raise Forbidden("Change your password first (PUT /auth/password): this one was set by an admin.")
+        return caller
 
     async def sign_in(
         self, email: str, ip: str, user_agent: str, *, way: str | None = None

@@ -37,16 +37,18 @@ class Callers:
         # A session that was refreshed since lives longer than is known here.
         if known is None or known[1] <= self._clock():
             known = await self._read(bearer)
-            tags = (recall.session(bearer.session_id), recall.user(bearer.user_id))
-            self._known.keep(bearer, known, tags, position=position, size=_SIZE)
+            # No event says that a session's password was changed, so one that waits for it is not kept.
+            if not known[0].must_change_password:
+                tags = (recall.session(bearer.session_id), recall.user(bearer.user_id))
+                self._known.keep(bearer, known, tags, position=position, size=_SIZE)
         return known[0]
 
     async def _read(self, bearer: Bearer) -> tuple[Caller, int]:
         """Return the caller and when their session expires."""
         async with self._storage.read() as tx:
             rows = await tx.fetch(
-                """select u.id, u.user_name, u.email, u.is_admin, s.expires_at
-                   from sessions s join users u on u.id = s.user_id
+                """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password,
+                   s.expires_at from sessions s join users u on u.id = s.user_id
                    where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
                 bearer.session_id,
                 bearer.user_id,
@@ -54,5 +56,5 @@ class Callers:
             )
         if not rows:
             raise Unauthorized
-        *user, expires_at = rows[0]
-        return Caller(as_user(tuple(user)), bearer.session_id), expires_at
+        *user, must_change_password, expires_at = rows[0]
+        return Caller(as_user(tuple(user)), bearer.session_id, bool(must_change_password)), expires_at

@@ -9,19 +9,19 @@ the user (D-17).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from teamchat import text
 from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt
 from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.records import user_by_email, user_lock
-from teamchat.accounts.scrypt import Hasher, check_password
+from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 from teamchat.errors import BadRequest, Forbidden, Unauthorized
-from teamchat.interfaces import Row, Storage, Transaction
+from teamchat.interfaces import Storage, Transaction
 from teamchat.logs import get_logger
-from teamchat.model import SignedIn
+from teamchat.model import Caller, SignedIn
 
 if TYPE_CHECKING:
     from teamchat.settings import AuthSettings
@@ -62,19 +62,33 @@ class Passwords:
     async def login(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
         """Sign in. Raises `Unauthorized` for wrong credentials, `TooManyRequests` beyond the limits."""
         tried = attempt(email, ip)
-        await self._limits.check(tried)
-        found = await self._find(tried)
-        if not await self._hasher.matches(found[1] if found else None, password) or found is None:
-            await self._limits.fail(tried)
-            raise _wrong()
+        found = await self._verified(tried, password)
         async with self._storage.write() as tx:
-            await self._limits.succeed_in(tx, tried)
-            await tx.lock(user_lock(found[0]))
-            if await _credentials(tx, tried) != found:
-                raise _wrong()
-            signed_in = await self._sessions.start_in(tx, found[0], ip, user_agent)
-        _log.info("signed in", user=found[0], way=tried.way, ip=ip)
+            await self._hold(tx, tried, found)
+            must_change = self._auth.must_change_set_passwords and found.from_admin
+            signed_in = await self._sessions.start_in(
+                tx, found.user_id, ip, user_agent, must_change_password=must_change
+            )
+        _log.info("signed in", user=found.user_id, way=tried.way, ip=ip)
         return signed_in
+
+    async def change(self, caller: Caller, password: str, new_password: str, ip: str) -> None:
+        """Give the caller another password, which ends their other sessions and their links (D-17, D-43).
+
+        Raises `BadRequest` for a new one that can't be a password or is the present one, `Unauthorized` for a
+        wrong present one, `TooManyRequests` beyond the limits on signing in.
+        """
+        check_password(new_password, "newPassword")
+        if is_same(password, new_password):
+            raise BadRequest("newPassword is the same as password.")
+        tried = attempt(caller.user.email, ip, "change of password")
+        found = await self._verified(tried, password)
+        password_hash = await self._hasher.hash(new_password)
+        async with self._storage.write() as tx:
+            await self._hold(tx, tried, found)
+            await self._sessions.password_changed_in(tx, caller)
+            await self._users.set_password_in(tx, caller.user.id, password_hash, keep=caller.session_id)
+        _log.info("password changed", user=caller.user.id, by=caller.user.id)
 
     async def register(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
         """Create a user with a password and sign them in (interface, part 5 rule 6).
@@ -142,15 +156,38 @@ class Passwords:
         await self._links.spend_in(tx, _SETTING_UP, email, token)
         return user.id
 
-    async def _find(self, tried: Attempt) -> Row | None:
+    async def _verified(self, tried: Attempt, password: str) -> _Credentials:
+        """Return the credentials that a password fits; a wrong one is counted, and is `Unauthorized`."""
+        await self._limits.check(tried)
         async with self._storage.read() as tx:
-            return await _credentials(tx, tried)
+            found = await _credentials(tx, tried)
+        if not await self._hasher.matches(found.password_hash if found else None, password) or found is None:
+            await self._limits.fail(tried)
+            raise _wrong()
+        return found
+
+    async def _hold(self, tx: Transaction, tried: Attempt, found: _Credentials) -> None:
+        """Keep verified credentials as they are until `tx` ends; raise if they are others by now."""
+        await self._limits.succeed_in(tx, tried)
+        await tx.lock(user_lock(found.user_id))
+        if await _credentials(tx, tried) != found:
+            raise _wrong()
 
 
-async def _credentials(tx: Transaction, tried: Attempt) -> Row | None:
-    """Return ``(id, password_hash)`` of the account, or None."""
-    rows = await tx.fetch("select id, password_hash from users where email_key = $1", tried.email_key)
-    return rows[0] if rows else None
+class _Credentials(NamedTuple):
+    """What a password is checked against. `from_admin` says that an admin set it."""
+
+    user_id: str
+    password_hash: str | None
+    from_admin: bool
+
+
+async def _credentials(tx: Transaction, tried: Attempt) -> _Credentials | None:
+    """Return the credentials of the account, or None."""
+    rows = await tx.fetch(
+        "select id, password_hash, password_from_admin from users where email_key = $1", tried.email_key
+    )
+    return _Credentials(rows[0][0], rows[0][1], bool(rows[0][2])) if rows else None
 
 
 async def _owner_of_password(tx: Transaction, email: str) -> str | None:

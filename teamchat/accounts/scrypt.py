@@ -70,7 +70,7 @@ class PasswordHash(NamedTuple):
     def derive(self, password: str) -> bytes:
         """Derive the key of `password`, normalised NFKC."""
         return hashlib.scrypt(
-            unicodedata.normalize("NFKC", password).encode("utf-8", "surrogatepass"),
+            _normalised(password).encode("utf-8", "surrogatepass"),
             salt=self.salt,
             n=2**self.log_n,
             r=self.r,
@@ -120,14 +120,24 @@ class Hasher:
             raise TooManyRequests(retry_after=1)
 
 
-def check_password(password: str) -> None:
+def check_password(password: str, field: str = "password") -> None:
     """Raise `BadRequest` unless this may be a password: 8 to 1,024 characters of Unicode (D-17)."""
     if len(password) < MIN_PASSWORD:
-        raise BadRequest(f"password is shorter than {MIN_PASSWORD} characters.")
+        raise BadRequest(f"{field} is shorter than {MIN_PASSWORD} characters.")
     if len(password) > MAX_PASSWORD:
-        raise BadRequest(f"password is longer than {MAX_PASSWORD} characters.")
+        raise BadRequest(f"{field} is longer than {MAX_PASSWORD} characters.")
     if any("\ud800" <= character <= "\udfff" for character in password):
-        raise BadRequest("password holds a lone surrogate.")
+        raise BadRequest(f"{field} holds a lone surrogate.")
+
+
+def is_same(one: str, other: str) -> bool:
+    """Tell whether two ways to write a password are one (D-17); `other` has passed `check_password`."""
+    # Normalising takes quadratic time in the worst case.
+    return len(one) <= MAX_PASSWORD and _normalised(one) == _normalised(other)
+
+
+def _normalised(password: str) -> str:
+    return unicodedata.normalize("NFKC", password)
 
 
 def _base64(raw: bytes) -> str:

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from teamchat.accounts import keys
 from teamchat.accounts.access_tokens import AccessTokens
@@ -66,8 +66,13 @@ class Sessions:
         async with self._storage.write() as tx:
             return await self.start_in(tx, user_id, ip, user_agent)
 
-    async def start_in(self, tx: Transaction, user_id: str, ip: str, user_agent: str) -> SignedIn:
-        """Do what `start` does, in a transaction that is open."""
+    async def start_in(
+        self, tx: Transaction, user_id: str, ip: str, user_agent: str, *, must_change_password: bool = False
+    ) -> SignedIn:
+        """Do what `start` does, in a transaction that is open.
+
+        With `must_change_password` nothing else can be done in the session before that (decision D-43).
+        """
         await tx.lock(user_lock(user_id))
         user = await user_by_id(tx, user_id)
         if user is None:
@@ -77,8 +82,8 @@ class Sessions:
         session_id, ends_at = new_id(), now + self._auth.max_session_seconds * 1000
         await tx.fetch(
             """insert into sessions
-               (id, user_id, created_at, last_used_at, expires_at, ends_at, ip, user_agent)
-               values ($1, $2, $3, $3, $4, $5, $6, $7)""",
+               (id, user_id, created_at, last_used_at, expires_at, ends_at, ip, user_agent,
+               must_change_password) values ($1, $2, $3, $3, $4, $5, $6, $7, $8)""",
             session_id,
             user_id,
             now,
@@ -86,9 +91,15 @@ class Sessions:
             ends_at,
             ip,
             _cleaned(user_agent),
+            int(must_change_password),
         )
         pair = await self._issue(tx, user, session_id, ends_at)
-        return SignedIn(pair.access_token, pair.refresh_token, self._access_lifetime(now, ends_at))
+        return SignedIn(
+            pair.access_token,
+            pair.refresh_token,
+            self._access_lifetime(now, ends_at),
+            must_change_password=must_change_password or UNSET,
+        )
 
     async def refresh(self, refresh_token: str) -> TokenPair:
         """Exchange a refresh token for a fresh pair. Raises `Unauthorized` for a bad one.
@@ -156,6 +167,21 @@ class Sessions:
         ended = [session_id for (session_id,) in rows if session_id != keep]
         await self._end(tx, ended)
         return len(ended)
+
+    async def password_changed_in(self, tx: Transaction, caller: Caller) -> None:
+        """Free the caller's session of having to change its password, in a transaction that is open.
+
+        Raises `Unauthorized` if the session has ended.
+        """
+        rows = await tx.fetch(
+            """update sessions set must_change_password = 0
+               where id = $1 and user_id = $2 and expires_at > $3 returning id""",
+            caller.session_id,
+            caller.user.id,
+            self._clock(),
+        )
+        if not rows:
+            raise Unauthorized
 
     async def sweep_in(self, tx: Transaction) -> None:
         """Remove expired sessions, whose streams end with them, and expired refresh tokens."""

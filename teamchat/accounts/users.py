@@ -98,7 +98,13 @@ class Users:
         async with self._storage.write() as tx:
             await tx.lock(NAMES_LOCK)
             await present_admin(tx, caller)
-            user = await self.create_in(tx, email, is_admin=role == "admin", password_hash=password_hash)
+            user = await self.create_in(
+                tx,
+                email,
+                is_admin=role == "admin",
+                password_hash=password_hash,
+                from_admin=password_hash is not None,
+            )
             if is_invited:
                 await self._links.issue_in(tx, "invite", user.email)
         if is_invited:
@@ -157,21 +163,36 @@ class Users:
         async with self._storage.write() as tx:
             await tx.lock(user_lock(user_id))
             await present_admin(tx, caller)
-            await self.set_password_in(tx, user_id, password_hash, keep=caller.session_id)
+            is_another = user_id != caller.user.id
+            await self.set_password_in(
+                tx, user_id, password_hash, keep=caller.session_id, from_admin=is_another
+            )
         _log.info("password changed", user=user_id, by=caller.user.id)
 
     async def set_password_in(
-        self, tx: Transaction, user_id: str, password_hash: str, *, keep: str | None = None
+        self,
+        tx: Transaction,
+        user_id: str,
+        password_hash: str,
+        *,
+        keep: str | None = None,
+        from_admin: bool = False,
     ) -> None:
         """Store a new password's hash, and end all sessions but `keep` and all links (decision D-17).
 
-        In a transaction that is open. Raises `BadRequest` for an unknown user.
+        In a transaction that is open. `from_admin` says that it is not the user who chose it (D-43).  Raises
+        `BadRequest` for an unknown user.
         """
         await tx.lock(user_lock(user_id))
         user = await user_by_id(tx, user_id)
         if user is None:
             raise BadRequest("There is no such user.")
-        await tx.fetch("update users set password_hash = $2 where id = $1", user_id, password_hash)
+        await tx.fetch(
+            "update users set password_hash = $2, password_from_admin = $3 where id = $1",
+            user_id,
+            password_hash,
+            int(from_admin),
+        )
         await self._links.forget_in(tx, user.email)
         await self._sessions.end_all_in(tx, user_id, keep=keep)
 
@@ -213,8 +234,12 @@ class Users:
         user_name: str | None = None,
         is_admin: bool = False,
         password_hash: str | None = None,
+        from_admin: bool = False,
     ) -> User:
-        """Create a user in a transaction that is open. Raises `BadRequest` if the email has one already."""
+        """Create a user in a transaction that is open. Raises `BadRequest` if the email has one already.
+
+        `from_admin` says that an admin chose the password (decision D-43).
+        """
         await tx.lock(NAMES_LOCK)
         if await user_by_email(tx, email) is not None:
             raise BadRequest("A user with this email exists already.")
@@ -222,8 +247,8 @@ class Users:
         user = User(new_id(), user_name, email, is_admin)
         await tx.fetch(
             """insert into users
-               (id, user_name, user_name_key, email, email_key, is_admin, password_hash, created_at)
-               values ($1, $2, $3, $4, $5, $6, $7, $8)""",
+               (id, user_name, user_name_key, email, email_key, is_admin, password_hash, created_at,
+               password_from_admin) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)""",
             user.id,
             user.user_name,
             text.fold(user.user_name),
@@ -232,6 +257,7 @@ class Users:
             int(is_admin),
             password_hash,
             self._clock(),
+            int(from_admin),
         )
         await tx.append(NewUser(user.id, user.user_name, user.email).to())
         return user

@@ -86,7 +86,7 @@ async def _add(users: UserOffice, options: argparse.Namespace) -> str:
     )
     role = "admin" if options.admin else "user"
     said = printable(f"{user.email} is now a user: {user.user_name} ({role}, {user.id}).")
-    return said + _shown(options, password)
+    return said + _shown(users, options, password)
 
 
 async def _list(users: UserOffice, options: argparse.Namespace) -> str:
@@ -123,8 +123,11 @@ async def _reset(users: UserOffice, options: argparse.Namespace) -> str:
     password = made_password() if options.generate else read_password()
     user = await users.reset_password(options.email, password)
     said = printable(f"{user.email} has a new password, and all their sessions have ended.")
-    return said + _shown(options, password)
+    return said + _shown(users, options, password)
 
 
-def _shown(options: argparse.Namespace, password: str | None) -> str:
-    return f"\nThe password is {password} (shown this once)." if options.generate else ""
+def _shown(users: UserOffice, options: argparse.Namespace, password: str | None) -> str:
+    shown = f"\nThe password is {password} (shown this once)." if options.generate else ""
+    if password is not None and users.passwords_must_change:
+        shown += "\nThey must change it at their next sign-in."
+    return shown

@@ -33,6 +33,8 @@ class UserOffice:
     _sends_mail: bool
     asks_for_passwords: bool
     """Whether people sign in with passwords."""
+    passwords_must_change: bool
+    """Whether a password that is set here must be changed at the next sign-in (decision D-43)."""
 
     async def list(self) -> Sequence[ListedUser]:
         """Return everyone who is a user now, in the order in which they came."""
@@ -51,7 +53,12 @@ class UserOffice:
             password_hash = None if password is None else await Hasher().hash(password)
             async with self._storage.write() as tx:
                 user = await self._accounts.users.create_in(
-                    tx, email, user_name=name, is_admin=is_admin, password_hash=password_hash
+                    tx,
+                    email,
+                    user_name=name,
+                    is_admin=is_admin,
+                    password_hash=password_hash,
+                    from_admin=password is not None,
                 )
                 if by_mail:
                     await self._accounts.links.issue_in(tx, "invite", user.email)
@@ -79,7 +86,7 @@ class UserOffice:
             password_hash = await Hasher().hash(password)
             async with self._storage.write() as tx:
                 user = await _found(tx, who)
-                await self._accounts.users.set_password_in(tx, user.id, password_hash)
+                await self._accounts.users.set_password_in(tx, user.id, password_hash, from_admin=True)
         return user
 
     async def mail_reset(self, who: str) -> User:
@@ -111,7 +118,8 @@ async def open_users(installation: Installation) -> AsyncIterator[UserOffice]:
         has_mail = settings.email is not None
         accounts = Accounts.build(storage, settings.auth, jwt_secret(settings), has_mail=has_mail)
         in_password_mode = settings.auth.auth_mode == "password"
-        yield UserOffice(storage, accounts, has_mail and in_password_mode, in_password_mode)
+        must_change = in_password_mode and settings.auth.must_change_set_passwords
+        yield UserOffice(storage, accounts, has_mail and in_password_mode, in_password_mode, must_change)
 
 
 def made_password() -> str:

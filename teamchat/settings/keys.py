@@ -79,6 +79,9 @@ class AuthSettings(Section, frozen=True):
     allow_dev_mode_on_network: Annotated[
         bool, Meta(description="Let the dev mode, which asks for no password, listen on more than loopback.")
     ] = False
+    must_change_set_passwords: Annotated[
+        bool, Meta(description="Whether a password that an admin set must be changed at the next sign-in.")
+    ] = False
     rate_limit: Annotated[
         RateLimit, Meta(description="Failed sign-ins and token checks, for each account and each address.")
     ] = field(default_factory=RateLimit)

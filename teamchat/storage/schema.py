@@ -134,4 +134,13 @@ MIGRATIONS: tuple[Migration, ...] = (
                held_until {int} not null){table_end}""",
         ),
     ),
+    Migration(
+        5,
+        (
+            # 1 while the password is one that an admin set, and while a session was begun with such a one
+            # where it must be changed (decision D-43).
+            "alter table users add column password_from_admin {int} not null default 0",
+            "alter table sessions add column must_change_password {int} not null default 0",
+        ),
+    ),
 )

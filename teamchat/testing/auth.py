@@ -23,6 +23,8 @@ from teamchat.testing.bodies import MALFORMED_BODIES
 from teamchat.testing.images import MemoryStore
 from teamchat.web.app import create_app
 
+_WITH_BODY = {"POST", "PUT", "PATCH"}
+
 OpenStorage = Callable[[Path], AbstractAsyncContextManager[Storage]]
 
 
@@ -121,17 +123,19 @@ class AuthModeContract(ABC):
             )
 
     async def test_d02_a_malformed_body_is_400(self, tmp_path: Path) -> None:
-        # With a token, for routes that want one are asked for it first (decision D-03).
-        headers = {"Content-Type": "application/json", "Authorization": "Bearer of-a-token"}
         async with self.serving(tmp_path) as (app, site):
-            for route in self._own_routes(app, site):
+            # With a token, for routes that want one are asked for it first (decision D-03).
+            token = await self.sign_in(app, site.test_client())
+            headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+            for method, path in self._taking_bodies(app, site):
                 for name, body in MALFORMED_BODIES.items():
-                    answer = await site.test_client().post(route, data=body, headers=headers)
+                    answer = await site.test_client().open(path, method=method, data=body, headers=headers)
                     assert answer.status_code == 400, (
-                        f"POST {route} with a malformed body ({name}) must be 400, not {answer.status_code}"
+                        f"{method} {path} with a malformed body ({name}) must be 400, "
+                        f"not {answer.status_code}"
                     )
                     assert list(await answer.get_json()) == ["error"], (
-                        f"POST {route}: the error is in another shape"
+                        f"{method} {path}: the error is in another shape"
                     )
 
     async def test_its_routes_can_be_made_for_more_than_one_application(self, tmp_path: Path) -> None:
@@ -143,6 +147,11 @@ class AuthModeContract(ABC):
         headers = {"Authorization": f"Bearer {token}"}
         answer = await site.test_client().get("/auth/me", headers=headers)
         return int(answer.status_code)
+
+    def _taking_bodies(self, app: Application, site: Any) -> list[tuple[str, str]]:
+        own = set(self._own_routes(app, site))
+        rules = [rule for rule in site.url_map.iter_rules() if rule.rule in own]
+        return sorted((method, rule.rule) for rule in rules for method in _WITH_BODY & rule.methods)
 
     def _own_routes(self, app: Application, site: Any) -> list[str]:
         """Return the paths without parameters that the mode brings."""

@@ -73,12 +73,14 @@ class Endpoint:
         optional: bool = False,
         query: Sequence[str] = (),
         security: str | None = None,
+        before_password_change: bool = False,
     ) -> None:
         self.section, self.method, self.handler = section, method, handler
         self.rule = _COLON.sub(r"<\1>", path)
         self.path_parameters = _ANGLE.findall(self.rule)
         self.answer, self.body, self.open, self.first = answer, body, open, first
         self.upload, self.optional, self.security = upload, optional, security
+        self._before_password_change = before_password_change
         self._names = tuple(inspect.signature(handler).parameters)
         self._first_names = _names_of(first)
         wanted = set(self._names) | set(self._first_names)
@@ -112,7 +114,9 @@ class Endpoint:
         await site.guard.admit(request.scope)
         values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
         if not self.open:
-            values["caller"] = await site.guard.caller(request.headers)
+            values["caller"] = await site.guard.caller(
+                request.headers, before_password_change=self._before_password_change
+            )
         if self._takes_visitor:
             values["visitor"] = site.guard.visitor(request.scope)
         if self.takes_bearer:
@@ -186,13 +190,15 @@ class Section(Blueprint):
         optional: bool = False,
         query: Sequence[str] = (),
         security: str | None = None,
+        before_password_change: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint; the decorated handler is left as it was.
 
         `answer` is the struct the handler returns, `str` for plain text, None for a Quart response;
         a response of text may tell its media type here, such as ``"text/javascript"``.
         `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB.
-        `security` names the OpenAPI scheme of the token an open endpoint takes.
+        `security` names the OpenAPI scheme of the token an open endpoint takes.  `before_password_change`
+        lets in a session whose password must be changed before anything else (decision D-43).
         """
 
         def declare(handler: Handler) -> Handler:
@@ -209,6 +215,7 @@ class Section(Blueprint):
                 optional=optional,
                 query=query,
                 security=security,
+                before_password_change=before_password_change,
             )
             self._check_name(declared)
             self.endpoints.append(declared)

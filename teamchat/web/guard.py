@@ -46,12 +46,15 @@ class Guard:
         limit = settings.server.rate_limit
         self._limit = RequestLimit(storage, limit) if limit is not None else None
 
-    async def caller(self, headers: Any) -> Caller:
-        """Return the caller a request's access token stands for, or raise `Unauthorized`."""
+    async def caller(self, headers: Any, *, before_password_change: bool = False) -> Caller:
+        """Return the caller a request's access token stands for, or raise `Unauthorized`.
+
+        `before_password_change` is as in `Accounts.authenticate`.
+        """
         token = bearer(headers)
         if token is None:
             raise Unauthorized
-        return await self._accounts.authenticate(token)
+        return await self._accounts.authenticate(token, before_password_change=before_password_change)
 
     def visitor(self, scope: Any) -> Visitor:
         """Return where the request comes from."""

@@ -114,3 +114,25 @@ def test_mail_is_refused_where_none_is_configured(tmp_path: Path) -> None:
     said = teamchat("user", "add", "--config", config, "admin@localhost", status=1)
     assert "exists already" in said
     assert "There is no user nobody" in teamchat("user", "promote", "--config", config, "nobody", status=1)
+
+
+async def test_d43_a_password_from_the_command_line_must_be_changed_where_that_is_wanted(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "teamchat.json"
+    auth = {"authMode": "password", "isInviteRequired": True, "mustChangeSetPasswords": True}
+    async with running(tmp_path, auth=auth) as server:
+        said = await asked("user", "add", "--config", config, "a@example.org", stdin=PASSWORD + "\n")
+        assert "They must change it" in said
+        made = await asked("user", "reset-password", "--config", config, "admin@localhost", "--generate")
+        new = made.split("The password is ")[1].split()[0]
+        for email, password in (("a@example.org", PASSWORD), ("admin@localhost", new)):
+            async with server.client() as client:
+                answer = await client.post(
+                    "/auth/password-login", json={"email": email, "password": password}
+                )
+                assert answer.json()["mustChangePassword"] is True
+                client.headers["Authorization"] = f"Bearer {answer.json()['accessToken']}"
+                for path in ("/users", "/events"):
+                    assert (await client.get(path)).status_code == 403
+        await server.end()

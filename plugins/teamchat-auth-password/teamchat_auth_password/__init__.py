@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, Struct, UnsetType
 
 from teamchat import AuthMode, Backend, BadRequest, NoOptions, hookimpl
-from teamchat.model import SignedIn
-from teamchat.web import Answer, Section, Visitor
+from teamchat.model import Caller, SignedIn
+from teamchat.web import Answer, Section, Success, Visitor
 
 if TYPE_CHECKING:
     from quart import Blueprint
@@ -51,6 +51,13 @@ class PasswordSetup(Struct, frozen=True, rename="camel"):
     token: str | UnsetType = UNSET
 
 
+class PasswordChange(Struct, frozen=True, rename="camel"):
+    """The body of ``PUT /auth/password``: the present password, and the one to have instead."""
+
+    password: str
+    new_password: str
+
+
 class PasswordMode:
     """`teamchat.AuthMode` for ``auth.authMode = "password"``."""
 
@@ -67,6 +74,9 @@ class PasswordMode:
         )
         endpoint("POST", "/auth/setup-password", body=PasswordSetup, answer=SignedIn, open=True)(
             setup_password
+        )
+        endpoint("PUT", "/auth/password", body=PasswordChange, answer=Success, before_password_change=True)(
+            change_password
         )
         if not app.settings.auth.is_invite_required:
             endpoint("POST", "/auth/register", body=Credentials, answer=SignedIn, open=True)(register)
@@ -99,6 +109,14 @@ async def setup_password(
     return await app.accounts.passwords.set_up(
         body.email, token, body.password, visitor.ip, visitor.user_agent
     )
+
+
+async def change_password(
+    app: Application, caller: Caller, visitor: Visitor, body: PasswordChange
+) -> Success:
+    """Change one's own password; one's other sessions end. 401 for a wrong one, 429 after too many."""
+    await app.accounts.passwords.change(caller, body.password, body.new_password, visitor.ip)
+    return Success()
 
 
 @asynccontextmanager

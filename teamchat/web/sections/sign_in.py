@@ -34,9 +34,10 @@ class EndSessions(Struct, frozen=True, rename="camel"):
 
 
 class Me(Answer, frozen=True):
-    """The current user."""
+    """The current user. `must_change_password` is there, and true, as long as the session must (D-43)."""
 
     user: User
+    must_change_password: bool | UnsetType = UNSET
 
 
 class SessionList(Answer, frozen=True):
@@ -58,7 +59,9 @@ async def refresh(app: Application, body: Refresh) -> TokenPair:
     return await app.accounts.sessions.refresh(body.refresh_token)
 
 
-@section.endpoint("POST", "/auth/logout", body=Logout, answer=Success, optional=True)
+@section.endpoint(
+    "POST", "/auth/logout", body=Logout, answer=Success, optional=True, before_password_change=True
+)
 async def logout(app: Application, caller: Caller, body: Logout) -> Success:
     """End the session of a refresh token."""
     token = _given(body.refresh_token)
@@ -68,10 +71,11 @@ async def logout(app: Application, caller: Caller, body: Logout) -> Success:
     return Success()
 
 
-@section.endpoint("GET", "/auth/me", answer=Me)
-async def me(caller: Caller) -> Me:
+@section.endpoint("GET", "/auth/me", answer=Me, before_password_change=True)
+async def me(app: Application, caller: Caller) -> Me:
     """Tell who is signed in."""
-    return Me(caller.user)
+    is_due = caller.must_change_password and app.settings.auth.must_change_set_passwords
+    return Me(caller.user, is_due or UNSET)
 
 
 @section.endpoint("GET", "/auth/sessions", answer=SessionList)
