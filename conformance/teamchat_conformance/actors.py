@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import time
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import trio
 
 from teamchat_conformance.expect import Answered
 from teamchat_conformance.http import Client, Recorder
+from teamchat_conformance.paths import at
 from teamchat_conformance.verdicts import Miss
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class SignIn:
             body["password"] = actor.password
         actor.user_id = str((await self._run.a.post("/users/add", body)).ok()["userId"])
         user_id = actor.user_id
-        self._run.undo_with(f"user {user_id}", lambda: self._run.a.delete(f"/users/{quote(user_id)}"))
+        self._run.undo_with(f"user {user_id}", lambda: self._run.a.delete(at("users", user_id)))
         await self.again(actor)
         await self._learn(actor)
         return actor

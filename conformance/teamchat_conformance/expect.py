@@ -16,6 +16,13 @@ from teamchat_conformance.verdicts import Miss, note
 _MOST_SHOWN = 300
 
 
+class Told(dict[str, Any]):
+    """An object of a body. A field that is not there is a `Miss`, and never a fault of the suite."""
+
+    def __missing__(self, key: str) -> Any:
+        raise Miss(f"an answer has no {key}, but {', '.join(self) or 'nothing'}")
+
+
 @dataclass(frozen=True)
 class Answered:
     """What a server answered. `headers` are in lower case, `exchange` is the number of its record."""
@@ -41,7 +48,7 @@ class Answered:
     def json(self) -> Any:
         """The body as JSON. Raises `Miss` if it is none."""
         try:
-            return json.loads(self.body)
+            return json.loads(self.body, object_pairs_hook=Told)
         except (ValueError, RecursionError):
             raise self.miss("the body is not JSON") from None
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -147,18 +147,25 @@ class Server:
         return process.returncode
 
     async def _ready(self, process: trio.Process) -> None:
+        """Wait until anything is answered: whether /health is right is a check's matter."""
         seconds = self._launch.ready_seconds * self._factor
+        address = f"{self.base_url}/health"
+        seen = "nothing was tried"
         async with httpx2.AsyncClient(verify=False, trust_env=False, timeout=2.0) as client:
             with trio.move_on_after(seconds):
                 while process.poll() is None:
-                    with suppress(httpx2.HTTPError):
-                        if (await client.get(f"{self.base_url}/health")).status_code == 200:
-                            return
+                    try:
+                        await client.get(address)
+                    except httpx2.HTTPError as error:
+                        seen = type(error).__name__
+                    else:
+                        return
                     await trio.sleep(_EVERY)
         if (code := process.returncode) is not None:
             self._process = None
             raise LaunchError(f"the server ended at once, with exit code {code}:", self.said(), code)
-        raise LaunchError(f"the server was not ready within {seconds:g} seconds:", self.said(), None)
+        why = f"nothing answered at {address} within {seconds:g} seconds ({seen}); the server said:"
+        raise LaunchError(why, self.said(), None)
 
     def _configuration(self) -> str:
         keys: dict[str, Any] = {"server.host": HOST, "server.port": self.port, "storage.path": str(self.data)}

@@ -1,24 +1,27 @@
 """What comes of a check, and how it comes about.
 
-What must stay true: inside ``with verdicts.of(id)`` a `Miss` fails that check and no other, and the scenario
-goes on.  A `Miss` outside of any check means that a step on the way failed: what the scenario has not
-decided yet is blocked, and says by what.  Any other exception is a fault of the suite, never of the server.
+Inside ``with verdicts.of(id)`` a `Miss` fails that check and no other, and the scenario goes on.  A `Miss`
+outside of any check means that a step on the way failed: what is not decided yet is blocked, and says so.
+Any other exception is a fault of the suite: the check it leaves has ended in an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import trio
 
 Outcome = Literal[
     "pass", "note", "fail", "recorded", "blocked", "not-exercised", "not-applicable", "skipped", "error"
 ]
 
 _current: ContextVar[Finding | None] = ContextVar("current", default=None)
-_RANK = ("pass", "note", "fail")
+_RANK = ("pass", "note", "error", "fail")
 
 
 class Miss(AssertionError):
@@ -53,16 +56,21 @@ class Verdicts:
     def of(self, id: str) -> Iterator[Finding]:
         """Decide the check `id` by what happens inside: it passes unless something is missed.
 
-        A check that is decided several times keeps the worst outcome.  One that asks nothing itself is taken
-        to be about the last answer before it.
+        A check that is decided several times keeps the worst outcome: one whose end was not reached, for an
+        exception or for the time that its scenario may take, is an error and has not passed.  One that asks
+        nothing itself is taken to be about the last answer before it.
         """
         finding = self._open(id)
         before = self._last_exchange()
         token = _current.set(finding)
         try:
-            yield finding
-        except* Miss as misses:
-            finding.worsen("fail", "; ".join(dict.fromkeys(map(str, leaves(misses)))))
+            try:
+                yield finding
+            except* Miss as misses:
+                finding.worsen("fail", "; ".join(dict.fromkeys(map(str, leaves(misses)))))
+        except BaseException as error:
+            finding.worsen("error", where(error))
+            raise
         finally:
             _current.reset(token)
             finding.exchanges += range(before + 1, self._last_exchange() + 1)
@@ -74,9 +82,10 @@ class Verdicts:
         self._check_allowed(id)
         self.findings[id] = Finding(id, "recorded", value=value, exchanges=[self._last_exchange()])
 
-    def put(self, finding: Finding) -> None:
-        """Take a finding that was made elsewhere, such as a monitor's."""
+    def put(self, finding: Finding) -> Finding:
+        """Take a finding that was made elsewhere, such as a monitor's, and return it."""
         self.findings[finding.id] = finding
+        return finding
 
     @contextmanager
     def only(self, ids: frozenset[str]) -> Iterator[None]:
@@ -103,6 +112,17 @@ def leaves(group: BaseExceptionGroup) -> Iterator[BaseException]:
             yield from leaves(one)
         else:
             yield one
+
+
+def where(error: BaseException) -> str:
+    """Tell a fault of the suite by its type, message and place."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, trio.Cancelled | trio.TooSlowError):
+        return "the scenario was cut off before the check had ended"
+    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno}" if frames else ""
+    return f"fault of the suite: {type(error).__name__}: {error}{place}"
 
 
 def note(message: str) -> None:

@@ -47,6 +47,8 @@ SERVER = textwrap.dedent(
         def log_message(self, *_):
             pass
 
+    if told.get("deaf"):
+        signal.pause()
     http.server.HTTPServer((told["server"]["host"], told["server"]["port"]), Handler).serve_forever()
     """
 )
@@ -163,9 +165,16 @@ async def test_one_that_refuses_to_start_is_told_with_its_last_words(command: tu
     assert caught.value.exit_code == 1
 
 
-async def test_one_that_is_never_ready_is_ended(command: tuple[str, ...]) -> None:
-    with pytest.raises(LaunchError, match="not ready within 1 seconds") as caught:
-        async with Launcher(Launch(command, ready_seconds=1)).serving({"ill": True}):
+async def test_any_answer_says_that_a_server_is_there(command: tuple[str, ...]) -> None:
+    async with Launcher(Launch(command)).serving({"ill": True}) as server:
+        assert (await told_by(server))["starts"] == "1"
+
+
+async def test_one_that_never_answers_is_ended(command: tuple[str, ...]) -> None:
+    with pytest.raises(
+        LaunchError, match=r"nothing answered at http://127\.0\.0\.1:\d+/health within 1 seconds"
+    ) as caught:
+        async with Launcher(Launch(command, ready_seconds=1)).serving({"deaf": True}):
             pytest.fail("it started")
     assert caught.value.exit_code is None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import trio
 
 from teamchat_conformance.expect import Answered
 from teamchat_conformance.verdicts import Finding, Miss, Verdicts, note
@@ -35,10 +36,33 @@ def test_a_miss_fails_its_check_and_the_scenario_goes_on() -> None:
     assert found.findings["XX-02"].outcome == "pass"
 
 
-def test_a_fault_of_the_suite_is_not_taken_for_a_miss() -> None:
+def test_a_check_that_a_fault_of_the_suite_ends_has_not_passed() -> None:
     found = verdicts("XX-01")
     with pytest.raises(ZeroDivisionError), found.of("XX-01"):
         _ = 1 / 0
+    assert found.findings["XX-01"].outcome == "error"
+    assert "ZeroDivisionError" in found.findings["XX-01"].message
+
+
+async def test_a_check_that_is_cut_off_has_not_passed() -> None:
+    found = verdicts("XX-01")
+    with trio.CancelScope() as scope, found.of("XX-01"):
+        scope.cancel()
+        await trio.lowlevel.checkpoint()
+    assert found.findings["XX-01"].outcome == "error"
+    assert "cut off" in found.findings["XX-01"].message
+
+
+def test_a_miss_beside_a_fault_of_the_suite_is_still_a_failure() -> None:
+    found = verdicts("XX-01")
+    with pytest.raises(ExceptionGroup), found.of("XX-01"):
+        raise ExceptionGroup("both", [Miss("nothing came"), ZeroDivisionError()])
+    assert found.findings["XX-01"].outcome == "fail"
+
+
+def test_a_field_that_an_answer_lacks_is_a_miss() -> None:
+    with pytest.raises(Miss, match="an answer has no message, but error"):
+        an_answer(400).json["message"]
 
 
 def test_an_accepted_status_is_a_note_and_a_strict_one_none() -> None:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from teamchat_conformance.checks.steps import at, items, messages, thread
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import Answered, require
 from teamchat_conformance.fixtures import images
 from teamchat_conformance.http import Client
+from teamchat_conformance.paths import segment
 from teamchat_conformance.run import PASSWORD, Run
 
 NO_IMAGE = "1700000000000-missing.png"
@@ -71,7 +71,7 @@ class Estate:
             "filename": self.direct_image if is_direct else self.channel_image,
             "providerId": "provider",
         }
-        return {name: quote(value, safe="") for name, value in found.items()}
+        return {name: segment(value) for name, value in found.items()}
 
     def body(self, endpoint: Endpoint) -> dict[str, Any]:
         """Return a body that is good for an endpoint, with texts of its own."""

@@ -13,7 +13,6 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import trio
 
@@ -21,6 +20,7 @@ from teamchat_conformance.actors import token_in
 from teamchat_conformance.expect import Answered, integer, require, text
 from teamchat_conformance.fixtures.mail import Mail, Sink
 from teamchat_conformance.http import Client
+from teamchat_conformance.paths import at
 from teamchat_conformance.run import PASSWORD, Run
 from teamchat_conformance.verdicts import Finding, Miss, note
 
@@ -90,7 +90,7 @@ async def somebody(run: Run) -> Person:
 
 def forget(run: Run, user_id: str) -> None:
     """Have a user removed at the end of the run."""
-    run.undo_with(f"user {user_id}", lambda: run.a.delete(f"/users/{quote(user_id, safe='')}"))
+    run.undo_with(f"user {user_id}", lambda: run.a.delete(at("users", user_id)))
 
 
 async def sign_in(run: Run, person: Person, client: Client | None = None) -> Session:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
-from urllib.parse import quote, urlencode
 
 import trio
 
 from teamchat_conformance.expect import Answered, any_text, milliseconds, require, text
 from teamchat_conformance.http import Client
+from teamchat_conformance.paths import at as at
 from teamchat_conformance.run import Run
 from teamchat_conformance.verdicts import Miss, note
 
@@ -28,12 +28,6 @@ MESSAGE = {
     "createdAt": milliseconds,
 }
 """The fields of every message (interface, part 2, Message)."""
-
-
-def at(*parts: str, **query: object) -> str:
-    """Return a target: parts of a path, each escaped, and a query."""
-    path = "/" + "/".join(quote(part, safe="") for part in parts)
-    return f"{path}?{urlencode(query)}" if query else path
 
 
 def messages_at(channel_id: str, **query: object) -> str:

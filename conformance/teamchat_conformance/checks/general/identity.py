@@ -1,4 +1,4 @@
-"""GEN-HTTP-06 to -08: times that are true, and ids that are each one thing's."""
+"""GEN-HTTP-06 to -08, -24: times that are true, and ids that are each one thing's."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import time
 from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from teamchat_conformance.checks.general._area import area
 from teamchat_conformance.checks.steps import at, item, messages_at, together
-from teamchat_conformance.expect import require
+from teamchat_conformance.expect import array, require
 
 if TYPE_CHECKING:
     from teamchat_conformance.expect import Answered
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 area.recommended("GEN-HTTP-06", "§2", "createdAt is when a thing was made, by the server's clock")
 area.recommended("GEN-HTTP-07", "§2", "Ids are all different, and none comes again after a deletion")
 area.recorded("GEN-HTTP-08", "§2", "Whether a conversation's id may stand in a path raw, and escaped")
+area.recommended("GEN-HTTP-24", "RFC 3986 §2.4", "An id that is escaped in a path is the same id")
 
 _BATCH = 20
 
@@ -89,6 +91,16 @@ async def ids_are_each_one_things(run: Run) -> None:
         require(not twice, f"of {len(seen)} ids these came twice: {', '.join(twice[:5])}")
 
 
+@area.scenario("GEN-HTTP-24")
+async def an_escaped_id(run: Run) -> None:
+    channel = await run.channel()
+    message = await run.post(run.u, channel)
+    with run.verdict("GEN-HTTP-24"):
+        answer = await run.u.get(f"/channels/{_escaped(channel)}/messages")
+        found = answer.expect(200).shape({"messages": array()})["messages"]
+        require(message["id"] in [one.get("id") for one in found], "it names another channel")
+
+
 @area.scenario("GEN-HTTP-08")
 async def an_id_in_a_path(run: Run) -> None:
     talk = await run.conversation(run.u, run.v)
@@ -96,10 +108,15 @@ async def an_id_in_a_path(run: Run) -> None:
     found = {}
     for how, written in (
         ("raw", talk),
-        ("escaped", at(talk)[1:]),
-        ("wholly escaped", "".join(f"%{byte:02X}" for byte in talk.encode())),
+        ("escaped", quote(talk, safe="")),
+        ("wholly escaped", _escaped(talk)),
     ):
         answer = await run.u.get(f"/conversations/{written}/messages")
         is_it = answer.status == 200 and direct["id"].encode() in answer.body
         found[how] = f"{answer.status}, the conversation's messages" if is_it else str(answer.status)
     run.record("GEN-HTTP-08", {"id": talk, **found})
+
+
+def _escaped(text: str) -> str:
+    """Return a text with every byte escaped."""
+    return "".join(f"%{byte:02X}" for byte in text.encode())

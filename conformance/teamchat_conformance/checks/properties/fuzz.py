@@ -17,6 +17,7 @@ from teamchat_conformance.checks.properties._area import area
 from teamchat_conformance.checks.steps import at, no_failure, no_trace
 from teamchat_conformance.endpoints import ENDPOINTS, WITH_A_BODY, Endpoint, endpoint
 from teamchat_conformance.expect import Answered
+from teamchat_conformance.paths import segment
 from teamchat_conformance.rawhttp import raw
 
 if TYPE_CHECKING:
@@ -115,9 +116,9 @@ def _writers(run: Run, estate: Estate) -> Iterator[Callable[[Any], Awaitable[Ans
     yield lambda body: run.u.post(at("channels", estate.channel_id, "messages"), body)
     yield lambda body: run.u.put(message, body)
     yield lambda body: run.u.post(f"{message}/thread", body)
-    yield lambda body: run.u.put(f"{message}/thread/{quote(estate.reply_id)}", body)
+    yield lambda body: run.u.put(f"{message}/thread/{segment(estate.reply_id)}", body)
     yield lambda body: run.u.post(talk, body)
-    yield lambda body: run.u.put(f"{talk}/{quote(estate.direct_id)}", body)
+    yield lambda body: run.u.put(f"{talk}/{segment(estate.direct_id)}", body)
     yield lambda body: run.n.post(hook, body, token=estate.webhook["token"])
 
 

@@ -1,7 +1,7 @@
 """USER-DEL-02, -04, USER-EXIT-02, -04: there is always an admin.
 
-What must stay true: these run on an instance of the run's own, come last, and put a working admin A in place
-again, though it may be another user than before.
+They run on an instance of the run's own, come last, and put a working admin A in place again, though it may
+be another user than before.  Where the server left none, `Run.lost` says so, and blocks what needs one.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ async def _leave_alone(run: Run) -> None:
 
 async def _restore(run: Run) -> None:
     """Put the given admin in place again, and a second one beside."""
+    if run.lost:
+        return
     given = run.instance.admin
     users = await items(run.a, "/users", "users")
     if all(str(one.get("email")).lower() != given.email.lower() for one in users):
@@ -86,7 +88,8 @@ async def _rounds(run: Run, id: str, act: Callable[[Actor, Actor], Awaitable[Ans
             left = [one for one in pair if await _is_admin(one)]
             require(left, "two admins acted at once, and none is left")
         if not left:
-            raise Miss("there is no admin any more")
+            run.lost = f"the server let both admins go ({id}), and there is none any more"
+            raise Miss(run.lost)
         run.a = left[0]
         run.b = left[1] if len(left) == 2 else await run.new_user("admin", name="admin B")
 
