@@ -10,6 +10,7 @@ and `teamchat.storage.sqlite` for storages, `teamchat.plugins` for verbs that op
 from teamchat.errors import (
     BadRequest,
     Forbidden,
+    MailDelayed,
     MailRefused,
     NotFound,
     OAuthFailed,
@@ -58,6 +59,7 @@ __all__ = [
     "ImageStore",
     "LoggedEvent",
     "Mail",
+    "MailDelayed",
     "MailRefused",
     "Mailer",
     "MessageFilter",

@@ -21,6 +21,7 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   └── ServiceCrashed        a service ended the server
     ├── DeclarationError          a plugin's code declares what can't be served
     ├── MailRefused               the mail server will not take this mail
+    ├── MailDelayed               the mail server does not take this mail now
     └── OAuthFailed               sign-in at a provider failed, for a short reason
 """
 
@@ -136,6 +137,14 @@ class MailRefused(TeamchatError):
     """The mail server will not take this mail, now or later (a 5xx of SMTP, RFC 5321 section 4.2.1).
 
     The message may name the reply's code; never the recipient, and nothing of the mail.
+    """
+
+
+class MailDelayed(TeamchatError):
+    """The mail server does not take this mail now, and may later (a 4xx of SMTP to its recipient or to it).
+
+    It says nothing about other mails: they are sent meanwhile.  The message may name the reply's code; never
+    the recipient, and nothing of the mail.
     """
 
 

@@ -145,12 +145,20 @@ class Mail:
 
 
 class Mailer(Protocol):
-    """Sends mails, chosen by ``email.backend``. Who calls it tries again later, and bounds the time."""
+    """Sends mails, chosen by ``email.backend``. Who calls it tries again later, and bounds the time.
+
+    Up to eight mails are given to it at once.
+    """
 
     async def send(self, mail: Mail) -> None:
         """Hand over one mail, and return once somebody else has taken responsibility for it.
 
-        Raises `MailRefused` if it will never be taken. Any other exception means: not now.
+        Raises `MailRefused` if it will never be taken, and `MailDelayed` if it is not taken now: both are
+        about this mail or its recipient alone, and other mails go on.  Any other exception means that the
+        server takes no mail at all now (it can't be reached, or it refuses the greeting, the sign-in or the
+        sender): then one mail at a time is tried, ever less often, until the server takes or refuses one.
+        So an error that whoever asked for the mail can bring about, by the recipient they name, has to be one
+        of those two.  A mail that takes longer than 60 seconds is cancelled, and counts as delayed.
         """
 
 

@@ -55,10 +55,11 @@ class Links:
         }
 
     async def issue_in(
-        self, tx: Transaction, purpose: Purpose, email: str, *, is_decoy: bool = False
+        self, tx: Transaction, purpose: Purpose, email: str, *, requester: str = "", is_decoy: bool = False
     ) -> None:
         """Make a link and queue its mail to `email`, in a transaction that is open (D-15).
 
+        `requester` is who asked for it (see `Outbox.put_in`); nothing means the operator.
         An older link of this purpose and email ends.  Call `announce` once the transaction has committed.
         """
         link_id, email_key, now = new_id(), text.fold(email), self._clock()
@@ -76,7 +77,7 @@ class Links:
             now,
             now + self._lifetimes[purpose] * 1000,
         )
-        await self._outbox.put_in(tx, link_id, is_decoy=is_decoy)
+        await self._outbox.put_in(tx, link_id, requester=requester, is_decoy=is_decoy)
 
     def announce(self) -> None:
         """Wake the sender of mail: to be called once the transaction that issued has committed."""

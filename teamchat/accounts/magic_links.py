@@ -12,6 +12,7 @@ from typing import Final
 from teamchat import text
 from teamchat.accounts.attempts import Limits, MailLimits, attempt
 from teamchat.accounts.links import Links, unusable
+from teamchat.accounts.mail_turns import network_requester
 from teamchat.accounts.records import NAMES_LOCK, user_by_email, user_lock
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
@@ -56,7 +57,10 @@ class MagicLinks:
             if await self._mail_limits.admit_in(tx, email, ip):
                 user = await user_by_email(tx, email)
                 is_decoy = user is None and self._is_invite_required
-                await self._links.issue_in(tx, "magic", user.email if user else email, is_decoy=is_decoy)
+                to = user.email if user else email
+                await self._links.issue_in(
+                    tx, "magic", to, requester=network_requester(ip), is_decoy=is_decoy
+                )
         self._links.announce()
 
     async def verify(self, email: str, token: str, ip: str, user_agent: str) -> SignedIn:

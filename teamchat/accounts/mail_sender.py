@@ -1,9 +1,10 @@
 """The service that sends what waits in the outbox.
 
-What must stay true: a mail is tried until it was taken, its link has expired, or it was refused for good as
-often as ``email.maxRetries`` allows.  A mail server that is down is asked by one mail at a time, ever less
-often, however many wait; the first that it takes lets all others go.  Neither a mailer nor the storage can
-end the service, and no line of the log holds a recipient, a link or what a server said.
+A mail is tried until it was taken, its link has expired, or it was refused for good as often as
+``email.maxRetries`` allows.  What a server says of one mail delays or ends that one alone.  A mail server
+that is down is asked by one mail at a time, ever less often, however many wait; the first that it answers for
+lets all others go.  Neither a mailer nor the storage can end the service, and no line of the log holds a
+recipient, a link or what a server said.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat.accounts.mail_turns import Turns
 from teamchat.accounts.mails import Composer
-from teamchat.accounts.outbox import LEASE_SECONDS, Outbox, QueuedMail
-from teamchat.errors import MailRefused, OperatorError, SettingsError
+from teamchat.accounts.outbox import LEASE_SECONDS, LONGEST_PAUSE_SECONDS, Outbox, QueuedMail
+from teamchat.errors import MailDelayed, MailRefused, OperatorError, SettingsError
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Mail, Mailer, Service
 from teamchat.logs import get_logger
@@ -27,7 +29,7 @@ from teamchat.logs import get_logger
 if TYPE_CHECKING:
     from teamchat.application import Application
 
-_REPLY_CODE = re.compile(r"(?<!\d)5\d\d(?!\d)")
+_REPLY_CODE = re.compile(r"(?<!\d)[45]\d\d(?!\d)")
 
 _log = get_logger(__name__)
 
@@ -38,7 +40,7 @@ Compose = Callable[[QueuedMail], Awaitable[Mail]]
 class Rhythm:
     """How fast, and how patiently; in seconds."""
 
-    at_once: int = 4
+    at_once: int = 8
     deadline: float = 60.0
     first_pause: float = 1.0
     longest_pause: float = 30.0
@@ -47,9 +49,14 @@ class Rhythm:
     hold: float = LEASE_SECONDS / 3
     """How often the lease of a mail under way is renewed."""
 
-    def pause(self, failures: int) -> float:
-        """Return how long to pause after so many failures: about 1, 2, 4, … seconds, at most 30."""
-        longest = min(self.longest_pause, self.first_pause * 2.0 ** min(failures - 1, 30))
+    def pause(self, failures: int, age: float = 0.0) -> float:
+        """Return how long to pause after so many failures: about 1, 2, 4, … seconds, at most 30.
+
+        A mail that is `age` seconds old waits an eighth of that, if that is longer, and ten minutes at most:
+        where an invitation works for a week, its recipient's server is not asked 20,000 times.
+        """
+        most = max(self.longest_pause, min(age / 8, LONGEST_PAUSE_SECONDS))
+        longest = min(most, self.first_pause * 2.0 ** min(failures - 1, 30))
         return longest * random.uniform(0.75, 1.0)  # noqa: S311 - spreads tries, hides nothing
 
 
@@ -71,7 +78,7 @@ class Line:
         return max(0.0, self._opens_at - trio.current_time())
 
     def worked(self) -> None:
-        """Note that the server took a mail."""
+        """Note that the server took a mail, or answered for one."""
         self.failures, self._opens_at = 0, 0.0
 
     def failed(self, failures_before: int) -> None:
@@ -82,7 +89,7 @@ class Line:
 
 
 class MailSender:
-    """Sends the mails of the outbox, a few at once."""
+    """Sends the mails of the outbox, a few at once, and in turns for those who asked for them."""
 
     name = "mail sender"
 
@@ -101,7 +108,7 @@ class MailSender:
         self._max_retries = max_retries
         self._rhythm = Rhythm() if rhythm is None else rhythm
         self._line = Line(self._rhythm)
-        self._at_work = 0
+        self._turns = Turns()
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         failures = 0
@@ -118,25 +125,27 @@ class MailSender:
 
     async def _go_on(self, nursery: trio.Nursery) -> None:
         """Begin to send what is due, or wait until something may be."""
-        free = self._line.width - self._at_work
+        free = self._line.width - self._turns.held
         pause = self._line.closed_for() if free > 0 else self._rhythm.poll
         if not pause:
             pause = await self._outbox.due_in()
+        if not pause:
+            claimed = await self._outbox.claim(free, self._turns.choose)
+            for mail in claimed:
+                await nursery.start(self._work_on, mail)
+            # Those that are due may be of somebody who holds their share of the places already.
+            pause = 0.0 if claimed else self._rhythm.poll
         if pause:
             await self._outbox.wait(min(pause, self._rhythm.poll))
-            return
-        for mail in await self._outbox.claim(free):
-            self._at_work += 1
-            nursery.start_soon(self._work_on, mail)
 
-    async def _work_on(self, mail: QueuedMail) -> None:
-        try:
-            await self._deal_with(mail)
-        except Exception as error:  # The storage: what is not recorded is tried again after the lease.
-            _log.error("a mail could not be dealt with", purpose=mail.purpose, exc_info=error)
-        finally:
-            self._at_work -= 1
-            self._outbox.announce()
+    async def _work_on(self, mail: QueuedMail, *, task_status: trio.TaskStatus[None]) -> None:
+        with self._turns.holding(mail.requester):
+            task_status.started()
+            try:
+                await self._deal_with(mail)
+            except Exception as error:  # The storage: what is not recorded is tried again after the lease.
+                _log.error("a mail could not be dealt with", purpose=mail.purpose, exc_info=error)
+        self._outbox.announce()
 
     async def _deal_with(self, mail: QueuedMail) -> None:
         if mail.is_decoy:
@@ -161,11 +170,12 @@ class MailSender:
 
     async def _try(self, mail: Mail) -> Exception | None:
         try:
-            with trio.fail_after(self._rhythm.deadline):
+            with trio.move_on_after(self._rhythm.deadline) as sending:
                 await self._mailer.send(mail)
         except Exception as error:
             return error
-        return None
+        # Who asked for it may have named a recipient that makes a server slow: it counts for this mail.
+        return MailDelayed("It took too long.") if sending.cancelled_caught else None
 
     async def _hold(self, mail: QueuedMail) -> None:
         while True:
@@ -180,7 +190,11 @@ class MailSender:
             self._line.worked()
             await self._forget_sent(mail)
         elif isinstance(error, MailRefused):
+            self._line.worked()
             await self._refused(mail, error)
+        elif isinstance(error, MailDelayed):
+            self._line.worked()
+            await self._delayed(mail, error)
         else:
             self._line.failed(failures_before)
             _log_failure(mail, error)
@@ -188,19 +202,23 @@ class MailSender:
 
     async def _refused(self, mail: QueuedMail, error: MailRefused) -> None:
         is_last = mail.refusals >= self._max_retries
-        code = _REPLY_CODE.search(str(error))
-        _log.log(
+        _log_answer(
             logging.ERROR if is_last else logging.WARNING,
             f"a mail was refused and {'is given up' if is_last else 'will be tried again'}",
-            purpose=mail.purpose,
-            attempt=mail.tries,
-            failure=type(error).__name__,
-            code=int(code[0]) if code else None,
+            mail,
+            error,
         )
         if is_last:
             await self._outbox.drop(mail)
         else:
-            await self._outbox.refused(mail, self._rhythm.pause(mail.tries))
+            await self._outbox.refused(mail, self._pause(mail))
+
+    async def _delayed(self, mail: QueuedMail, error: MailDelayed) -> None:
+        _log_answer(logging.WARNING, "a mail was not taken yet and will be tried again", mail, error)
+        await self._outbox.delay(mail, self._pause(mail))
+
+    def _pause(self, mail: QueuedMail) -> float:
+        return self._rhythm.pause(mail.tries, self._outbox.age(mail))
 
     async def _forget_sent(self, mail: QueuedMail) -> None:
         """Forget a sent mail even if the storage fails for a while: it would be sent twice."""
@@ -212,6 +230,19 @@ class MailSender:
                 failures += 1
                 _log.error("a mail was sent, and could not be forgotten yet", exc_info=error)
                 await trio.sleep(self._rhythm.pause(failures))
+
+
+def _log_answer(level: int, event: str, mail: QueuedMail, error: Exception) -> None:
+    """Log what a server said of one mail: the code of its reply, for the rest may name the recipient."""
+    code = _REPLY_CODE.search(str(error))
+    _log.log(
+        level,
+        event,
+        purpose=mail.purpose,
+        attempt=mail.tries,
+        failure=type(error).__name__,
+        code=int(code[0]) if code else None,
+    )
 
 
 def _log_failure(mail: QueuedMail, error: Exception) -> None:

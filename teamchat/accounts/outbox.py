@@ -1,23 +1,33 @@
 """The mails that wait to be sent, each beside the link it carries, in the transaction that caused it.
 
-What must stay true: a mail is in the table exactly as long as it should still be sent, for it goes with its
-link when that is spent, replaced, expired or its user removed.  Who sends a mail claims it first: its due
-time moves ahead by a lease, so that no other server takes it meanwhile, and a crash gives it back.
+A mail is in the table exactly as long as it should still be sent, for it goes with its link when that is
+spent, replaced, expired or its user removed.  Who sends a mail claims it first: its due time moves ahead by a
+lease, so that no other server takes it meanwhile, and a crash gives it back.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import trio
 from msgspec import Struct
 
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import Row, Storage, Transaction
 
 LEASE_SECONDS = 15.0
-# No lease and no pause is as long: what is due later than this was written before the clock was set back.
-_FARTHEST_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 600.0
+"""No mail is delayed for longer than this."""
+# What is due later than this was written before the clock was set back.
+_FARTHEST_SECONDS = LONGEST_PAUSE_SECONDS + 60.0
+_IS_DUE = "(due_at <= $1 or due_at > $2 or tries = 0)"
+# Of each requester as many as there are places: of one who asks for thousands, no more are looked at.
+_DUE = f"""select l.id, l.purpose, l.email, l.created_at, l.expires_at, m.requester, m.is_decoy, m.tries + 1,
+      m.refusals
+    from (select mails.*, row_number() over (partition by requester order by tries, due_at, link_id) as turn
+          from mails where {_IS_DUE}) m
+    join links l on l.id = m.link_id
+    where m.turn <= $3 order by m.tries, m.due_at, m.link_id"""  # noqa: S608
 
 
 class QueuedMail(Struct, frozen=True):
@@ -28,9 +38,14 @@ class QueuedMail(Struct, frozen=True):
     email: str
     created_at: int
     expires_at: int
+    requester: str
     is_decoy: bool
     tries: int
     refusals: int
+
+
+Choose = Callable[[Sequence[QueuedMail], int], Sequence[QueuedMail]]
+"""Chooses from the mails that are due those that take so many places."""
 
 
 class Outbox:
@@ -41,11 +56,17 @@ class Outbox:
         self._clock = clock
         self._news = trio.Event()
 
-    async def put_in(self, tx: Transaction, link_id: str, *, is_decoy: bool = False) -> None:
-        """Queue the mail of a link, in a transaction that is open. A decoy is dropped instead of sent."""
+    async def put_in(
+        self, tx: Transaction, link_id: str, *, requester: str = "", is_decoy: bool = False
+    ) -> None:
+        """Queue the mail of a link, in a transaction that is open. A decoy is dropped instead of sent.
+
+        `requester` is who asked for it, as `teamchat.accounts.mail_turns` names them.
+        """
         await tx.fetch(
-            "insert into mails (link_id, is_decoy, due_at) values ($1, $2, $3)",
+            "insert into mails (link_id, requester, is_decoy, due_at) values ($1, $2, $3, $4)",
             link_id,
+            requester,
             int(is_decoy),
             self._clock(),
         )
@@ -63,12 +84,10 @@ class Outbox:
     async def due_in(self) -> float:
         """Return in how many seconds the next mail is due: 0 if one is due now, infinity without any."""
         async with self._storage.read() as tx:
-            [(first, last)] = await tx.fetch(
-                "select (select min(due_at) from mails), (select max(due_at) from mails)"
-            )
-        if first is None:
-            return math.inf
-        return 0.0 if last > self._in(_FARTHEST_SECONDS) else max(0.0, (first - self._clock()) / 1000)
+            if await tx.fetch(f"select 1 from mails where {_IS_DUE} limit 1", *self._due()):  # noqa: S608
+                return 0.0
+            [(first,)] = await tx.fetch("select min(due_at) from mails")
+        return math.inf if first is None else max(0.0, (first - self._clock()) / 1000)
 
     async def waiting(self) -> int:
         """Return how many mails wait to be sent."""
@@ -76,20 +95,16 @@ class Outbox:
             [(count,)] = await tx.fetch("select count(*) from mails where is_decoy = 0")
         return int(count)
 
-    async def claim(self, most: int) -> list[QueuedMail]:
-        """Take up to `most` mails that are due, those first that were tried least, and lease them."""
+    async def claim(self, most: int, choose: Choose = lambda due, most: due[:most]) -> list[QueuedMail]:
+        """Take up to `most` mails that are due, and lease them.
+
+        `choose` is given those that are due, of each requester `most` at most; those come first that were
+        tried least.
+        """
         async with self._storage.write() as tx:
             await tx.lock("mails")
-            rows = await tx.fetch(
-                """select l.id, l.purpose, l.email, l.created_at, l.expires_at, m.is_decoy, m.tries + 1,
-                   m.refusals from mails m join links l on l.id = m.link_id
-                   where m.due_at <= $1 or m.due_at > $2
-                   order by m.tries, m.due_at, m.link_id limit $3""",
-                self._clock(),
-                self._in(_FARTHEST_SECONDS),
-                most,
-            )
-            claimed = [_as_mail(row) for row in rows]
+            rows = await tx.fetch(_DUE, *self._due(), most)
+            claimed = list(choose([_as_mail(row) for row in rows], most))
             for mail in claimed:
                 await tx.fetch(
                     "update mails set due_at = $2, tries = $3 where link_id = $1",
@@ -127,9 +142,16 @@ class Outbox:
         """
         await self._write("delete from mails where link_id = $1", mail.link_id)
 
+    def age(self, mail: QueuedMail) -> float:
+        """Return for how many seconds a mail has waited."""
+        return max(0.0, (self._clock() - mail.created_at) / 1000)
+
     def has_expired(self, mail: QueuedMail) -> bool:
         """Tell whether the link of a mail works no longer."""
         return mail.expires_at <= self._clock()
+
+    def _due(self) -> tuple[int, int]:
+        return self._clock(), self._in(_FARTHEST_SECONDS)
 
     def _in(self, seconds: float) -> int:
         return self._clock() + math.ceil(seconds * 1000)
@@ -139,6 +161,8 @@ class Outbox:
             await tx.fetch(sql, *params)
 
 
-def _as_mail(row: tuple[str, str, str, int, int, int, int, int]) -> QueuedMail:
-    link_id, purpose, email, created_at, expires_at, is_decoy, tries, refusals = row
-    return QueuedMail(link_id, purpose, email, created_at, expires_at, bool(is_decoy), tries, refusals)
+def _as_mail(row: Row) -> QueuedMail:
+    link_id, purpose, email, created_at, expires_at, requester, is_decoy, tries, refusals = row
+    return QueuedMail(
+        link_id, purpose, email, created_at, expires_at, requester, bool(is_decoy), tries, refusals
+    )

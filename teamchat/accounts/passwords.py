@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from teamchat import text
 from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt
 from teamchat.accounts.links import Links, Purpose, unusable
+from teamchat.accounts.mail_turns import network_requester
 from teamchat.accounts.records import user_by_email, user_lock
 from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.sessions import Sessions
@@ -123,7 +124,9 @@ class Passwords:
         async with self._storage.write() as tx:
             if await self._mail_limits.admit_in(tx, email, ip):
                 owner = await _owner_of_password(tx, email)
-                await self._links.issue_in(tx, "reset", owner or email, is_decoy=owner is None)
+                await self._links.issue_in(
+                    tx, "reset", owner or email, requester=network_requester(ip), is_decoy=owner is None
+                )
         self._links.announce()
 
     async def set_up(self, email: str, token: str, password: str, ip: str, user_agent: str) -> SignedIn:

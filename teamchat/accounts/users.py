@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from teamchat import text
 from teamchat.accounts.links import Links
+from teamchat.accounts.mail_turns import user_requester
 from teamchat.accounts.records import (
     ADMINS_LOCK,
     NAMES_LOCK,
@@ -106,7 +107,7 @@ class Users:
                 from_admin=password_hash is not None,
             )
             if is_invited:
-                await self._links.issue_in(tx, "invite", user.email)
+                await self._links.issue_in(tx, "invite", user.email, requester=user_requester(caller.user.id))
         if is_invited:
             self._links.announce()
         _log.info("user added", user=user.id, by=caller.user.id, role=role, invited=is_invited)

@@ -143,4 +143,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             "alter table sessions add column must_change_password {int} not null default 0",
         ),
     ),
+    Migration(
+        6,
+        (
+            # Who asked for a mail (network:<address>, user:<id>, nothing for the operator), for turns.
+            "alter table mails add column requester text not null default ''",
+        ),
+    ),
 )

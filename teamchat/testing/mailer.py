@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from teamchat.errors import MailRefused
+from teamchat.errors import MailDelayed, MailRefused
 from teamchat.interfaces import Mail, Mailer
 
 PATIENCE_SECONDS = 20
@@ -147,11 +147,12 @@ class MailerContract(ABC):
 class RemoteMailerContract(MailerContract):
     """Tests of a mailer behind which a server stands.
 
-    `refused_recipient` is an address that the server of your tests refuses for good, and
-    `silent_recipient` one for which it never answers.
+    `refused_recipient` is an address that the server of your tests refuses for good, `delayed_recipient` one
+    that it does not take now (by SMTP, 450 to RCPT), and `silent_recipient` one for which it never answers.
     """
 
     refused_recipient: str
+    delayed_recipient: str
     silent_recipient: str
 
     async def test_a_refusal_for_good_is_told_and_names_no_recipient(self, tmp_path: Path) -> None:
@@ -163,6 +164,21 @@ class RemoteMailerContract(MailerContract):
             )
             await mailer.send(a_mail())
             assert len(await self.delivered(tmp_path)) == 1, "after a refusal the next mail did not arrive"
+
+    async def test_a_recipient_that_is_not_taken_now_is_told_apart_from_a_server_that_is_down(
+        self, tmp_path: Path
+    ) -> None:
+        async with self.open_mailer(tmp_path) as mailer:
+            with pytest.raises(Exception) as caught:  # noqa: PT011 - which one, is looked at below
+                await mailer.send(a_mail(recipient=self.delayed_recipient))
+            assert isinstance(caught.value, MailDelayed), (
+                "what is about one recipient is MailDelayed; any other error holds up everybody's mails"
+            )
+            assert self.delayed_recipient not in str(caught.value), (
+                "the delay names the recipient, and is logged"
+            )
+            await mailer.send(a_mail())
+            assert len(await self.delivered(tmp_path)) == 1, "after a delay the next mail did not arrive"
 
     async def test_who_sends_can_stop_waiting_at_any_time(self, tmp_path: Path) -> None:
         async with self.open_mailer(tmp_path) as mailer:

@@ -18,8 +18,8 @@ import trio
 
 from teamchat.accounts.mail_sender import Line, MailSender, Rhythm, services
 from teamchat.accounts.mails import Composer
-from teamchat.accounts.outbox import LEASE_SECONDS, Outbox, QueuedMail
-from teamchat.errors import MailRefused, OperatorError, SettingsError, StorageError
+from teamchat.accounts.outbox import LEASE_SECONDS, LONGEST_PAUSE_SECONDS, Outbox, QueuedMail
+from teamchat.errors import MailDelayed, MailRefused, OperatorError, SettingsError, StorageError
 from teamchat.interfaces import Mail, Mailer, Storage
 from teamchat.logs import LineFormatter
 from teamchat.settings import EmailSettings, Settings
@@ -29,6 +29,7 @@ from tests.storages import open_storage
 PATIENCE = 20
 # The storage works in threads, so time can't be faked here: it is scaled down instead.
 QUICK = Rhythm(first_pause=0.005, longest_pause=0.04, poll=0.02)
+LONG = 600.0
 SECRET = "what the server said"
 
 
@@ -66,11 +67,11 @@ def sender(outbox: Outbox, mailer: Mailer, *, max_retries: int = 2, rhythm: Rhyt
     return MailSender(outbox, mailer, compose, max_retries=max_retries, rhythm=rhythm)
 
 
-async def queue(world: World, *emails: str, is_decoy: bool = False) -> Outbox:
+async def queue(world: World, *emails: str, requester: str = "", is_decoy: bool = False) -> Outbox:
     accounts = world.accounts()
     async with world.storage.write() as tx:
         for email in emails:
-            await accounts.links.issue_in(tx, "magic", email, is_decoy=is_decoy)
+            await accounts.links.issue_in(tx, "magic", email, requester=requester, is_decoy=is_decoy)
     accounts.outbox.announce()
     return accounts.outbox
 
@@ -141,7 +142,7 @@ async def test_a_few_are_sent_at_once_and_all_in_the_end(live: World, nursery: t
     await nursery.start(sender(await queue(live, *emails), postman).run)
     await until_empty(live)
     assert sorted(postman.taken) == sorted(emails)
-    assert postman.most_at_once == QUICK.at_once
+    assert postman.most_at_once == QUICK.at_once // 2, "one requester leaves places to others"
 
 
 async def test_a_failure_that_passes_delays_a_mail_and_never_loses_it(
@@ -162,6 +163,85 @@ async def test_a_mail_that_takes_too_long_is_tried_again(live: World, nursery: t
     await nursery.start(sender(await queue(live, "bob@example.org"), postman, rhythm=rhythm).run)
     await until_empty(live)
     assert postman.taken == ["bob@example.org"]
+
+
+async def test_a_recipient_that_is_delayed_keeps_no_other_waiting(live: World, nursery: trio.Nursery) -> None:
+    """A stranger may name as many as they like: a server that answers 450 for them is not down."""
+    postman = Postman()
+    postman.does = lambda recipient, _: MailDelayed("450") if recipient.startswith("bad") else None
+    rhythm = replace(QUICK, first_pause=LONG, longest_pause=LONG)
+    bad = [f"bad{number}@example.org" for number in range(60)]
+    outbox = await queue(live, *bad, requester="network:bad")
+    await nursery.start(sender(outbox, postman, rhythm=rhythm).run)
+    await queue(live, "bob@example.org", requester="network:good")
+    await until(lambda: postman.taken)
+    await until(lambda: postman.tries.total() == 61)
+    assert postman.taken == ["bob@example.org"]
+    assert set(postman.tries.values()) == {1}, "each waits for itself alone"
+
+
+async def test_recipients_that_make_the_server_slow_take_no_more_than_their_places(
+    live: World, nursery: trio.Nursery
+) -> None:
+    postman = Postman()
+    postman.does = lambda recipient, _: "hang" if recipient.startswith("slow") else None
+    for network in ("one", "two"):
+        slow = [f"slow{number}-{network}@example.org" for number in range(60)]
+        outbox = await queue(live, *slow, requester=f"network:{network}")
+    await nursery.start(sender(outbox, postman).run)
+    await until(lambda: postman.most_at_once == 6)
+    good = [f"good{number}@example.org" for number in range(20)]
+    await queue(live, *good, requester="network:good")
+    await until(lambda: len(postman.taken) == len(good))
+    assert sorted(postman.taken) == sorted(good)
+
+
+async def test_a_mail_that_takes_too_long_says_nothing_of_the_server(
+    live: World, nursery: trio.Nursery
+) -> None:
+    postman = Postman()
+    postman.does = lambda recipient, _: "hang" if recipient.startswith("slow") else None
+    rhythm = replace(QUICK, deadline=0.01, first_pause=LONG, longest_pause=LONG)
+    await nursery.start(sender(await queue(live, "slow@example.org"), postman, rhythm=rhythm).run)
+    await until(lambda: postman.tries["slow@example.org"])
+    await queue(live, "bob@example.org")
+    await until(lambda: postman.taken == ["bob@example.org"])
+
+
+async def test_a_server_that_was_down_is_back_once_it_answers_for_a_mail(
+    live: World, nursery: trio.Nursery
+) -> None:
+    """Were only a mail that is taken a sign of life, those that are not would hold the others up."""
+    postman = Postman()
+
+    def does(recipient: str, attempt: int) -> Exception | None:
+        if attempt == 1:
+            return OSError(SECRET)
+        return MailDelayed("450") if recipient.startswith("bad") else None
+
+    postman.does = does
+    bad = [f"bad{number}@example.org" for number in range(20)]
+    await nursery.start(sender(await queue(live, *bad), postman).run)
+    await until(lambda: postman.tries.total() >= 8)
+    await queue(live, "bob@example.org")
+    await until(lambda: postman.taken == ["bob@example.org"])
+
+
+async def test_a_mail_that_is_delayed_is_given_up_when_its_link_expires(
+    live: World, nursery: trio.Nursery
+) -> None:
+    postman = Postman()
+
+    def delay(_: str, attempt: int) -> Exception:
+        if attempt == 5:
+            live.clock.pass_seconds(900)
+        return MailDelayed("450")
+
+    postman.does = delay
+    await nursery.start(sender(await queue(live, "bob@example.org"), postman).run)
+    await until_empty(live)
+    assert postman.tries["bob@example.org"] == 5
+    assert len(await live.fetch("select 1 from links")) == 1
 
 
 @pytest.mark.parametrize("max_retries", [0, 2])
@@ -373,8 +453,9 @@ async def test_the_log_names_the_failure_and_the_try_and_nothing_of_the_mail(
     postman = Postman()
     does = {
         1: OSError(f"{SECRET} bob@example.org"),
-        2: OperatorError("The mail server answered 451 to RCPT."),
+        2: OperatorError("The mail server answered 451 to MAIL."),
         3: SettingsError("email.password: the mail server refused it."),
+        4: MailDelayed(f"450 4.2.0 {SECRET} bob@example.org"),
     }
     postman.does = lambda recipient, attempt: does.get(
         attempt, MailRefused(f"550 5.1.1 {SECRET} {recipient}")
@@ -386,12 +467,13 @@ async def test_the_log_names_the_failure_and_the_try_and_nothing_of_the_mail(
         ("warning", 1, "OSError"),
         ("warning", 2, "OperatorError"),
         ("error", 3, "SettingsError"),
-        ("warning", 4, "MailRefused"),
-        ("error", 5, "MailRefused"),
+        ("warning", 4, "MailDelayed"),
+        ("warning", 5, "MailRefused"),
+        ("error", 6, "MailRefused"),
     ]
     assert lines[0]["error"]["type"] == "builtins.OSError"
-    assert lines[1]["reason"] == "The mail server answered 451 to RCPT."
-    assert (lines[3]["code"], lines[4]["code"]) == (550, 550)
+    assert lines[1]["reason"] == "The mail server answered 451 to MAIL."
+    assert [line["code"] for line in lines[3:]] == [450, 550, 550]
     written = json.dumps(lines)
     assert "bob" not in written
     assert SECRET not in written
@@ -404,9 +486,21 @@ def test_pauses_double_up_to_half_a_minute_and_never_agree() -> None:
         assert 0.75 * seconds <= min(pauses) < max(pauses) <= seconds
 
 
+def test_a_mail_that_waits_for_days_is_tried_ever_less_often() -> None:
+    def tries_within(seconds: float) -> int:
+        age, tries = 0.0, 1
+        while (age := age + Rhythm().pause(tries, age)) < seconds:
+            tries += 1
+        return tries
+
+    assert 12 <= tries_within(900) <= 30
+    assert tries_within(7 * 86_400) < 2_000
+    assert Rhythm().pause(100, 7 * 86_400) <= LONGEST_PAUSE_SECONDS
+
+
 async def test_mails_that_fail_together_count_as_one_failure(autojump_clock: Any) -> None:
     line = Line(Rhythm())
-    assert (line.width, line.closed_for()) == (4, 0)
+    assert (line.width, line.closed_for()) == (8, 0)
     for _ in range(4):
         line.failed(0)
     assert line.width == 1
@@ -416,7 +510,7 @@ async def test_mails_that_fail_together_count_as_one_failure(autojump_clock: Any
     line.failed(1)
     assert 1.5 <= line.closed_for() <= 2
     line.worked()
-    assert (line.width, line.closed_for()) == (4, 0)
+    assert (line.width, line.closed_for()) == (8, 0)
 
 
 async def test_the_service_exists_where_mail_is_configured_and_sends_what_accounts_queue(

@@ -65,7 +65,7 @@ def composed(
     name: str = "Our chat",
     seconds: int = 900,
 ) -> Mail:
-    queued = QueuedMail("0190", purpose, email, 5_000, 5_000 + seconds * 1000, False, 1, 0)
+    queued = QueuedMail("0190", purpose, email, 5_000, 5_000 + seconds * 1000, "", False, 1, 0)
     return (by or composer()).compose(queued, LINK, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -45,6 +46,7 @@ async def test_a_claimed_mail_tells_all_that_is_needed_to_send_it(world: World) 
         email="Bob@Example.org",
         created_at=world.clock.now,
         expires_at=world.clock.now + HOUR * 1000,
+        requester="",
         is_decoy=False,
         tries=1,
         refusals=0,
@@ -89,6 +91,39 @@ async def test_those_tried_least_come_first(world: World) -> None:
     await queue(world, "new@example.org")
     assert await addresses(outbox, 1) == ["new@example.org"]
     assert await addresses(outbox, 1) == ["old@example.org"]
+
+
+async def test_of_each_requester_no_more_are_looked_at_than_there_are_places(world: World) -> None:
+    accounts, seen = world.accounts(), []
+    async with world.storage.write() as tx:
+        for number in range(50):
+            await accounts.links.issue_in(tx, "magic", f"u{number}@example.org", requester="network:many")
+        await accounts.links.issue_in(tx, "magic", "bob@example.org", requester="network:one")
+
+    def choose(due: Sequence[QueuedMail], most: int) -> Sequence[QueuedMail]:
+        seen.extend(mail.requester for mail in due)
+        return [due[-1]]
+
+    [mail] = await accounts.outbox.claim(3, choose)
+    assert seen == ["network:many"] * 3 + ["network:one"]
+    assert (mail.email, mail.requester, mail.tries) == ("bob@example.org", "network:one", 1)
+    assert "bob@example.org" not in await addresses(accounts.outbox), "what was chosen is leased"
+
+
+async def test_who_asked_for_a_mail_is_kept_with_it(world: World) -> None:
+    accounts = world.accounts(auth_mode="magic-link", has_mail=True, is_invite_required=False)
+    await accounts.magic_links.request("ann@example.org", "2001:db8::1")
+    await accounts.magic_links.request("bob@example.org", "192.0.2.7")
+    passwords = world.accounts(auth_mode="password", has_mail=True)
+    admin = await world.admin(world.accounts())
+    await passwords.passwords.request_reset("eve@example.org", "192.0.2.8")
+    await passwords.users.add(admin, "new@example.org")
+    assert sorted(mail.requester for mail in await accounts.outbox.claim(9)) == [
+        "network:192.0.2.7",
+        "network:192.0.2.8",
+        "network:2001:db8::/64",
+        f"user:{admin.user.id}",
+    ]
 
 
 async def test_a_mail_that_was_sent_is_forgotten_and_its_link_works_on(world: World) -> None:

@@ -1,9 +1,9 @@
 """The mailer ``sendmail``: a process of the machine's own mail program for each mail.
 
-What must stay true: the recipient is one plain address, the last argument, and never taken for an option; the
-program gets the mail on its input, no shell is between, and of the environment it gets what every program has
-and none of the server's secrets; what it prints is thrown away, for it may name the recipient; and a program
-that does not end is killed, with all it has started.
+The recipient is one plain address, the last argument, and never taken for an option.  The program gets the
+mail on its input, no shell is between, and of the environment it gets what every program has and none of the
+server's secrets.  What it prints is thrown away, for it may name the recipient.  A program that does not end
+is killed, with all it has started.
 """
 
 from __future__ import annotations
@@ -20,25 +20,28 @@ from typing import Annotated
 import trio
 from msgspec import Meta, Struct, field
 
-from teamchat import Mail, MailRefused, OperatorError, SettingsError
+from teamchat import Mail, MailDelayed, MailRefused, OperatorError, SettingsError
 from teamchat.mail import message, sender
 
 PROGRAMS_AT_ONCE = 8
 
 # The codes of sysexits.h that are about this mail: as EX_DATAERR, EX_NOUSER, EX_NOHOST and EX_UNAVAILABLE
-# programs tell what another server refused.  All others may pass, EX_TEMPFAIL (75) above all.
+# programs tell what another server refused.
 _REFUSED = {
     os.EX_DATAERR: "EX_DATAERR",
     os.EX_NOUSER: "EX_NOUSER",
     os.EX_NOHOST: "EX_NOHOST",
     os.EX_UNAVAILABLE: "EX_UNAVAILABLE",
 }
+# What another server said, or did not say, of this recipient. A program without a queue says so as well when
+# no server can be reached; then each mail waits for itself. Every other status is about the program.
+_DELAYED = {os.EX_TEMPFAIL: "EX_TEMPFAIL", os.EX_PROTOCOL: "EX_PROTOCOL"}
 _INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
 _Seconds = Annotated[float, Meta(gt=0, le=3600)]
 
 
 class SendmailFailed(OperatorError):
-    """The program did not take a mail, and may later. The sentence tells how it ended."""
+    """The program takes no mail now, and may later. The sentence tells how it ended."""
 
 
 class SendmailOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -74,7 +77,8 @@ class SendmailMailer:
             with trio.move_on_after(self._deadline) as waiting:
                 status = await self._run([*self._command, *arguments], data)
         if waiting.cancelled_caught:
-            raise SendmailFailed(f"The program of email.command did not end in {self._deadline:g} seconds.")
+            # It may be the recipient's server that it waits for.
+            raise MailDelayed(f"The program of email.command did not end in {self._deadline:g} seconds.")
         _expect_success(status)
 
     async def _run(self, command: list[str], data: bytes) -> int:
@@ -119,5 +123,7 @@ def _expect_success(status: int) -> None:
         return
     if status in _REFUSED:
         raise MailRefused(f"The program of email.command refused the mail ({_REFUSED[status]}, {status}).")
+    if status in _DELAYED:
+        raise MailDelayed(f"The program of email.command delays the mail ({_DELAYED[status]}, {status}).")
     ending = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
     raise SendmailFailed(f"The program of email.command {ending}.")

@@ -20,7 +20,7 @@ from teamchat_email_sendmail import (
 )
 from trio.testing import MockClock
 
-from teamchat import Mailer, MailRefused, SettingsError
+from teamchat import MailDelayed, Mailer, MailRefused, SettingsError
 from teamchat.settings import EmailSettings, backend_options
 from teamchat.testing import DEADLINE, RemoteMailerContract
 from teamchat.testing.mailer import a_mail
@@ -30,6 +30,7 @@ SENDER = "Team chat <chat@example.org>"
 
 class TestSendmailMailer(RemoteMailerContract):
     refused_recipient = "status-67@example.org"
+    delayed_recipient = "status-75@example.org"
     silent_recipient = "silent@example.org"
 
     @pytest.fixture(autouse=True)
@@ -101,8 +102,15 @@ async def test_a_status_about_the_mail_refuses_it_for_good(mailer, status: int) 
     assert "@" not in str(caught.value)
 
 
-@pytest.mark.parametrize("status", [1, 64, 66, 70, 71, 73, 74, 75, 76, 77, 78, 126, 127])
-async def test_any_other_status_may_pass(mailer, status: int) -> None:
+@pytest.mark.parametrize("status", [75, 76])
+async def test_a_status_about_what_another_server_said_delays_the_mail_alone(mailer, status: int) -> None:
+    with pytest.raises(MailDelayed, match=str(status)) as caught:
+        await mailer.send(a_mail(recipient=f"status-{status}@example.org"))
+    assert "@" not in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [1, 64, 66, 70, 71, 73, 74, 77, 78, 126, 127])
+async def test_any_other_status_is_about_the_program_and_may_pass(mailer, status: int) -> None:
     with pytest.raises(SendmailFailed, match=f"status {status}") as caught:
         await mailer.send(a_mail(recipient=f"status-{status}@example.org"))
     assert "@" not in str(caught.value)
@@ -144,13 +152,13 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("recipient", ["silent@example.org", "waiting@example.org"])
-async def test_a_program_that_does_not_end_is_killed_with_what_it_started_and_the_mail_may_pass(
+async def test_a_program_that_does_not_end_is_killed_with_what_it_started_and_delays_the_mail_alone(
     sendmail, recipient: str, mock_clock: MockClock
 ) -> None:
     options = SendmailOptions(command=[str(sendmail.program)], sender=SENDER, deadline_seconds=5)
 
     async def fail(mailer: Mailer) -> None:
-        with pytest.raises(SendmailFailed, match="did not end in 5 seconds"):
+        with pytest.raises(MailDelayed, match="did not end in 5 seconds"):
             await mailer.send(a_mail(recipient=recipient))
 
     async with open_sendmail(options) as mailer, trio.open_nursery() as nursery:

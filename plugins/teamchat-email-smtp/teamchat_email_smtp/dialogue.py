@@ -1,154 +1,224 @@
-"""One dialogue with a mail server (RFC 5321), from the connection to QUIT; it runs in a thread.
+"""One dialogue with a mail server (RFC 5321), from the connection to QUIT.
 
-What must stay true: a 5xx to the sender, the recipient or the mail is `MailRefused`, and everything else
-that goes wrong may pass; the password crosses a network only inside TLS, and certificates are checked; and
-no error holds more of what the server said than the code of its reply.
+Whose fault a failure is depends on the step: what goes wrong up to MAIL is the server's, and what goes wrong
+from RCPT on is this mail's alone, for who asked for the mail chose its recipient.  The password crosses a
+network only inside TLS, certificates are checked, and no error holds more of what the server said than the
+code of its reply.
 """
 
 from __future__ import annotations
 
 import ipaddress
-import smtplib
+import re
 import ssl
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from email.message import EmailMessage
 from typing import NamedTuple
 
 import trio
 
-from teamchat import MailRefused, OperatorError, SettingsError
+from teamchat import MailDelayed, MailRefused, OperatorError, SettingsError
+from teamchat_email_smtp.connection import BadReply, Connection, ConnectionEnded, Reply
+from teamchat_email_smtp.signing_in import no_way, sign_in
 
-TIMEOUT_SECONDS = 20.0
+DIALOGUE_SECONDS = 50.0
+"""How long it may take as a whole: less than teamchat waits, so that it is known whose fault it is."""
 _QUIT_SECONDS = 3.0
 # RFC 4954 section 6: it is the operator's credentials that are refused, not this mail.
 _CREDENTIALS_REFUSED = {530, 534, 535, 538}
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_DOT = re.compile(rb"^\.", re.MULTILINE)
+_FAILURES = (OSError, trio.BrokenResourceError, trio.TooSlowError, BadReply, ConnectionEnded)
 
 
 class MailServerFailed(OperatorError):
-    """The mail server did not take a mail, and may later. The sentence tells the step and the code."""
+    """The mail server takes no mail now, and may later. The sentence tells the step and the code."""
 
 
 class Server(NamedTuple):
-    """A mail server, and how to speak with it."""
+    """A mail server, and how to speak with it. `own_name` is what we greet it with."""
 
     host: str
     port: int
     is_secure: bool
     credentials: tuple[str, str] | None
     tls: ssl.SSLContext
+    own_name: str
 
 
-def deliver(server: Server, sender: str, recipient: str, message: EmailMessage) -> None:
+async def deliver(server: Server, sender: str, recipient: str, message: EmailMessage) -> None:
     """Hand a message over to the server, and return once the server has answered for it.
 
-    Raises `MailRefused`, or an `OperatorError` whose sentence is for the log.
+    Raises `MailRefused` and `MailDelayed` for this mail, and for the server an `OperatorError` whose sentence
+    is for the log.
     """
-    with _plain_errors(), _connected(server) as smtp:
-        if not server.is_secure and smtp.has_extn("starttls"):
-            smtp.starttls(context=server.tls)
-            smtp.ehlo_or_helo_if_needed()
-        if server.credentials is not None:
-            _sign_in(smtp, *server.credentials)
-        _send(smtp, sender, recipient, message)
+    deadline = trio.current_time() + DIALOGUE_SECONDS
+    async with _connected(server) as connection:
+        with _servers_fault(), trio.fail_at(deadline):
+            extensions = await _introduce(connection, server)
+            await _announce(connection, extensions, sender, recipient)
+        with _mails_fault(), trio.fail_at(deadline):
+            await _hand_over(connection, recipient, message.as_bytes())
+        await _leave(connection)
 
 
-@contextmanager
-def _connected(server: Server) -> Iterator[smtplib.SMTP]:
-    """Connect and greet; say goodbye if all went well."""
-    smtp = (
-        smtplib.SMTP_SSL(server.host, server.port, timeout=TIMEOUT_SECONDS, context=server.tls)
-        if server.is_secure
-        else smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_SECONDS)
-    )
+@asynccontextmanager
+async def _connected(server: Server) -> AsyncIterator[Connection]:
+    with _servers_fault():
+        connection = await Connection.open(server.host, server.port, server.tls if server.is_secure else None)
     try:
-        smtp.ehlo_or_helo_if_needed()
-        yield smtp
-        _leave(smtp)
+        yield connection
     finally:
-        smtp.close()
+        await connection.aclose()
 
 
-def _leave(smtp: smtplib.SMTP) -> None:
+async def _leave(connection: Connection) -> None:
     """Say goodbye. The mail is handed over already, whatever happens now."""
-    with suppress(OSError):  # smtplib's errors are of its kind
-        if smtp.sock is not None:
-            smtp.sock.settimeout(_QUIT_SECONDS)
-        smtp.quit()
+    with trio.move_on_after(_QUIT_SECONDS):
+        try:
+            await connection.command("QUIT")
+        except _FAILURES:
+            return
 
 
-def _sign_in(smtp: smtplib.SMTP, user: str, password: str) -> None:
-    if not isinstance(smtp.sock, ssl.SSLSocket) and not _is_loopback(smtp):
-        raise SettingsError(
-            "email.secure: the mail server offers no encryption, so email.password was not sent to it. "
-            "Use a port where it does, or a server that asks for no password."
-        )
-    try:
-        smtp.login(user, password)
-    except smtplib.SMTPAuthenticationError as error:
-        _expect_success(error.smtp_code, "AUTH")
-        raise
-    except (smtplib.SMTPResponseException, smtplib.SMTPServerDisconnected):
-        raise
-    except smtplib.SMTPException:
-        raise SettingsError(
-            "The mail server offers no way to sign in that teamchat knows. "
-            "Leave email.password out if it needs none, or use another port."
-        ) from None
+async def _introduce(connection: Connection, server: Server) -> dict[str, str]:
+    """Exchange greetings, encrypt and sign in as far as asked for; return what the server can do."""
+    _expect_of_server(await connection.reply(), "the connection")
+    extensions = await _greet(connection, server)
+    if not server.is_secure and "STARTTLS" in extensions:
+        _expect_of_server(await connection.command("STARTTLS"), "STARTTLS")
+        await connection.start_tls(server.tls, server.host)
+        extensions = await _greet(connection, server)
+    if server.credentials is not None:
+        if not connection.is_encrypted and not _is_loopback(connection):
+            raise SettingsError(
+                "email.secure: the mail server offers no encryption, so email.password was not sent to it. "
+                "Use a port where it does, or a server that asks for no password."
+            )
+        if (mechanisms := extensions.get("AUTH")) is None:
+            raise no_way()
+        _expect_of_server(await sign_in(connection, mechanisms.upper().split(), *server.credentials), "AUTH")
+    return extensions
 
 
-def _is_loopback(smtp: smtplib.SMTP) -> bool:
-    peer: str = smtp.sock.getpeername()[0] if smtp.sock is not None else ""
-    return ipaddress.ip_address(peer.partition("%")[0]).is_loopback
+async def _greet(connection: Connection, server: Server) -> dict[str, str]:
+    """Return the extensions that the server names, each with its parameters."""
+    reply = await connection.command(f"EHLO {server.own_name}")
+    if reply.code >= 500:  # RFC 5321 section 3.2: it may know no extensions.
+        _expect_of_server(await connection.command(f"HELO {server.own_name}"), "HELO")
+        return {}
+    _expect_of_server(reply, "EHLO")
+    # Some still write AUTH=LOGIN, from before RFC 4954.
+    named = (line.replace("=", " ", 1).partition(" ") for line in reply.lines[1:])
+    return {name.upper(): parameters for name, _, parameters in named}
 
 
-def _send(smtp: smtplib.SMTP, sender: str, recipient: str, message: EmailMessage) -> None:
-    _expect_success(smtp.mail(sender, _parameters(smtp, sender + recipient))[0], "MAIL")
-    _expect_success(smtp.rcpt(recipient)[0], "RCPT")
-    trio.from_thread.check_cancelled()  # Who gave up waiting will try again: do not send it twice.
-    try:
-        code, _ = smtp.data(message.as_bytes())
-    except smtplib.SMTPDataError as error:
-        code = error.smtp_code
-    _expect_success(code, "DATA")
+def _is_loopback(connection: Connection) -> bool:
+    return ipaddress.ip_address(connection.peer.partition("%")[0]).is_loopback
 
 
-def _parameters(smtp: smtplib.SMTP, addresses: str) -> list[str]:
+async def _announce(connection: Connection, extensions: dict[str, str], sender: str, recipient: str) -> None:
+    """Name the sender."""
+    parameters = _parameters(extensions, sender + recipient)
+    reply = await connection.command(f"MAIL FROM:<{sender}>{parameters}")
+    if parameters and sender.isascii():
+        _expect_of_mail(reply, "MAIL")  # What we ask for beyond the sender is for the recipient's sake.
+    else:
+        _expect_of_server(reply, "MAIL")
+
+
+def _parameters(extensions: dict[str, str], addresses: str) -> str:
     """Return what MAIL has to announce: addresses and headers beyond ASCII, if there are any (RFC 6531)."""
     if addresses.isascii():
-        return []
-    if not smtp.has_extn("smtputf8"):
+        return ""
+    if "SMTPUTF8" not in extensions:
         raise MailRefused("The mail server takes ASCII addresses alone.")
-    return ["SMTPUTF8", "BODY=8BITMIME"]
+    return " SMTPUTF8 BODY=8BITMIME"
 
 
-def _expect_success(code: int, step: str) -> None:
-    if 200 <= code <= 299:
+async def _hand_over(connection: Connection, recipient: str, message: bytes) -> None:
+    _expect_of_mail(await connection.command(f"RCPT TO:<{recipient}>"), "RCPT")
+    reply = await connection.command("DATA")
+    if reply.code != 354:
+        _expect_of_mail(reply, "DATA")
+        raise BadReply("no 354 to DATA")
+    await connection.send(_as_lines(message))
+    _expect_of_mail(await connection.reply(), "DATA")
+
+
+def _as_lines(message: bytes) -> bytes:
+    """Return a message as DATA takes it (RFC 5321 sections 2.3.8 and 4.5.2), with the dot that ends it."""
+    lines = _DOT.sub(b"..", _LINE_END.sub(b"\r\n", message))
+    return lines + (b".\r\n" if lines.endswith(b"\r\n") else b"\r\n.\r\n")
+
+
+def _expect_of_mail(reply: Reply, step: str) -> None:
+    if reply.is_success:
         return
-    if code in _CREDENTIALS_REFUSED:
-        raise SettingsError(f"The mail server refused email.user and email.password ({code} to {step}).")
-    if 500 <= code <= 599 and step != "AUTH":
-        raise MailRefused(f"The mail server answered {code} to {step}.")
-    raise MailServerFailed(f"The mail server answered {code} to {step}.")
+    sentence = f"The mail server answered {reply.code} to {step}."
+    raise MailRefused(sentence) if reply.code >= 500 else MailDelayed(sentence)
+
+
+def _expect_of_server(reply: Reply, step: str) -> None:
+    if reply.is_success:
+        return
+    if reply.code in _CREDENTIALS_REFUSED:
+        raise SettingsError(
+            f"The mail server refused email.user and email.password ({reply.code} to {step})."
+        )
+    if step == "MAIL" and reply.code >= 500:
+        raise SettingsError(f"The mail server refused email.sender ({reply.code} to MAIL).")
+    raise MailServerFailed(f"The mail server answered {reply.code} to {step}.")
 
 
 @contextmanager
-def _plain_errors() -> Iterator[None]:
+def _mails_fault() -> Iterator[None]:
+    """Say that it is this mail that has to wait."""
+    try:
+        yield
+    except _FAILURES as error:
+        raise MailDelayed(f"For this recipient the mail server {_deed(error)}.") from error
+
+
+@contextmanager
+def _servers_fault() -> Iterator[None]:
     """Say in an operator's terms what went wrong, without what the server said."""
     try:
         yield
-    except ssl.SSLCertVerificationError:
-        raise SettingsError(
+    except trio.BrokenResourceError as error:
+        raise _broken(error) from error
+    except _FAILURES as error:
+        raise MailServerFailed(f"The mail server {_deed(error)}.") from error
+
+
+def _broken(error: trio.BrokenResourceError) -> OperatorError:
+    if isinstance(error.__cause__, ssl.SSLCertVerificationError):
+        return SettingsError(
             "email.host: the mail server's certificate is not one for this name that is trusted here. "
             "For a private CA, give email.caFile."
-        ) from None
-    except ssl.SSLError as error:
-        raise MailServerFailed(
+        )
+    if isinstance(error.__cause__, ssl.SSLError):
+        return MailServerFailed(
             "The mail server does not speak TLS here. Look whether email.secure is right for email.port."
-        ) from error
-    except smtplib.SMTPResponseException as error:
-        raise MailServerFailed(f"The mail server answered {error.smtp_code} before any mail.") from None
-    except smtplib.SMTPServerDisconnected as error:
-        raise MailServerFailed("The mail server ended the connection.") from error
-    except OSError as error:
-        raise MailServerFailed(f"The mail server can't be reached ({type(error).__name__}).") from error
+        )
+    return MailServerFailed("The mail server ended the connection.")
+
+
+def _deed(error: Exception) -> str:
+    match error:
+        case trio.TooSlowError():
+            return "does not answer in time"
+        case BadReply():
+            return "does not speak SMTP"
+        case OSError():
+            return f"can't be reached ({type(_first(error)).__name__})"
+    return "ended the connection"
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return what lies behind Trio's error for all addresses of a host."""
+    cause = error.__cause__
+    if isinstance(cause, BaseExceptionGroup):
+        return cause.exceptions[0]
+    return cause if isinstance(cause, OSError) else error

@@ -1,16 +1,16 @@
-"""The mailer ``smtp``: its options, and a thread for each mail.
+"""The mailer ``smtp``: its options, and a connection for each mail.
 
-What must stay true: options that can't work are told at start; no thread keeps the server from ending; and
-a mail that nobody waits for any longer is not sent after all, as far as that can be known.
+Options that can't work are told at start.  A mail that nobody waits for any longer is not sent after all, as
+far as that can be known, and its connection ends at once.
 """
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from email.headerregistry import Address
-from functools import partial
 from typing import Annotated
 
 import trio
@@ -20,7 +20,8 @@ from teamchat import Mail, SettingsError
 from teamchat.mail import message, sender
 from teamchat_email_smtp.dialogue import Server, deliver
 
-_THREADS = 8
+CONNECTIONS = 8
+_NAME_SECONDS = 3.0
 
 
 class SmtpOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -44,12 +45,12 @@ class SmtpMailer:
     def __init__(self, server: Server, sender: Address) -> None:
         self._server = server
         self._sender = sender
-        self._threads = trio.CapacityLimiter(_THREADS)
+        self._turns = trio.CapacityLimiter(CONNECTIONS)
 
     async def send(self, mail: Mail) -> None:
         made = message(mail, self._sender)
-        work = partial(deliver, self._server, self._sender.addr_spec, mail.recipient, made)
-        await trio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._threads)
+        async with self._turns:
+            await deliver(self._server, self._sender.addr_spec, mail.recipient, made)
 
 
 @asynccontextmanager
@@ -57,8 +58,18 @@ async def open_smtp(options: SmtpOptions) -> AsyncIterator[SmtpMailer]:
     """Check the options; nothing is sent yet. Raises `SettingsError` for what can't work."""
     credentials = _credentials(options)
     context = _context(options.ca_file)
-    server = Server(options.host, options.port, options.secure, credentials, context)
-    yield SmtpMailer(server, sender(options.sender or options.user))
+    from_address = sender(options.sender or options.user)
+    name = await _own_name()
+    server = Server(options.host, options.port, options.secure, credentials, context, name)
+    yield SmtpMailer(server, from_address)
+
+
+async def _own_name() -> str:
+    """Return what to greet with: this machine's whole name, or an address (RFC 5321, section 4.1.4)."""
+    name = ""
+    with trio.move_on_after(_NAME_SECONDS):  # It may be asked for over a network.
+        name = await trio.to_thread.run_sync(socket.getfqdn, abandon_on_cancel=True)
+    return name if "." in name and name.isascii() and " " not in name else "[127.0.0.1]"
 
 
 def _credentials(options: SmtpOptions) -> tuple[str, str] | None:

@@ -31,6 +31,7 @@ class Sink:
     signed_in: list[bool] = field(default_factory=list)
     tries: Counter[str] = field(default_factory=Counter)
     goes_on: threading.Event = field(default_factory=threading.Event)
+    is_left: threading.Event = field(default_factory=threading.Event)
     port: int = 0
     ca_file: str = ""
 
@@ -50,7 +51,10 @@ class Sink:
             case "silent":
                 await asyncio.Event().wait()
             case "slow":
-                await asyncio.to_thread(self.goes_on.wait)
+                try:
+                    await asyncio.to_thread(self.goes_on.wait)
+                finally:
+                    self.is_left.set()
         envelope.rcpt_tos.append(address)
         return "250 2.1.5 fine"
 

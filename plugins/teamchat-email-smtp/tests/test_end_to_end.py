@@ -100,6 +100,36 @@ async def test_mail_goes_out_when_the_smtp_server_comes_back(
         assert sorted(tokens(sink)) == [ADMIN, "bob@example.org"]
 
 
+def client_at(server: Server, address: str) -> httpx2.AsyncClient:
+    """Return a client of the server's at another address of this machine."""
+    transport = httpx2.AsyncHTTPTransport(local_address=address)
+    return httpx2.AsyncClient(base_url=server.base, transport=transport, timeout=DEADLINE, trust_env=False)
+
+
+@pytest.mark.parametrize("kind", ["later", "silent"])
+async def test_no_stranger_holds_up_anybodys_mail_by_the_recipients_they_name(
+    tmp_path: Path, sink: Any, kind: str
+) -> None:
+    """Those of `kind` get 450, or no answer at all; none of them says anything of the server."""
+    config = with_mail(sink.port)
+    config["auth"] |= {"authMode": "magic-link", "isInviteRequired": False}
+    async with running(tmp_path, **config) as server:
+        async with client_at(server, "127.0.0.2") as stranger, client_at(server, "127.0.0.3") as user:
+            for number in range(30):
+                await expect(stranger, "/auth/login", email=f"{kind}@{number}.example.org")
+            await until(lambda: sink.tries.total() >= 4)
+            await expect(user, "/auth/login", email="bob@example.org")
+            for number in range(30, 60):
+                await expect(stranger, "/auth/login", email=f"{kind}@{number}.example.org")
+            await expect(user, "/auth/login", email="eve@example.org")
+            await until(lambda: len(sink.envelopes) == 2)
+            await until(lambda: sink.tries.total() >= (4 if kind == "silent" else 60) + 2)
+        assert sorted(each.rcpt_tos[0] for each in sink.envelopes) == ["bob@example.org", "eve@example.org"]
+        assert sink.tries["bob@example.org"] == sink.tries["eve@example.org"] == 1
+        assert "a mail could not be sent" not in server.logged(), "the server is not taken for down"
+        assert await server.end() == 0
+
+
 async def test_a_mail_under_way_does_not_keep_the_server_from_ending(tmp_path: Path, sink: Any) -> None:
     async with running(tmp_path, **with_mail(sink.port)) as server:
         await ask_for_resets(server, "silent@example.org")

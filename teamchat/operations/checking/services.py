@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import smtplib
 import socket
 import ssl
 import time
@@ -13,7 +12,7 @@ from contextlib import AsyncExitStack
 
 import trio
 
-from teamchat.errors import MailRefused, OperatorError
+from teamchat.errors import MailDelayed, MailRefused, OperatorError
 from teamchat.ids import new_id
 from teamchat.interfaces import ImageStore, Mail, Storage
 from teamchat.model import now_ms
@@ -88,6 +87,9 @@ async def check_mail(installation: Installation, recipient: str | None) -> Findi
         return problem("mail", why, "Check email.host and email.port.")
     except MailRefused as error:
         return problem("mail", f"the trial was refused: {error}", "Check the sender and the recipient.")
+    except MailDelayed as error:
+        why = f"the trial was not taken now: {error}"
+        return problem("mail", why, "Try again in some minutes, or with another recipient.")
     except Exception as error:
         if section.host is not None and (missed := _missed(error)) is not None:
             why = f"{section.host}:{section.port} can't be reached: {_why(missed)}"
@@ -98,7 +100,7 @@ async def check_mail(installation: Installation, recipient: str | None) -> Findi
 def _missed(error: Exception) -> OSError | None:
     """Return the system's error because of which a server was not reached; the mailer may have told of it."""
     for each in (error, error.__cause__):
-        if isinstance(each, OSError) and not isinstance(each, (ssl.SSLError, smtplib.SMTPException)):
+        if isinstance(each, OSError) and not isinstance(each, ssl.SSLError):
             return each
     return None
 

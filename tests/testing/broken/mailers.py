@@ -12,13 +12,13 @@ from pathlib import Path
 
 import trio
 
-from teamchat import Mail, Mailer, MailRefused
+from teamchat import Mail, MailDelayed, Mailer, MailRefused
 from teamchat.mail import message
 from teamchat.testing import MailerContract, RemoteMailerContract
 from tests.testing.faults import found_by
 
 SENDER = Address("teamchat", "teamchat", "localhost")
-REFUSED, SILENT = "nobody@example.org", "asleep@example.org"
+REFUSED, DELAYED, SILENT = "nobody@example.org", "later@example.org", "asleep@example.org"
 
 
 class Files:
@@ -32,6 +32,8 @@ class Files:
             await trio.sleep_forever()
         if mail.recipient == REFUSED:
             raise MailRefused("the server will not take it")
+        if mail.recipient == DELAYED:
+            raise MailDelayed("the server does not take it now")
         await trio.lowlevel.checkpoint()
         self.keep(mail, self.changed(message(mail, SENDER)).as_bytes())
 
@@ -60,7 +62,7 @@ class Contract(_Steps, MailerContract):
 
 
 class RemoteContract(_Steps, RemoteMailerContract):
-    refused_recipient, silent_recipient = REFUSED, SILENT
+    refused_recipient, delayed_recipient, silent_recipient = REFUSED, DELAYED, SILENT
 
 
 @found_by(test_both_versions_arrive_as_they_were_written="the HTML arrived as another")
@@ -142,6 +144,18 @@ class TestNamesWhomItRefuses(RemoteContract):
                 await super().send(mail)
             except MailRefused as refused:
                 raise MailRefused(f"{mail.recipient}: {refused}") from None
+
+
+@found_by(
+    test_a_recipient_that_is_not_taken_now_is_told_apart_from_a_server_that_is_down="holds up everybody"
+)
+class TestTakesADelayForAServerThatIsDown(RemoteContract):
+    class mailer(Files):  # noqa: N801
+        async def send(self, mail: Mail) -> None:
+            try:
+                await super().send(mail)
+            except MailDelayed:
+                raise ConnectionError("the server does not take it now") from None
 
 
 @found_by(test_who_sends_can_stop_waiting_at_any_time="let `trio.Cancelled` pass")
