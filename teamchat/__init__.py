@@ -1,9 +1,9 @@
 """teamchat: a self-hosted team chat server.
 
 A plugin author needs the names below and those of some modules: `teamchat.application` for what a hook is
-given, `teamchat.settings` for a plugin's own settings, `teamchat.model` for what signing in answers,
-`teamchat.web` for endpoints, `teamchat.mail` for mailers, `teamchat.storage.schema`, `teamchat.storage.log`
-and `teamchat.storage.sqlite` for storages, `teamchat.plugins` for verbs that open the application,
+given, `teamchat.settings` for a plugin's own settings, `teamchat.model` for callers and what signing in
+answers, `teamchat.web` for endpoints, `teamchat.mail` for mailers, `teamchat.storage.schema`,
+`teamchat.storage.log` and `teamchat.storage.sqlite` for storages, `teamchat.plugins` for verbs that open the application,
 `teamchat.measures` for what is counted, `teamchat.testing` for tests.  Everything else is private.
 """
 
@@ -35,6 +35,7 @@ from teamchat.interfaces import (
     Mail,
     Mailer,
     MessageFilter,
+    MissedEventsListener,
     NoOptions,
     OAuthProvider,
     Posting,
@@ -63,6 +64,7 @@ __all__ = [
     "MailRefused",
     "Mailer",
     "MessageFilter",
+    "MissedEventsListener",
     "NoOptions",
     "NotFound",
     "OAuthFailed",

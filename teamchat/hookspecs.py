@@ -79,7 +79,12 @@ def message_filters(app: Application) -> Sequence[MessageFilter]:  # type: ignor
 
 @hookspec
 def event_listeners(app: Application) -> Sequence[EventListener]:  # type: ignore[empty-body]
-    """Offer listeners. Each is told of every event after its commit, at its own pace."""
+    """Offer listeners. Each is told of every event after its commit, at its own pace.
+
+    One that is not told for longer than ``events.retentionSeconds``, because the plugin was disabled or the
+    listener took that long, misses what left the log. The log warns of it; a listener that has a method
+    ``async def missed(self, first, last)`` too (`MissedEventsListener`) is told the numbers of these events.
+    """
 
 
 @hookspec

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -246,6 +246,21 @@ class EventListener(Protocol):
 
         Events come in the log's order, to one process of the installation at a time, and at least once: after
         a crash the last ones may come again.  An exception is logged, and the event counts as heard.
+        An event that has left the log (``events.retentionSeconds``) before it was the listener's turn does
+        not come; a `MissedEventsListener` is told so.
+        """
+
+
+@runtime_checkable
+class MissedEventsListener(EventListener, Protocol):
+    """An event listener that is told when it missed something; `missed` is a method it may have."""
+
+    async def missed(self, first: int, last: int) -> None:
+        """Learn that the events ``first <= seq <= last`` left the log unheard.
+
+        It is called in place of these events, in the log's order, at least once; numbers that no event had
+        may be among them.  What was in them can't be had any more: read the chat's state anew, or tell
+        somebody.  An exception is logged, and the events count as missed.
         """
 
 

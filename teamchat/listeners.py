@@ -1,11 +1,12 @@
 """The service that tells plugins' listeners what happened.
 
-What must stay true: a listener hears every event that clients can hear, in the log's order, after its commit
-and at least once, however slow it is; it holds up nobody, not the next listener either.  How far it has come
-is kept in the database under its name, so it goes on after a restart where it was; a new one begins with what
-happens from then on.  Of all processes on one database a single one tells a listener at a time: it holds the
-listener's row for a while and renews that; when it dies, another one takes over once the time is up.  A
-listener that fails is named in the log, and the event counts as heard.
+A listener hears every event that clients can hear, in the log's order, after its commit and at least once, as
+long as the event is in the log (``events.retentionSeconds``); what left the log before is told as missed.  It
+holds up nobody, not the next listener either.  How far it has come is kept in the database under its name, so
+it goes on after a restart where it was; a new one begins with what happens from then on.  Of all processes on
+one database a single one tells a listener at a time: it holds the listener's row for a while and renews that;
+when it dies, another one takes over once the time is up.  A listener that fails is named in the log, and the
+event counts as heard.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import trio
 from teamchat.errors import StorageError
 from teamchat.events import LoggedEvent, is_internal
 from teamchat.ids import new_id
-from teamchat.interfaces import EventListener, Storage
+from teamchat.interfaces import EventListener, MissedEventsListener, Storage
 from teamchat.logs import get_logger
 from teamchat.model import now_ms
 
@@ -29,6 +30,8 @@ SAVE_SECONDS = 1.0
 """How often, at most, it is written down how far a listener has come."""
 _RENEW_SECONDS = 5.0
 _AGAIN_SECONDS = 5.0
+_SLOW_SECONDS = 60.0
+"""How long a listener may take for what was read at once before it is looked what left the log meanwhile."""
 
 _log = get_logger(__name__)
 
@@ -64,14 +67,37 @@ class Listeners:
         async with trio.open_nursery() as nursery:
             try:
                 nursery.start_soon(place.keep)
+                await self._tell_missed(listener, place)
                 followed = self._storage.follow(place.position)
                 async with aclosing(cast("AsyncGenerator[Sequence[LoggedEvent], None]", followed)) as log:
                     async for events in log:
+                        if events[0].seq != place.position + 1:
+                            await self._tell_missed(listener, place, before=events[0].seq)
+                        began = trio.current_time()
                         for event in events:
                             await _hear(listener, event)
                             place.position = event.seq
+                        if trio.current_time() - began > _SLOW_SECONDS:
+                            await self._tell_missed(listener, place)
             finally:
                 await place.give_back()
+
+    async def _tell_missed(self, listener: EventListener, place: _Place, before: int | None = None) -> None:
+        """Tell a listener of the events that left the log before it heard them, up to the one `before`.
+
+        A number that no event has may be among them: those of changes that were rolled back.
+        """
+        oldest, newest = await self._storage.log_bounds()
+        first, last = place.position + 1, min(oldest - 1, newest) if before is None else before - 1
+        if oldest <= first or last < first:
+            return
+        _log.warning("an event listener missed events", listener=listener.name, first=first, last=last)
+        if isinstance(listener, MissedEventsListener):
+            try:
+                await listener.missed(first, last)
+            except Exception as error:
+                _log.error("an event listener failed", listener=listener.name, type="missed", exc_info=error)
+        place.position = last
 
 
 async def _hear(listener: EventListener, event: LoggedEvent) -> None:

@@ -210,3 +210,139 @@ async def test_where_a_listener_is_gets_written_down_soon(storage: Storage) -> N
         with trio.fail_after(DEADLINE):
             while await position(storage) == 0:  # noqa: ASYNC110
                 await trio.sleep(0.005)
+
+
+class Attentive(Ear):
+    """An ear that is told what it missed."""
+
+    async def missed(self, first: int, last: int) -> None:
+        self.heard.append(f"missed {first} to {last}")
+        self._moved.set()
+
+
+async def forget(storage: Storage, *, up_to: str) -> None:
+    """Take events off the log, as the sweeper does with old ones."""
+    async with storage.write() as tx:
+        await tx.fetch(
+            "delete from events where seq <= (select max(seq) from events where payload = $1)", up_to
+        )
+
+
+async def seq(storage: Storage, payload: str) -> int:
+    async with storage.read() as tx:
+        return int((await tx.fetch("select seq from events where payload = $1", payload))[0][0])
+
+
+async def test_a_listener_is_told_which_events_left_the_log_while_nobody_told_it(storage: Storage) -> None:
+    ear = Attentive()
+    async with telling(storage, ear):
+        await append(storage, "first")
+        await ear.until("first")
+    heard = await seq(storage, "first")
+    await append(storage, "lost")
+    await append(storage, "lost too")
+    lost = await seq(storage, "lost too")
+    await append(storage, "kept")
+    await forget(storage, up_to="lost too")
+    async with telling(storage, ear):
+        await ear.until("kept")
+    assert ear.heard == ["first", f"missed {heard + 1} to {lost}", "kept"]
+
+
+async def test_it_is_told_at_once_also_when_nothing_is_left(storage: Storage) -> None:
+    ear = Attentive()
+    async with telling(storage, ear):
+        await append(storage, "first")
+        await ear.until("first")
+    await append(storage, "lost")
+    lost = await seq(storage, "lost")
+    await forget(storage, up_to="lost")
+    async with telling(storage, ear):
+        await ear.until(f"missed {lost} to {lost}")
+    async with telling(storage, ear):  # It is written down that it was told.
+        await append(storage, "next")
+        await ear.until("next")
+    assert ear.heard == ["first", f"missed {lost} to {lost}", "next"]
+
+
+async def test_a_listener_that_was_slower_than_the_log_is_long_is_told(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SLOW_SECONDS", 0.0)
+    go_on = trio.Event()
+
+    class Slow(Attentive):
+        async def hear(self, event: LoggedEvent) -> None:
+            await super().hear(event)
+            await go_on.wait()
+
+    ear = Slow()
+    async with telling(storage, ear):
+        await append(storage, "slow")
+        await ear.until("slow")
+        await append(storage, "lost")
+        lost = await seq(storage, "lost")
+        await forget(storage, up_to="lost")
+        go_on.set()
+        await ear.until(f"missed {lost} to {lost}")
+        await append(storage, "next")
+        await ear.until("next")
+
+
+async def test_a_new_listener_has_missed_nothing(storage: Storage) -> None:
+    for payload in ("a", "b"):
+        await append(storage, payload)
+    await forget(storage, up_to="b")
+    ear = Attentive()
+    async with telling(storage, ear):
+        await append(storage, "c")
+        await ear.until("c")
+    assert ear.heard == ["c"]
+
+
+async def test_numbers_that_were_never_given_are_not_missed(storage: Storage) -> None:
+    ear = Attentive()
+    async with telling(storage, ear):
+        await append(storage, "a")
+        await ear.until("a")
+        async with storage.write() as tx:
+            await tx.advance_log(await seq(storage, "a") + 100)
+        await append(storage, "b")
+        await ear.until("b")
+    assert ear.heard == ["a", "b"]
+
+
+@pytest.mark.parametrize("ear", [Ear(), Attentive()], ids=["one that takes no notice", "one that does"])
+async def test_the_log_says_which_listener_missed_events(
+    storage: Storage, caplog: pytest.LogCaptureFixture, ear: Ear
+) -> None:
+    async with telling(storage, ear):
+        await append(storage, "first")
+        await ear.until("first")
+    await append(storage, "lost")
+    await forget(storage, up_to="lost")
+    async with telling(storage, ear):
+        await append(storage, "next")
+        await ear.until("next")
+    [fields] = [record.__dict__["teamchat_fields"] for record in caplog.records]
+    assert fields["listener"] == "ear"
+    assert fields["first"] == fields["last"]
+
+
+async def test_a_listener_that_fails_at_what_it_missed_hears_the_next_event(
+    storage: Storage, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(Attentive):
+        async def missed(self, first: int, last: int) -> None:
+            raise ValueError("a secret")
+
+    ear = Failing()
+    async with telling(storage, ear):
+        await append(storage, "first")
+        await ear.until("first")
+    await append(storage, "lost")
+    await forget(storage, up_to="lost")
+    async with telling(storage, ear):
+        await append(storage, "next")
+        await ear.until("next")
+    assert "an event listener failed" in caplog.text

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, inspect
 
 _DEEP = b"[" * 100_000
 MALFORMED_BODIES: Mapping[str, bytes] = {
@@ -38,3 +41,33 @@ MALFORMED_BODIES: Mapping[str, bytes] = {
     "many quotes": b'"' + rb"\"" * 100_000,
 }
 """What is wrong with each, and the body: no endpoint takes them."""
+
+
+def fitting(body: type[Struct]) -> Any:
+    """Return what a body may look like, as JSON is in Python: what it needs, each of its type."""
+    return _fitting(inspect.type_info(body))
+
+
+def _fitting(kind: inspect.Type) -> Any:
+    match kind:
+        case inspect.StructType(fields=fields):
+            return {field.encode_name: _fitting(field.type) for field in fields if field.required}
+        case inspect.UnionType(types=types):
+            return _fitting(types[0])
+        case inspect.IntType(ge=least, gt=more) | inspect.FloatType(ge=least, gt=more):
+            return least if least is not None else 1 if more is None else more + 1
+        case inspect.BoolType():
+            return True
+        case inspect.NoneType():
+            return None
+        case inspect.ListType() | inspect.CollectionType() | inspect.VarTupleType():
+            return []
+        case inspect.DictType():
+            return {}
+        case inspect.LiteralType(values=values):
+            return values[0]
+        case inspect.EnumType(cls=members):
+            return next(iter(members)).value
+        case inspect.StrType(min_length=length):
+            return "w" * (length or 4)
+    return "word"

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 
+from teamchat.application import Application
 from teamchat.events import LoggedEvent
-from teamchat.interfaces import EventListener
+from teamchat.interfaces import EventListener, MissedEventsListener
+from teamchat.settings import Settings
+from teamchat.testing.auth import application
 
 PATIENCE_SECONDS = 30
 
@@ -74,40 +80,75 @@ def sample_events() -> list[LoggedEvent]:
 class EventListenerContract(ABC):
     """Tests of a listener. Subclass it with a name that begins with ``Test`` and give one method::
 
-    class TestCounter(EventListenerContract):
-        @asynccontextmanager
-        async def open_listener(self):
-            yield Counter()
+        class TestCounter(EventListenerContract):
+            @asynccontextmanager
+            async def open_listener(self, app):
+                yield Counter(app.storage)
+
+    One that has the method `missed` is asked whether it takes that, too.
     """
 
-    @abstractmethod
-    def open_listener(self) -> AbstractAsyncContextManager[EventListener]:
-        """Open the listener, with whatever it talks to."""
+    def settings(self) -> Settings:
+        """Return the settings of the application. Override it if the listener needs others."""
+        return Settings()
 
-    async def test_it_has_a_name_that_stays_the_same(self) -> None:
-        async with self.open_listener() as one, self.open_listener() as another:
+    @abstractmethod
+    def open_listener(self, app: Application) -> AbstractAsyncContextManager[EventListener]:
+        """Open the listener, with whatever it talks to; `app` is what the hook is given."""
+
+    @asynccontextmanager
+    async def opened(self, tmp_path: Path) -> AsyncIterator[EventListener]:
+        """Yield the listener of an application of its own, for tests of your own."""
+        async with application(self.settings(), tmp_path) as app, self.open_listener(app) as listener:
+            yield listener
+
+    async def test_it_has_a_name_that_stays_the_same(self, tmp_path: Path) -> None:
+        async with (
+            application(self.settings(), tmp_path) as app,
+            self.open_listener(app) as one,
+            self.open_listener(app) as another,
+        ):
             assert one.name, "a listener needs a name: how far it has come is kept under it"
             assert one.name == another.name, "how far it has come is kept under its name"
 
-    async def test_it_hears_an_event_of_every_type_one_it_does_not_know_too(self) -> None:
-        async with self.open_listener() as listener:
+    async def test_it_hears_an_event_of_every_type_one_it_does_not_know_too(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as listener:
             for event in sample_events():
                 await _heard(listener, event)
 
-    async def test_an_event_may_come_again(self) -> None:
-        async with self.open_listener() as listener:
+    async def test_an_event_may_come_again(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as listener:
             for event in sample_events()[:3]:
                 await _heard(listener, event)
             for event in sample_events()[:3]:
                 await _heard(listener, event, "a second time, as after a crash")
 
-    async def test_it_can_be_stopped_while_it_hears(self) -> None:
-        async with self.open_listener() as listener:
+    async def test_it_goes_on_after_it_missed_something(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as listener:
+            first = sample_events()[0]
+            later = msgspec.structs.replace(first, seq=first.seq + 100)
+            await _heard(listener, first)
+            if isinstance(listener, MissedEventsListener):
+                await _missed(listener, first.seq + 1, later.seq - 1)
+            await _heard(listener, later, "after some that it missed")
+
+    async def test_it_can_be_stopped_while_it_hears(self, tmp_path: Path) -> None:
+        async with self.opened(tmp_path) as listener:
             for event in sample_events()[:3]:
                 with trio.CancelScope() as scope:
                     scope.cancel()
                     await listener.hear(event)
             await _heard(listener, sample_events()[0], "after it was stopped while it heard it")
+
+
+async def _missed(listener: MissedEventsListener, first: int, last: int) -> None:
+    try:
+        with trio.fail_after(PATIENCE_SECONDS):
+            await listener.missed(first, last)
+    except trio.TooSlowError:
+        pytest.fail(f"missed() takes more than {PATIENCE_SECONDS} seconds")
+    except Exception as error:
+        raise AssertionError("missed() fails") from error
 
 
 async def _heard(listener: EventListener, event: LoggedEvent, when: str = "") -> None:

@@ -72,13 +72,17 @@ class Site(QuartTrio):
         ]
         return any(functions for kind in kinds for functions in kind.values())
 
+    def endpoint_of(self, rule: Rule) -> Endpoint | None:
+        """Return the declared endpoint at a rule of the URL map, or None at a plain view."""
+        return self._calls.get(rule.endpoint)
+
     @cached_property
     def _router(self) -> Router:
         """The endpoints that are found without Quart: all but those beside which Quart may find another."""
         quarts: list[Shape] = []
         ours: list[tuple[Rule, Shape]] = []
         for rule in self.url_map.iter_rules():
-            shape, endpoint = Shape.of(rule), self._calls.get(rule.endpoint)
+            shape, endpoint = Shape.of(rule), self.endpoint_of(rule)
             if endpoint is not None and not endpoint.takes_request and is_simple(rule.rule):
                 ours.append((rule, shape))
             elif not shape.takes_whatever_is_left:

@@ -31,13 +31,14 @@ REST_BYTES = 4096
 
 _AWAY = {"ConnectError", "ConnectTimeout", "429", "503"}
 _GONE = "410"
+_RESYNC = "RESYNC"
 
 _log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # It logs whole addresses, which may hold a token.
 
 
 class Sender:
-    """Sends a target's events. It is an event listener (`teamchat.EventListener`).
+    """Sends a target's events. It is an event listener (`teamchat.MissedEventsListener`).
 
     Its one connection is kept between events that follow each other soon.
     """
@@ -62,11 +63,19 @@ class Sender:
         if not self._may_have(event):
             return
         payload = json.loads(event.payload)
-        if not self._is_of_its_channels(payload):
-            return
-        body = json.dumps({"type": event.type, "payload": payload}, ensure_ascii=False).encode()
+        if event.type == _RESYNC or self._is_of_its_channels(payload):
+            await self._deliver(str(event.seq), event.type, payload)
+
+    async def missed(self, first: int, last: int) -> None:  # noqa: ARG002  # the log names both
+        """Send what clients of the stream are told then, if the target wants it."""
+        if not self._target.events or _RESYNC in self._target.events:
+            # The last event may have been sent before a crash, so its number alone might be taken for known.
+            await self._deliver(f"{last}-missed", _RESYNC, {})
+
+    async def _deliver(self, message_id: str, kind: str, payload: dict[str, Any]) -> None:
+        body = json.dumps({"type": kind, "payload": payload}, ensure_ascii=False).encode()
         away = refused = 0
-        while (why := await self.send(str(event.seq), body)) is not None:
+        while (why := await self.send(message_id, body)) is not None:
             if why in _AWAY:
                 pause = PAUSES[min(away, len(PAUSES) - 1)]
                 away += 1
@@ -74,9 +83,9 @@ class Sender:
                 pause = PAUSES[refused]
                 refused += 1
             else:
-                _log.error("target %s: event %d was given up (%s)", self._target.name, event.seq, why)
+                _log.error("target %s: event %s was given up (%s)", self._target.name, message_id, why)
                 return
-            _log.warning("target %s: event %d waits %g s (%s)", self._target.name, event.seq, pause, why)
+            _log.warning("target %s: event %s waits %g s (%s)", self._target.name, message_id, pause, why)
             await trio.sleep(pause)
 
     def _may_have(self, event: LoggedEvent) -> bool:

@@ -19,6 +19,7 @@ from teamchat_outgoing_webhooks import sender as module
 from teamchat_outgoing_webhooks.signing import headers
 
 from teamchat import LoggedEvent, SettingsError
+from teamchat.application import Application
 from teamchat.testing import EventListenerContract
 
 SECRET = "a secret of the two"
@@ -43,7 +44,7 @@ class Receiver(httpx2.AsyncBaseTransport):
 
 class TestSender(EventListenerContract):
     @asynccontextmanager
-    async def open_listener(self) -> AsyncIterator[Sender]:
+    async def open_listener(self, app: Application) -> AsyncIterator[Sender]:
         async with aclosing(Sender(target(include_direct_messages=True), Receiver())) as sender:
             yield sender
 
@@ -108,6 +109,27 @@ async def test_a_target_gets_what_it_asked_for_and_no_private_word(
         event("NEW_DM_MESSAGE", audience=("u1", "u2")),
     ]
     assert [each["type"] for each in await heard(Receiver(), *events, **keys)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_told"),
+    [
+        ({}, True),
+        ({"events": ["NEW_MESSAGE", "RESYNC"]}, True),
+        ({"channels": ["c2"]}, True),
+        ({"events": ["NEW_MESSAGE"]}, False),
+    ],
+)
+async def test_d34_a_target_is_told_to_read_anew_if_it_asked_for_that(
+    keys: dict[str, Any], is_told: bool
+) -> None:
+    receiver = Receiver()
+    async with aclosing(Sender(target(**keys), receiver)) as sender:
+        await sender.missed(7, 9)
+        await sender.hear(LoggedEvent(10, "RESYNC", "{}", None))
+    told = [(each.headers["Webhook-Id"], json.loads(each.content)) for each in receiver.requests]
+    resync = {"type": "RESYNC", "payload": {}}
+    assert told == ([("9-missed", resync), ("10", resync)] if is_told else [])
 
 
 @pytest.mark.parametrize("trouble", [500, 429, 302, httpx2.ConnectError("refused"), 0])

@@ -11,6 +11,7 @@ from typing import Any
 import trio
 
 from teamchat import EventListener, LoggedEvent
+from teamchat.application import Application
 from teamchat.testing import EventListenerContract
 from tests.testing.faults import found_by
 
@@ -34,7 +35,7 @@ class Contract(EventListenerContract):
     listener: type[Any]
 
     @asynccontextmanager
-    async def open_listener(self) -> AsyncIterator[EventListener]:
+    async def open_listener(self, app: Application) -> AsyncIterator[EventListener]:
         yield self.listener()
 
 
@@ -93,3 +94,27 @@ class TestStaysBusy(Contract):
             self.is_busy = True
             await trio.lowlevel.checkpoint()
             self.is_busy = False
+
+
+@found_by(test_it_goes_on_after_it_missed_something="missed() fails")
+class TestStumblesOverWhatItMissed(Contract):
+    class listener(Right):  # noqa: N801
+        async def missed(self, first: int, last: int) -> None:
+            raise ValueError(last - first)
+
+
+@found_by(test_it_goes_on_after_it_missed_something="missed() takes more than 1.5 seconds")
+class TestIsLostWithoutWhatItMissed(Contract):
+    class listener(Right):  # noqa: N801
+        async def missed(self, first: int, last: int) -> None:
+            await trio.sleep_forever()
+
+
+@found_by(test_it_goes_on_after_it_missed_something="fails at NEW_MESSAGE after some that it missed")
+class TestExpectsEveryNumber(Contract):
+    class listener(Right):  # noqa: N801
+        async def hear(self, event: LoggedEvent) -> None:
+            await trio.lowlevel.checkpoint()
+            if event.seq > max(self.heard, default=0) + 1:
+                raise ValueError("something is missing")
+            self.heard.add(event.seq)

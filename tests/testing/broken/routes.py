@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta, Struct
 from quart import Blueprint, Response, request
 
 from teamchat.application import Application
+from teamchat.model import Caller
 from teamchat.testing import RoutesContract
+from teamchat.web import Section
 from tests.testing.faults import found_by
 
 
@@ -26,7 +29,12 @@ class Contract(RoutesContract):
         return {"text": "soup"}
 
 
-@found_by(test_there_are_routes_and_none_takes_the_place_of_teamchats_own="a route stands where there is one")
+EVERY_TEST = [name for name in vars(RoutesContract) if name.startswith("test_")]
+WHOEVER_ASKS = "test_d01_whoever_asks_gets_an_answer_and_errors_have_the_one_shape"
+REFUSED = "its route GET /health belongs to teamchat itself"
+
+
+@found_by(**dict.fromkeys(EVERY_TEST, REFUSED))
 class TestTakesAnothersPlace(Contract):
     path = "/health"
 
@@ -37,7 +45,7 @@ class TestBringsNothing(Contract):
         return []
 
 
-@found_by(test_d01_whoever_asks_gets_an_answer_and_errors_have_the_one_shape="GET /lunch is answered with")
+@found_by(**{WHOEVER_ASKS: "GET /lunch (without a token) is answered with 500"})
 class TestStumbles(Contract):
     async def answer(self) -> Any:
         raise RuntimeError("no soup today")
@@ -55,7 +63,7 @@ class TestTellsMoreInErrors(Contract):
         return {"error": "There is no soup.", "why": "It is Sunday."}, 404
 
 
-@found_by(test_d02_a_malformed_body_is_no_server_error="POST /lunch is answered with 500")
+@found_by(test_d02_a_malformed_body_is_no_server_error="POST /lunch (without a token) is answered with 500")
 class TestReadsBodiesCarelessly(Contract):
     methods = ("POST",)
 
@@ -68,3 +76,70 @@ class TestReadsBodiesCarelessly(Contract):
 class TestRefusesHead(Contract):
     async def answer(self) -> Any:
         return ({"error": "Look."}, 400) if request.method == "HEAD" else {"text": "soup"}
+
+
+IN_WORDS = "GET /menu ({}) is answered with 500: unexpected failure: RuntimeError at "
+
+
+class Guarded(RoutesContract):
+    """A declared endpoint, which nobody reaches without a token."""
+
+    handler: Any
+
+    def routes(self, app: Application) -> Sequence[Blueprint]:
+        section = Section("menu")
+        section.endpoint("GET", "/menu", answer=str)(self.handler)
+        return [section]
+
+
+async def always(caller: Caller) -> str:
+    raise RuntimeError(caller.user.id)
+
+
+async def for_admins(caller: Caller) -> str:
+    if caller.user.is_admin:
+        raise RuntimeError(caller.user.id)
+    return "soup"
+
+
+@found_by(**{WHOEVER_ASKS: IN_WORDS.format("with a user's token")})
+class TestStumblesOverWhoeverIsSignedIn(Guarded):
+    handler = staticmethod(always)
+
+
+@found_by(**{WHOEVER_ASKS: IN_WORDS.format("with an admin's token")})
+class TestStumblesOverAdmins(Guarded):
+    handler = staticmethod(for_admins)
+
+
+class Order(Struct):
+    dish: str
+    count: Annotated[int, Meta(ge=2)]
+    sauces: list[str]
+    note: str | None = None
+
+
+@found_by(test_a_body_that_fits_gets_an_answer="POST /orders (with a user's token) is answered with 500")
+class TestStumblesOverWhatItAskedFor(RoutesContract):
+    def routes(self, app: Application) -> Sequence[Blueprint]:
+        section = Section("orders")
+
+        @section.endpoint("POST", "/orders", answer=str, body=Order)
+        async def order(body: Order) -> str:
+            raise RuntimeError(body.dish)
+
+        return [section]
+
+
+@found_by(**{WHOEVER_ASKS: "GET /channels/"})
+class TestStumblesOverAChannelThatIsThere(RoutesContract):
+    def routes(self, app: Application) -> Sequence[Blueprint]:
+        section = Section("menu")
+
+        @section.endpoint("GET", "/channels/:channelId/menu", answer=str)
+        async def menu(channel_id: str) -> str:
+            if channel_id != "word":
+                raise RuntimeError
+            return "soup"
+
+        return [section]
