@@ -8,15 +8,19 @@ server's own followers of the log, on this machine and on others, what has ended
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, Self
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Self
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from teamchat.errors import StorageError
 from teamchat.model import Author, Message, ThreadMeta
 
 _encode = msgspec.json.Encoder().encode
+_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 
 
 class Event(Struct, frozen=True):
@@ -25,6 +29,27 @@ class Event(Struct, frozen=True):
     type: str
     payload: str
     audience: tuple[str, ...] | None = None
+
+    def check(self) -> None:
+        """Raise `StorageError` if nobody could read this from the log; `Transaction.append` asks for it.
+
+        Types that begin with an underscore are refused: they are the server's own.  The message names the
+        type and what is wrong, never the payload.
+        """
+        if not isinstance(self.type, str) or not _TYPE.fullmatch(self.type):
+            raise StorageError(
+                "An event can't be appended: its type must be of up to 64 letters, digits, and _ . : - after "
+                "the first; types that begin with _ are the server's own."
+            )
+        if (wrong := _wrong_about(self)) is not None:
+            raise StorageError(f"The event {self.type} can't be appended: {wrong}.")
+
+
+class Encoded(Event, frozen=True):
+    """An event that was encoded here, of whatever type: there is nothing to check."""
+
+    def check(self) -> None:
+        """Take it as it is."""
 
 
 class LoggedEvent(Struct, frozen=True):
@@ -43,7 +68,7 @@ class Payload(Struct, frozen=True, rename="camel"):
 
     def to(self, audience: Sequence[str] | None = None) -> Event:
         """Return the event that carries this payload to `audience` (ids of users), or to everyone."""
-        return Event(self.type, _encode(self).decode(), None if audience is None else tuple(audience))
+        return Encoded(self.type, _encode(self).decode(), None if audience is None else tuple(audience))
 
 
 class Connected(Payload, frozen=True):
@@ -303,3 +328,37 @@ class StreamsDisplaced(Payload, frozen=True):
 def is_internal(event_type: str) -> bool:
     """Tell whether an event is for the server alone."""
     return event_type.startswith("_")
+
+
+def _wrong_about(event: Event) -> str | None:
+    """Say what is wrong about an event that was made elsewhere, or return None."""
+    audience, payload = event.audience, event.payload
+    if audience is not None and (
+        not isinstance(audience, (tuple, list)) or not all(isinstance(one, str) for one in audience)
+    ):
+        return "its audience must be None or a tuple of users' ids"
+    if event.type == Connected.type:
+        return "it is sent by each stream itself"
+    if not isinstance(payload, str):
+        return f"its payload must be JSON as a str, not {type(payload).__name__}; json.dumps() makes it"
+    if "\n" in payload or "\r" in payload:
+        return "its payload has a line break, which ends a line of the stream; leave out json.dumps(indent=…)"
+    try:
+        msgspec.json.decode(payload, type=_payload_types().get(event.type, Any))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        if isinstance(error, msgspec.ValidationError):
+            return f"its payload is not one of this type, see {_payload_types()[event.type].__name__}"
+        return "its payload is not valid JSON"
+    return None
+
+
+@lru_cache(maxsize=1)
+def _payload_types() -> Mapping[str, type[Payload]]:
+    """Return the payload of each type that teamchat has."""
+    return {kind.type: kind for kind in _kinds(Payload) if "type" in vars(kind)}
+
+
+def _kinds(base: type[Payload]) -> Iterator[type[Payload]]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)

@@ -68,7 +68,11 @@ class Transaction(Protocol):
         """
 
     async def append(self, event: Event) -> None:
-        """Write an event to the log, in this transaction. Raises `StorageError` in a reading one."""
+        """Write an event to the log, in this transaction.
+
+        Raises `StorageError` in a reading one, and for what `Event.check` refuses, which a storage asks
+        first: a type that is the server's own, or a payload that is no JSON.
+        """
 
     async def lock(self, name: str) -> None:
         """Hold a named lock until the transaction ends, for invariants that span rows (the last admin)."""

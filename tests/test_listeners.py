@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import trio
 
-from teamchat import Event, LoggedEvent, Storage
+from teamchat import LoggedEvent, Storage
 from teamchat import listeners as module
+from teamchat.events import Encoded, SessionsEnded
 from teamchat.listeners import Listeners
 from teamchat.model import now_ms
 from teamchat.testing.storage import append
@@ -96,8 +97,8 @@ async def test_what_is_for_the_server_alone_is_not_told(storage: Storage) -> Non
     ear = Ear()
     async with telling(storage, ear):
         async with storage.write() as tx:
-            await tx.append(Event("_SESSIONS_ENDED", '{"sessionIds": []}'))
-            await tx.append(Event("NEW_USER", "told"))
+            await tx.append(SessionsEnded([]).to())
+            await tx.append(Encoded("NEW_USER", "told"))
         await ear.until("told")
     assert ear.heard == ["told"]
 

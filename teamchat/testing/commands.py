@@ -8,15 +8,18 @@ from __future__ import annotations
 import argparse
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from teamchat import cli
 from teamchat.cli.options import add_config
 from teamchat.errors import OperatorError
 from teamchat.interfaces import Command
+from teamchat.plugins import Plugins
 from teamchat.settings import Settings, StorageSettings
 
 
@@ -67,6 +70,23 @@ class CommandContract(ABC):
         code = self.run(self.settings(tmp_path))
         assert isinstance(code, int), f"run() must return the exit code, and returned {code!r}"
         assert code == 0, f"run() returned {code}, and with `arguments` it should succeed and return 0"
+
+    def test_it_imports_no_plugin_that_is_disabled(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings, load = self.settings(tmp_path), Plugins.load
+        plugins = msgspec.structs.replace(settings.plugins, disabled=[*settings.plugins.disabled, "disabled"])
+        given: list[Collection[str]] = []
+
+        def watched(disabled: Collection[str] = (), *others: Any) -> Plugins:
+            given.append(disabled)
+            return load(disabled, *others)
+
+        monkeypatch.setattr(Plugins, "load", watched)
+        self.run(msgspec.structs.replace(settings, plugins=plugins))
+        assert all("disabled" in names for names in given), (
+            "run() imports plugins that the operator disabled: it is Plugins.load(settings.plugins.disabled)"
+        )
 
     def test_a_storage_that_can_not_be_opened_is_told_to_the_operator(self, tmp_path: Path) -> None:
         in_the_way = tmp_path / "a file"

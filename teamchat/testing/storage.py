@@ -9,8 +9,10 @@ The tests write rows of ``server_settings`` and events, for those tables hang on
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import cast
 
 import pytest
 import trio
@@ -31,6 +33,23 @@ from teamchat.testing.storage_steps import (
 )
 
 __all__ = ["StorageContract", "append", "followed", "following", "save", "set_value", "values"]
+
+UNFIT_EVENTS: Mapping[str, Event] = {
+    "the server's own": Event("_SESSIONS_ENDED", '{"sessionIds": ["s"]}'),
+    "of no type": Event("", "{}"),
+    "a type that breaks the stream": Event('A","payload":1}\n\ndata: {"', "{}"),
+    "the stream's own": Event("CONNECTED", "{}"),
+    "no JSON": Event("TEST", "hello"),
+    "cut off": Event("TEST", '{"id": "1"'),
+    "NaN": Event("TEST", '{"id": NaN}'),
+    "half a character": Event("TEST", '{"id": "\ud800"}'),
+    "on two lines": Event("TEST", '{\n"id": 1}'),
+    "not encoded": Event("TEST", cast("str", {"id": 1})),
+    "bytes": Event("TEST", cast("str", b"{}")),
+    "another payload than the type's": Event("NEW_MESSAGE", '{"id": 1}'),
+    "an audience that is one id": Event("TEST", "{}", cast("tuple[str]", "someone")),
+    "an audience of numbers": Event("TEST", "{}", cast("tuple[str]", (1, 2))),
+}
 
 
 class StorageContract(SharedStorageContract):
@@ -196,6 +215,29 @@ class StorageContract(SharedStorageContract):
         async with self.open_storage(tmp_path) as storage, storage.read() as tx:
             with pytest.raises(StorageError):
                 await tx.append(Event("TEST", "{}"))
+
+    @pytest.mark.parametrize("event", UNFIT_EVENTS.values(), ids=UNFIT_EVENTS)
+    async def test_what_nobody_could_read_from_the_log_is_refused_in_its_transaction(
+        self, tmp_path: Path, event: Event
+    ) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await save(storage, "before", "kept")
+            before = await storage.log_bounds()
+            with pytest.raises(StorageError) as caught:  # noqa: PT012  # the transaction is what fails
+                async with storage.write() as tx:
+                    await set_value(tx, "with it", "gone")
+                    await tx.append(event)
+            assert "appended" in str(caught.value), "append() must ask event.check() first"
+            assert await values(storage) == {"before": "kept"}, "a transaction that failed left something"
+            assert await storage.log_bounds() == before, "the event is in the log"
+            await append(storage, "{}")
+
+    async def test_events_of_types_that_are_not_teamchats_are_taken(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            async with storage.write() as tx:
+                await tx.append(Event("search.INDEXED", '{"id": "grün"}', ("a",)))
+            [event] = await followed(storage, 0, 1)
+            assert (event.type, event.payload, event.audience) == ("search.INDEXED", '{"id": "grün"}', ("a",))
 
     async def test_an_empty_log_begins_after_its_end(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from teamchat.events import Event, LoggedEvent
+from teamchat.events import Encoded, LoggedEvent
 from teamchat.interfaces import Storage, Transaction
 
 PATIENCE_SECONDS = 20
@@ -44,7 +44,7 @@ async def values(storage: Storage) -> dict[str, str]:
 async def append(storage: Storage, payload: str, audience: tuple[str, ...] | None = None) -> None:
     """Write one event in a transaction of its own."""
     async with storage.write() as tx:
-        await tx.append(Event("TEST", payload, audience))
+        await tx.append(Encoded("TEST", payload, audience))
 
 
 @asynccontextmanager

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from teamchat.web.reader import PAGE_DEFAULT, PAGE_MOST
 Document = dict[str, Any]
 
 _ANGLE = re.compile(r"<(?:\w+:)?([A-Za-z_]+)>")
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 _REF = "#/components/schemas/{name}"
 _IMAGE_TYPES = ("image/jpeg", "image/png", "image/webp", "image/svg+xml")
 _PROBLEMS = {
@@ -67,13 +69,15 @@ _RETRY_AFTER: Document = {"Retry-After": {"description": "Seconds to wait.", "sc
 
 def document(endpoints: Sequence[Endpoint]) -> Document:
     """Return the document that describes `endpoints` and the event stream."""
-    types = _types(endpoints)
-    found, components = msgspec.json.schema_components(types, ref_template=_REF)
-    schemas = dict(zip(types, found, strict=True))
+    schemas, components = _schemas(endpoints)
     paths: Document = {"/events": {"get": _events()}}
+    ids = {"events"}
     for endpoint in endpoints:
         path = paths.setdefault(_ANGLE.sub(r"{\1}", endpoint.rule), {})
-        path[endpoint.method.lower()] = _operation(endpoint, schemas)
+        operation = path[endpoint.method.lower()] = _operation(endpoint, schemas)
+        if operation["operationId"] in ids:
+            operation["operationId"] = f"{endpoint.section}_{operation['operationId']}"
+        ids.add(operation["operationId"])
     return {
         "openapi": "3.1.0",
         "info": {
@@ -92,11 +96,50 @@ def document(endpoints: Sequence[Endpoint]) -> Document:
     }
 
 
-def _types(endpoints: Sequence[Endpoint]) -> list[Any]:
-    wanted: list[Any] = [Error]
-    for endpoint in endpoints:
-        wanted += [one for one in (endpoint.body, endpoint.answer) if _is_struct(one)]
-    return list(dict.fromkeys(wanted))
+def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[Any, Document], Document]:
+    """Return the schema of each type, and the components they refer to.
+
+    One section after the other, so that a plugin's type takes its name from none that stands there already:
+    it is then called after its section too.
+    """
+    [error], components = msgspec.json.schema_components([Error], ref_template=_REF)
+    schemas: dict[Any, Document] = {Error: error}
+    for section, group in groupby(endpoints, key=lambda endpoint: endpoint.section):
+        types = [one for endpoint in group for one in (endpoint.body, endpoint.answer) if _is_struct(one)]
+        types = [one for one in dict.fromkeys(types) if one not in schemas]
+        found, brought = msgspec.json.schema_components(types, ref_template=_REF)
+        names = _names(section, brought, components)
+        schemas |= dict(zip(types, _renamed(found, names), strict=True))
+        components |= {names.get(name, name): _renamed(schema, names) for name, schema in brought.items()}
+    return schemas, components
+
+
+def _names(section: str, brought: Document, there: Document) -> dict[str, str]:
+    """Return the new names of components whose name something else has; who refers to them changes too."""
+    names: dict[str, str] = {}
+    while taken := [
+        name
+        for name, schema in brought.items()
+        if name in there and name not in names and there[name] != _renamed(schema, names)
+    ]:
+        names |= {name: f"{_UNFIT.sub('-', section)}.{name}" for name in taken}
+    return names
+
+
+def _renamed(schema: Any, names: Mapping[str, str]) -> Any:
+    """Return a schema that refers to components by their new names."""
+    if isinstance(schema, dict):
+        return {
+            key: _REF.format(name=names.get(_name(value), _name(value)))
+            if key == "$ref"
+            else _renamed(value, names)
+            for key, value in schema.items()
+        }
+    return [_renamed(one, names) for one in schema] if isinstance(schema, (list, tuple)) else schema
+
+
+def _name(reference: str) -> str:
+    return reference.rpartition("/")[2]
 
 
 def _is_struct(kind: Any) -> bool:

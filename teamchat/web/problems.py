@@ -1,7 +1,8 @@
 """Every error as ``{"error": sentence}`` in application/json, whatever raised it (decision D-01).
 
 An unexpected failure tells the client nothing and the log only the exceptions' types and frames: what a
-message or a local variable holds may be somebody's text or token.
+message or a local variable holds may be somebody's text or token.  The message of a `StorageError` is written
+too: it has the code by which a database says why it refused a statement, and nothing that was given.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
-from teamchat.errors import Problem, TooManyRequests, Unauthorized
+from teamchat.errors import Problem, StorageError, TooManyRequests, Unauthorized
 from teamchat.logs import get_logger
 
 _logger = get_logger(__name__)
@@ -60,7 +61,7 @@ def response(status: int, sentence: str, headers: dict[str, str] | None = None) 
 
 
 def outline(error: BaseException) -> str:
-    """Return the types and frames of an exception and its causes, without any message."""
+    """Return the types and frames of an exception and its causes, with a storage's messages alone."""
     return " | ".join(_frames(one) for one in _chain(error))
 
 
@@ -111,4 +112,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _frames(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
-    return f"{type(error).__qualname__} at {' > '.join(places) or 'nowhere'}"
+    # Of all messages a storage's alone may be written: it holds no value that was given.
+    told = f" ({error})" if isinstance(error, StorageError) else ""
+    return f"{type(error).__qualname__}{told} at {' > '.join(places) or 'nowhere'}"

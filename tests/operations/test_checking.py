@@ -37,6 +37,22 @@ from tests.operations.conftest import configure, talk, teamchat
 from tests.postgres import shared
 
 
+@pytest.mark.parametrize(
+    ("plugin", "table"),
+    [("metrics", "tokenn = 'x'"), ("outgoing-webhooks", "target = 'x'"), ("filter-secrets", "mood = 'x'")],
+)
+async def test_a_key_that_a_plugin_does_not_know_is_found_as_serve_would_refuse_it(
+    tmp_path: Path, plugin: str, table: str
+) -> None:
+    config = tmp_path / "teamchat.toml"
+    data = tmp_path / "data"
+    config.write_text(f'[storage]\npath = "{data}"\n[plugins.{plugin}]\n{table}\n')
+    [finding] = await check_configuration(Installation.load(config, {}))
+    assert finding.level is Level.PROBLEM
+    assert f"plugins.{plugin}.{table.split()[0]}" in finding.sentence
+    assert not data.exists()
+
+
 @asynccontextmanager
 async def lived_in(config: Path) -> AsyncIterator[Storage]:
     """Make an installation in which people have talked, and yield its storage."""

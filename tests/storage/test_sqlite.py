@@ -15,7 +15,7 @@ import trio
 import trio.testing
 
 from teamchat import Storage, StorageError
-from teamchat.events import Event
+from teamchat.events import Encoded
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.sqlite import DATABASE_NAME, SqliteOptions, SqliteStorage, open_sqlite
 from teamchat.testing import StorageContract
@@ -86,7 +86,7 @@ async def test_a_body_that_raises_is_rolled_back_alone(storage: SqliteStorage, f
         try:
             async with storage.write() as tx:
                 await set_value(tx, str(number), "x")
-                await tx.append(Event("TEST", str(number)))
+                await tx.append(Encoded("TEST", str(number)))
                 if number == failing:
                     raise KeyError
         except KeyError:
@@ -250,7 +250,7 @@ async def test_a_statement_is_planned_once(storage: SqliteStorage) -> None:
 CHILD = """
 import sys
 import trio
-from teamchat.events import Event
+from teamchat.events import Encoded
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 
 async def write(storage, writer):
@@ -259,7 +259,7 @@ async def write(storage, writer):
         name = f"{writer}/{number}"
         async with storage.write() as tx:
             await tx.fetch("insert into server_settings (name, value) values ($1, $2)", name, "x")
-            await tx.append(Event("TEST", name))
+            await tx.append(Encoded("TEST", name))
         sys.stdout.write(name + "\\n")
         sys.stdout.flush()
         number += 1

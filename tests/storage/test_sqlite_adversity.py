@@ -13,7 +13,7 @@ import trio
 import trio.testing
 
 from teamchat import StorageError
-from teamchat.events import Event
+from teamchat.events import Encoded
 from teamchat.storage.sqlite import DATABASE_NAME, SqliteOptions, SqliteStorage, open_sqlite
 from teamchat.storage.sqlite.connections import MOST_LOG_BYTES
 from teamchat.testing.storage import save, set_value, values
@@ -81,7 +81,7 @@ async def test_an_event_that_finds_the_disk_full_is_told_as_a_failure_of_the_sto
 ) -> None:
     with full(storage), pytest.raises(StorageError, match="refused a statement: the disk is full"):
         async with storage.write() as tx:
-            await tx.append(Event("TEST", LARGE))
+            await tx.append(Encoded("TEST", LARGE))
     assert await storage.position() == 0
 
 

@@ -48,7 +48,7 @@ def locked(directory: Path) -> Iterator[apsw.Connection]:
 WRITER = """
 import sys
 import trio
-from teamchat.events import Event
+from teamchat.events import Encoded
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 
 directory, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -58,7 +58,7 @@ async def write(storage, task):
         key = f"{name}/{task}/{number}"
         async with storage.write() as tx:
             await tx.fetch("insert into server_settings (name, value) values ($1, $2)", key, "x")
-            await tx.append(Event("TEST", key))
+            await tx.append(Encoded("TEST", key))
         sys.stdout.write(key + "\\n")
         sys.stdout.flush()
 

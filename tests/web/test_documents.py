@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 import trio
 from jsonschema import Draft202012Validator
+from msgspec import Struct
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from teamchat.model import Channel
 from teamchat.settings import AuthSettings, EmailSettings, Settings
+from teamchat.web import Section, documents
 from teamchat.web.documents import configuration
 from tests.web.client import Answer, Client
 from tests.web.conftest import World
@@ -274,3 +277,42 @@ def test_d38_whether_people_may_sign_up_is_told() -> None:
     for required in (True, False):
         told = configuration(Settings(auth=AuthSettings(is_invite_required=required)))
         assert told.IS_INVITE_REQUIRED is required
+
+
+class MessageList(Struct):
+    """What a plugin calls as teamchat calls something of its own."""
+
+    mine: int
+    of: Channel
+
+
+def named_as_the_cores() -> Section:
+    section = Section("lunch")
+
+    @section.endpoint("GET", "/lunch", answer=MessageList)
+    async def list_channels() -> MessageList:
+        """List what there is for lunch."""
+        raise NotImplementedError
+
+    @section.endpoint("GET", "/lunch/events", answer=MessageList)
+    async def events() -> MessageList:
+        """List what happened at lunch."""
+        raise NotImplementedError
+
+    return section
+
+
+async def test_names_of_a_plugin_that_the_core_has_too_leave_the_cores_as_they_are(world: World) -> None:
+    before = await Client(world.rebuilt(*documents.routes(world.app))).ok("GET", "/openapi.json")
+    site = world.rebuilt(*documents.routes(world.app), named_as_the_cores())
+    after = await Client(site).ok("GET", "/openapi.json")
+    OpenAPIV31SpecValidator(after).validate()
+    assert before["components"]["schemas"].items() <= after["components"]["schemas"].items()
+    assert before["paths"].items() <= after["paths"].items()
+    ids = [one["operationId"] for item in after["paths"].values() for one in item.values()]
+    assert sorted(ids) == sorted(set(ids))
+    operation = after["paths"]["/lunch"]["get"]
+    schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    assert schema == {"$ref": "#/components/schemas/lunch.MessageList"}
+    assert set(after["components"]["schemas"]) - set(before["components"]["schemas"]) == {"lunch.MessageList"}
+    assert after["paths"]["/lunch/events"]["get"]["operationId"] == "lunch_events"

@@ -9,7 +9,7 @@ import pytest
 import trio
 from quart import Blueprint, request
 
-from teamchat.errors import BadRequest, TooManyRequests
+from teamchat.errors import BadRequest, StorageError, TooManyRequests
 from teamchat.web import Section, problems
 from tests.web.client import Client
 from tests.web.conftest import World
@@ -99,6 +99,16 @@ def test_the_outline_of_an_error_holds_types_and_frames_alone() -> None:
     assert SECRET not in outline
     assert "test_errors.py" in outline
     assert "ValueError" in outline
+
+
+def test_the_outline_of_a_storages_error_holds_its_code() -> None:
+    refused = StorageError("PostgreSQL refused a statement: UndefinedTable (42P01).")
+    try:
+        raise ValueError(SECRET) from refused
+    except ValueError as error:
+        outline = problems.outline(error)
+    assert "StorageError (PostgreSQL refused a statement: UndefinedTable (42P01).) at " in outline
+    assert SECRET not in outline
 
 
 async def test_d06_a_limit_tells_when_to_try_again(world: World) -> None:

@@ -43,6 +43,7 @@ class WritingTransaction(ReadingTransaction):
         self.events: list[Event] = []
 
     async def append(self, event: Event) -> None:
+        event.check()
         self.events.append(event)
 
     async def lock(self, _: str) -> None:

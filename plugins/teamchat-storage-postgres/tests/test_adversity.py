@@ -10,7 +10,8 @@ from teamchat_storage_postgres import PostgresOptions, PostgresStorage, open_pos
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.writer import MOST_BODIES
 
-from teamchat import Event, StorageError
+from teamchat import StorageError
+from teamchat.events import Encoded
 from teamchat.testing.storage import append, save, set_value, values
 from tests.harness import free_port
 from tests.postgres import Postgres
@@ -35,7 +36,7 @@ async def test_a_storm_of_killed_backends_loses_nothing_acknowledged_and_leaves_
             try:
                 async with storage.write() as tx:
                     await set_value(tx, name, "x")
-                    await tx.append(Event("TEST", name))
+                    await tx.append(Encoded("TEST", name))
                 acknowledged.append(name)
             except StorageError:
                 await trio.lowlevel.checkpoint()

@@ -12,7 +12,7 @@ import trio
 from teamchat_storage_postgres import PostgresOptions, PostgresStorage, listener, open_postgres
 from teamchat_storage_postgres.connection import connect_to
 
-from teamchat import Event
+from teamchat.events import Encoded
 from teamchat.testing.storage import following, save, set_value, values
 from tests.postgres import Postgres
 
@@ -57,7 +57,7 @@ class World:
     async def write_as_the_first(self) -> AsyncIterator[None]:
         name = self._name()
         async with self.storage.write() as tx:
-            await tx.append(Event("TEST", name))
+            await tx.append(Encoded("TEST", name))
             await set_value(tx, name, "x")
         yield
 
@@ -76,7 +76,7 @@ class World:
                 await trio.testing.wait_all_tasks_blocked()
             async with self.storage.write() as tx:
                 others.start_soon(self._shielded, f"{name}/after")
-                await tx.append(Event("TEST", name))
+                await tx.append(Encoded("TEST", name))
                 await set_value(tx, name, "x")
         yield
 
@@ -128,7 +128,7 @@ async def test_a_cancellation_at_any_wait_leaks_nothing(
     world = World(storage)
     await save(storage, "first", "x")
     async with storage.write() as tx:
-        await tx.append(Event("TEST", "first"))
+        await tx.append(Encoded("TEST", "first"))
     work: Work = getattr(world, what)
     assert await cut.count(work) > 0
     for number in itertools.count():

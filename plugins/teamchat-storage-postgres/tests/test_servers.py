@@ -12,7 +12,8 @@ from teamchat_storage_postgres import PostgresOptions, PostgresStorage, open_pos
 from teamchat_storage_postgres import storage as module
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 
-from teamchat import Event, StorageError
+from teamchat import StorageError
+from teamchat.events import Encoded
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.testing.storage import append, followed, following, save, set_value, values
 from tests.postgres import Postgres
@@ -73,7 +74,7 @@ async def test_what_one_server_wrote_the_other_reads_at_once(options: PostgresOp
             writer, reader = (one, other) if number % 2 else (other, one)
             async with writer.write() as tx:
                 await set_value(tx, "count", str(number))
-                await tx.append(Event("TEST", str(number)))
+                await tx.append(Encoded("TEST", str(number)))
             assert await reader.position() == number
             assert await values(reader) == {"count": str(number)}
 
@@ -177,7 +178,7 @@ class Numbers:
                 pace = "slow" if random.random() < SLOW_SHARE else "soon"
                 await set_value(tx, str(first % 1000), pace)
                 for number in range(first, first + several):
-                    await tx.append(Event("TEST", str(number)))
+                    await tx.append(Encoded("TEST", str(number)))
 
     async def read(self, storage: PostgresStorage) -> None:
         """Follow the log to its end."""
@@ -266,7 +267,7 @@ async def test_a_restarted_database_has_all_that_was_acknowledged(how: signal.Si
             try:
                 async with storage.write() as tx:
                     await set_value(tx, name, "x")
-                    await tx.append(Event("TEST", name))
+                    await tx.append(Encoded("TEST", name))
                 acknowledged.append(name)
             except StorageError:
                 await trio.sleep(0.05)

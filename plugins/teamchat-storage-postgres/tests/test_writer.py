@@ -12,7 +12,8 @@ from teamchat_storage_postgres import PostgresOptions, PostgresStorage, open_pos
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.writer import MOST_BODIES
 
-from teamchat import Event, StorageError
+from teamchat import StorageError
+from teamchat.events import Encoded
 from teamchat.testing.storage import append, save, set_value, values
 from tests.postgres import Postgres
 
@@ -65,7 +66,7 @@ async def test_a_statement_that_fails_harms_its_own_body_alone(
     async def write(number: int) -> None:
         async with storage.write() as tx:
             await set_value(tx, str(number), "x")
-            await tx.append(Event("TEST", str(number)))
+            await tx.append(Encoded("TEST", str(number)))
             if number == failing:
                 await tx.fetch("select * from absent")
 
@@ -115,7 +116,7 @@ async def test_a_failed_commit_raises_for_every_writer_and_nothing_is_stored(
         with pytest.raises(StorageError):  # noqa: PT012
             async with storage.write() as tx:
                 await set_value(tx, str(number), "x")
-                await tx.append(Event("TEST", "{}"))
+                await tx.append(Encoded("TEST", "{}"))
         failures.append(number)
 
     async with trio.open_nursery() as nursery:
@@ -194,7 +195,7 @@ async def test_a_cancellation_at_any_wait_harms_nobody_else(
                 nursery.start_soon(shielded, f"{name}/before")
                 await trio.lowlevel.checkpoint()
             async with storage.write() as tx:
-                await tx.append(Event("TEST", name))
+                await tx.append(Encoded("TEST", name))
                 await set_value(tx, name, "x")
                 nursery.start_soon(shielded, f"{name}/after")
                 await tx.fetch("select pg_sleep(0.001)")

@@ -6,15 +6,22 @@ import stat
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 
 from cryptography import x509
 
 from teamchat import tls
+from teamchat.accounts import Accounts, OAuth
+from teamchat.application import Application
+from teamchat.chat import Chat
 from teamchat.errors import OperatorError, SettingsError
+from teamchat.interfaces import AuthMode, ImageStore, Storage
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
 from teamchat.settings.signing import kept_secret
+from teamchat.stream import Hub
+from teamchat.web.app import create_app
 
 _LOCAL = {"localhost", "127.0.0.1", "::1", None}
 _FEWEST_DIFFERENT = 10
@@ -32,6 +39,7 @@ async def check_configuration(installation: Installation) -> list[Finding]:
         backend = plugins.auth_mode(settings.auth.auth_mode)
         async with backend.open(backend.options()) as mode:
             mode.check(settings)
+            _take_up_plugins(installation, mode)
         if settings.server.tls is not None:
             tls.context(settings.server.tls)
     except OperatorError as error:
@@ -54,6 +62,25 @@ async def check_configuration(installation: Installation) -> list[Finding]:
             )
         )
     return found or [ok("configuration", f"in order; people sign in by {settings.auth.auth_mode}")]
+
+
+def _take_up_plugins(installation: Installation, mode: AuthMode) -> None:
+    """Ask every plugin for what it brings, as `serve` does. Raises an `OperatorError` for what is wrong."""
+    settings, plugins = installation.settings, installation.plugins
+    nowhere, secret = cast("Storage", None), bytes(32)  # Hooks do no work, so nothing is asked of either.
+    accounts = Accounts.build(nowhere, settings.auth, secret, has_mail=settings.email is not None)
+    app = Application(
+        settings=settings,
+        storage=nowhere,
+        accounts=accounts,
+        chat=Chat.build(nowhere, cast("ImageStore", None), settings.chat.max_message_length),
+        hub=Hub(nowhere, settings.events),
+        oauth=OAuth.build(settings, plugins.oauth_provider, nowhere, accounts, secret),
+    )
+    create_app(app, [plugins.sign_in_routes(app, mode), *plugins.routes(app)], plugins)
+    plugins.message_filters(app)
+    plugins.event_listeners(app)
+    plugins.services(app)
 
 
 def check_secret(installation: Installation) -> Iterator[Finding]:

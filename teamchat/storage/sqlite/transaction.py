@@ -45,6 +45,7 @@ class SqliteTransaction:
     async def append(self, event: Event) -> None:
         if not self._writable:
             raise StorageError("An event can be appended in a writing transaction alone.")
+        event.check()
         await self.fetch(
             "insert into events (type, audience, payload, created_at) values ($1, $2, $3, $4)",
             event.type,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from teamchat import Command, StorageError
+from teamchat.plugins import Plugins
 from teamchat.settings import Settings
 from teamchat.testing import CommandContract
 from tests.testing.faults import found_by
@@ -98,3 +99,13 @@ def stumbles(settings: Settings, arguments: argparse.Namespace) -> int:
 )
 class TestStumblesOverTheStorage(Contract):
     offered = replace(RIGHT, run=stumbles)
+
+
+def loads_all(settings: Settings, arguments: argparse.Namespace) -> int:
+    Plugins.load()
+    return run(settings, arguments)
+
+
+@found_by(test_it_imports_no_plugin_that_is_disabled="it is Plugins.load(settings.plugins.disabled)")
+class TestImportsWhatIsDisabled(Contract):
+    offered = replace(RIGHT, run=loads_all)
