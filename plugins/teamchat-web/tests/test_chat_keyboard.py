@@ -60,6 +60,10 @@ def test_a_whole_session_needs_no_mouse(serve: Serve, enter: Enter) -> None:
     say("!")
     press("Enter")
     expect(page.locator("article").first).to_contain_text("🚀! (edited)")
+    expect(page.get_by_label("Write to #random")).to_be_focused()
+    for _ in range(2):
+        press("Shift+Tab")
+    press("Home")
     expect(page.locator("article").first).to_be_focused()
     press("t")
     expect(page.get_by_label("Reply", exact=True)).to_be_focused()
@@ -85,6 +89,90 @@ def test_a_whole_session_needs_no_mouse(serve: Serve, enter: Enter) -> None:
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Edit your last message")
     press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_what_is_typed_after_an_edit_goes_to_the_composer(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    field = page.get_by_label("Write to #General")
+    field.fill("First")
+    page.keyboard.press("Enter")
+    expect(page.locator("article:not(.pending)")).to_have_count(1)
+    for end in ("Enter", "Escape"):
+        page.keyboard.press("ArrowUp")
+        expect(page.get_by_label("Edit the message")).to_be_focused()
+        page.keyboard.press(end)
+        expect(field).to_be_focused()
+        page.keyboard.type("Rest")
+        expect(field).to_have_value("Rest")
+        field.fill("")
+    expect(page.get_by_role("complementary")).to_have_count(0)
+
+
+def test_typing_with_the_focus_on_no_field_goes_to_the_composer(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    field = page.get_by_label("Write to #General")
+    expect(field).to_be_focused()
+    page.keyboard.type("First")
+    page.keyboard.press("Enter")
+    message = page.locator("article:not(.pending)")
+    expect(message).to_have_count(1)
+
+    message.locator(".message-body").click()
+    page.keyboard.type("tree")
+    expect(field).to_have_value("tree")
+    message.hover()
+    message.get_by_role("toolbar").get_by_role("button", name="React", exact=True).click()
+    page.get_by_label("Search emoji").fill("rocket")
+    page.keyboard.press("Enter")
+    expect(message.get_by_role("button", name=re.compile("^🚀, 1 person"))).to_be_visible()
+    page.keyboard.press("Backspace")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.type("s")
+    expect(field).to_have_value("trees")
+    page.get_by_role("button", name="Jump to").first.focus()
+    page.keyboard.type(" and")
+    page.keyboard.press("Escape")
+    page.keyboard.type("!")
+    expect(field).to_have_value("trees!")  # A space presses the button, and its palette took the rest.
+    page.get_by_role("heading", name="General", level=2).click()
+    page.keyboard.type("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.type("no")
+    page.keyboard.press("Escape")
+    expect(field).to_have_value("trees!")
+
+
+def test_typing_in_a_thread_goes_to_its_own_composer(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    page.get_by_label("Write to #General").fill("First")
+    page.keyboard.press("Enter")
+    expect(page.locator("article:not(.pending)")).to_have_count(1)
+    page.locator("article").hover()
+    page.get_by_role("button", name="Reply in a thread").click()
+    reply = page.get_by_label("Reply", exact=True)
+    expect(reply).to_be_focused()
+    for place in (page.get_by_role("heading", name="Thread"), page.locator(".thread .message-body")):
+        place.click()
+        expect(reply).not_to_be_focused()
+        page.keyboard.type("e")
+    expect(reply).to_have_value("ee")
+    page.locator("main .message-body").click()
+    page.keyboard.type("r")
+    expect(page.get_by_label("Write to #General")).to_have_value("r")
+
+
+def test_escape_in_a_threads_picker_leaves_the_thread_open(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    page.get_by_label("Write to #General").fill("First")
+    page.keyboard.press("Enter")
+    expect(page.locator("article:not(.pending)")).to_have_count(1)
+    page.locator("article").hover()
+    page.get_by_role("button", name="Reply in a thread").click()
+    page.get_by_role("complementary").get_by_role("button", name="Emoji").click()
+    expect(page.get_by_label("Search emoji")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Search emoji")).to_have_count(0)
+    expect(page.get_by_label("Reply", exact=True)).to_be_visible()
 
 
 def test_a_palette_that_finds_nothing_points_at_nothing(serve: Serve, enter: Enter) -> None:

@@ -8,6 +8,7 @@ import { words } from "./notices.js";
 
 const TYPES = "image/png,image/jpeg,image/webp,image/svg+xml";
 const COMPLETED = /[@:]\S*$/;
+const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 
 /**
  * @param {object} ctx
@@ -97,6 +98,7 @@ class Composer {
     field.addEventListener("keydown", (event) => this.#completion?.key(event) || this.#key(event));
     field.addEventListener("input", () => (this.#changed(), this.#complete()));
     this.element.addEventListener("submit", (event) => (event.preventDefault(), this.#submit()));
+    if (!GROWS_BY_ITSELF) this.#growWithWidth();
     if (this.#about.item) return;
     this.#picker.addEventListener("change", () => {
       this.add(this.#picker.files);
@@ -130,7 +132,7 @@ class Composer {
     const { item } = this.#about;
     this.#send.disabled = !value.trim() && !this.#files.length && !item?.images?.length;
     if (!item) value ? this.#ctx.kept.set(this.#draft, value) : this.#ctx.kept.delete(this.#draft);
-    if (!CSS.supports("field-sizing", "content")) this.#grow();
+    if (!GROWS_BY_ITSELF) this.#grow();
   }
 
   /** Completion is loaded for the first text that can be completed. */
@@ -141,10 +143,23 @@ class Composer {
     this.#completion ??= new Completion(this.#ctx, this.#field, this.element);
   }
 
-  /** Browsers without field-sizing: as high as the text. */
+  /** Browsers without field-sizing: as high as the text. A field that is not in the page has no height. */
   #grow() {
+    if (!this.#field.isConnected) return;
     this.#field.style.height = "auto";
     this.#field.style.height = `${this.#field.scrollHeight}px`;
+  }
+
+  /** Measures when the field comes into the page, and when its text wraps anew. */
+  #growWithWidth() {
+    let width = 0;
+    const sizes = new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === width) return; // What grew is the height, by what was done here.
+      width = contentRect.width;
+      this.#grow();
+    });
+    sizes.observe(this.#field);
+    this.#ctx.signal.addEventListener("abort", () => sizes.disconnect());
   }
 
   async #pickEmoji(button) {

@@ -14,6 +14,14 @@ export function openPopup(node, anchor) {
   node.showPopover();
   settle(node, anchor.getBoundingClientRect());
   const close = () => node.isConnected && node.hidePopover();
+  // Not left to the browser: WebKit's search fields keep Escape to themselves, and what the popup stands in
+  // (a thread, the drawer) would take it as its own.
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    close();
+  });
   node.addEventListener("toggle", (event) => {
     if (event.newState !== "closed") return;
     const held = node.contains(document.activeElement) || document.activeElement === document.body;

@@ -28,6 +28,7 @@ class Shell {
   #main = element("main", { class: "conversation", id: "main", tabindex: "-1" });
   #shown = null;
   #field = null;
+  #reply = null;
   #threadId = null;
   #placing = null;
   #threading = null;
@@ -67,6 +68,7 @@ class Shell {
     model.on("message", async (news) => (await import("./notifications.js")).tell(this.#ctx, news), signal);
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
     this.#side.addEventListener("click", ({ target }) => leads(target) && this.#drawer(false));
+    document.addEventListener("focusout", () => this.#catchTyping(), { signal, once: true });
     PHONE.addEventListener("change", () => this.#drawer(false), { signal });
     acceptDrops(this.#main, () => this.#field);
   }
@@ -172,6 +174,7 @@ class Shell {
     const hadFocus = this.#app.querySelector(".thread")?.contains(document.activeElement);
     this.#threading?.abort();
     this.#app.querySelector(".thread")?.remove();
+    this.#reply = null;
     this.#app.classList.toggle("thread-open", Boolean(threadId));
     this.#main.inert = PHONE.matches && Boolean(threadId);
     if (!threadId) return hadFocus && this.#field.focus();
@@ -179,6 +182,7 @@ class Shell {
     const { thread } = await import("./thread.js");
     if (ctx.signal.aborted) return;
     const panel = thread(ctx, place, threadId, () => this.#ctx.router.go(place));
+    this.#reply = panel;
     this.#app.append(panel.element);
     panel.focus();
   }
@@ -232,6 +236,12 @@ class Shell {
     button?.setAttribute("aria-expanded", String(isOpen));
     if (isPhone && isOpen) this.#side.querySelector("a, button")?.focus();
     else if (isPhone && hadFocus) button?.focus();
+  }
+
+  /** Typing can't go astray before the focus has left the field of the first view. */
+  async #catchTyping() {
+    const { catchTyping } = await import("./typing.js");
+    catchTyping(this.#ctx, (inThread) => (this.#reply && (inThread || this.#main.inert) ? this.#reply : this.#field));
   }
 
   #key(event) {

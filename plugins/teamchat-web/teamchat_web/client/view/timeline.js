@@ -8,10 +8,13 @@ import { Anchor } from "./anchor.js";
 import { Chunks, keyOf } from "./chunks.js";
 import { composer } from "./composer.js";
 import { messageView } from "./message.js";
+import { watchWalk } from "./walk.js";
 
 const NEAR = 1500;
 const TOGETHER_MS = 300_000;
 const FAR_SCREENS = 1.5;
+const FINE = matchMedia("(pointer: fine)");
+const SHORTCUTS = ["r", "t", "e", "Delete", "Backspace"]; // What they do: tools.js.
 
 export class TimelineView {
   #ctx;
@@ -30,7 +33,9 @@ export class TimelineView {
   #marker = null;
   #current = null;
   #headOf = null;
-  #isEquipped = false;
+  #equipped = null;
+  #tools = null;
+  #isWalking;
 
   /** The timeline as an element. */
   element;
@@ -83,10 +88,11 @@ export class TimelineView {
     if (!article || this.#chunks.locked) return;
     this.#chunks.locked = keyOf(item);
     const done = () => {
+      const hadFocus = field.element.contains(document.activeElement);
       this.#chunks.locked = null;
       this.#stale.add(keyOf(item));
       this.#update();
-      this.#chunks.entry(keyOf(item))?.lastChild.focus({ preventScroll: true });
+      if (hadFocus) this.#afterEdit(item);
     };
     const field = composer(this.#ctx, { place: item.place, item, done });
     this.#anchor.hold(() => {
@@ -95,6 +101,12 @@ export class TimelineView {
     });
     field.focus();
     field.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /** People write on where they write; on phones that would open the keyboard. */
+  #afterEdit(item) {
+    if (FINE.matches && this.#look.leave) this.#look.leave();
+    else this.#chunks.entry(keyOf(item))?.lastChild.focus({ preventScroll: true });
   }
 
   #listen() {
@@ -109,23 +121,25 @@ export class TimelineView {
     this.#scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.#chunks.list.addEventListener("focusin", ({ target }) => this.#rove(target.closest("article")));
     for (const type of ["pointerover", "focusin"]) {
-      this.#chunks.list.addEventListener(type, (event) => this.#equip(event));
+      this.#chunks.list.addEventListener(type, ({ target }) => this.#equip(target));
     }
+    this.#isWalking = watchWalk(this.#chunks.list, signal);
     this.#chunks.list.addEventListener("keydown", (event) => this.#key(event));
     window.addEventListener("focus", () => this.#scrolled(), { signal });
     document.addEventListener("visibilitychange", () => this.#scrolled(), { signal });
   }
 
   /** The tools of messages are loaded with the first pointer or focus that comes to one. */
-  async #equip({ target }) {
-    if (this.#isEquipped) return;
-    this.#isEquipped = true;
-    const { Tools } = await import("./tools.js");
-    new Tools(this.#ctx, this.#chunks.list, {
-      isThread: this.#look.isThread,
-      edit: (item) => this.edit(item),
-      itemOf: (article) => this.#chunks.itemOf(article),
-    }).show(target);
+  #equip(target) {
+    this.#equipped ??= import("./tools.js").then(({ Tools }) => {
+      this.#tools = new Tools(this.#ctx, this.#chunks.list, {
+        isThread: this.#look.isThread,
+        edit: (item) => this.edit(item),
+        itemOf: (article) => this.#chunks.itemOf(article),
+      });
+      this.#tools.show(target);
+    });
+    return this.#equipped;
   }
 
   /** The first reply tells its day only if it is another than the parent's. */
@@ -289,6 +303,7 @@ export class TimelineView {
     const article = event.target.closest("article");
     if (event.target.matches("textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") return this.#look.leave?.();
+    if (this.#isWalking() && SHORTCUTS.includes(event.key)) return this.#act(event, article);
     const all = this.#chunks.list.getElementsByTagName("article");
     const at = { ArrowUp: -1, ArrowDown: 1, Home: -all.length, End: all.length }[event.key];
     if (!at) return;
@@ -297,6 +312,14 @@ export class TimelineView {
     const next = all[Math.max(0, Math.min(all.length - 1, from + at))];
     if (next === article && event.key === "ArrowDown") return this.#look.leave?.();
     next.focus();
+  }
+
+  /** A key that does something with the message; the tools may still be on their way. */
+  async #act(event, article) {
+    if (this.#tools && !this.#tools.actionOf(article, event.key)) return;
+    event.preventDefault();
+    await this.#equip(article);
+    this.#tools.actionOf(article, event.key)?.();
   }
 }
 

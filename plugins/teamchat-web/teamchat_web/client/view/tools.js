@@ -59,7 +59,6 @@ export class Tools {
     list.addEventListener("pointerover", over);
     list.addEventListener("focusin", ({ target }) => this.show(target));
     list.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && this.#hide());
-    list.addEventListener("keydown", (event) => this.#key(event));
   }
 
   /** Shows the bar on the message that holds `target`. */
@@ -114,16 +113,11 @@ export class Tools {
     );
   }
 
-  #key(event) {
-    const isPlain = !(event.ctrlKey || event.metaKey || event.altKey);
-    const article = event.target.closest("article");
-    if (!isPlain || event.target.matches("textarea")) return;
+  /** What a key does with a message; undefined if nothing. */
+  actionOf(article, key) {
     const item = this.#view.itemOf(article);
-    const action =
-      item && actionsFor(this.#ctx, item, this.#view).find(({ keys }) => keys.includes(event.key));
-    if (!action) return;
-    event.preventDefault();
-    action.run(article);
+    const action = item && actionsFor(this.#ctx, item, this.#view).find(({ keys }) => keys.includes(key));
+    return action && (() => action.run(article));
   }
 }
 
