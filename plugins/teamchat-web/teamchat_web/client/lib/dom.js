@@ -23,6 +23,17 @@ export function replace(parent, ...children) {
   return parent;
 }
 
+/** Like `replace`, but what would look the same stays: for children without listeners of their own. */
+export function renew(parent, ...children) {
+  const wanted = nodes(children);
+  wanted.forEach((child, at) => {
+    const there = parent.childNodes[at];
+    if (!there) parent.append(child);
+    else if (!there.isEqualNode(child)) there.replaceWith(child);
+  });
+  while (parent.childNodes.length > wanted.length) parent.lastChild.remove();
+}
+
 /**
  * Make an icon of the page's sprite; it says nothing to a screen reader.
  * @param {string} name as in `<symbol id="icon-NAME">`

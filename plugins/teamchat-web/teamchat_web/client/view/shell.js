@@ -3,6 +3,7 @@
 // shown place has a signal of its own that ends all it listens to; on phones what is covered can't be
 // reached by keys.
 import { element, icon, replace } from "../lib/dom.js";
+import { perFrame } from "../lib/frames.js";
 import { t } from "../lib/strings.js";
 import { acceptDrops, composer } from "./composer.js";
 import { avatar } from "./people.js";
@@ -64,7 +65,7 @@ class Shell {
     router.on("changed", () => this.#go(), signal);
     model.on("channels", () => this.#go(), signal);
     model.on("conversations", () => this.#go(), signal);
-    model.unread.on("changed", () => this.#count(), signal);
+    model.unread.on("changed", perFrame(() => this.#count(), signal), signal);
     model.on("message", async (news) => (await import("./notifications.js")).tell(this.#ctx, news), signal);
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
     this.#side.addEventListener("click", ({ target }) => leads(target) && this.#drawer(false));

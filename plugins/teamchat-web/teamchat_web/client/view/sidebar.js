@@ -1,7 +1,8 @@
 // The sidebar: every place there is, what is unread in it, and the ways to settings and administration.
 // What must stay true: it is a list of links (the address is the place), names are the newest known, and
 // nothing is told by colour alone.
-import { element, icon, replace } from "../lib/dom.js";
+import { element, icon, renew, replace } from "../lib/dom.js";
+import { perFrame } from "../lib/frames.js";
 import { t } from "../lib/strings.js";
 import { avatar } from "./people.js";
 
@@ -24,14 +25,14 @@ export function sidebar(ctx) {
   });
   const addChannel = add(t("sidebar.add_channel"), () => admin(ctx, "channels"));
 
-  const draw = () => {
+  const drawLists = () => {
     const held =
       [channels, people].some((list) => list.contains(document.activeElement)) && document.activeElement.hash;
-    replace(
+    renew(
       channels,
       model.sortedChannels().map((one) => link(ctx, { ...one, kind: "channel", title: one.name })),
     );
-    replace(
+    renew(
       people,
       model.sortedConversations().map((one) => conversationLink(ctx, one)),
     );
@@ -40,6 +41,7 @@ export function sidebar(ctx) {
         .find(({ firstChild }) => firstChild.hash === held)
         ?.firstChild.focus();
   };
+  const draw = perFrame(drawLists, signal);
   const drawMe = () => {
     replace(me, avatar(model.me), element("span", { class: "name" }, model.me.userName));
     addChannel.hidden = !model.me.isAdmin;
@@ -55,7 +57,7 @@ export function sidebar(ctx) {
   model.on("me", drawMe, signal);
   model.on("server", drawServer, signal);
   model.on("connection", drawConnection, signal);
-  for (const first of [draw, drawMe, drawServer, drawConnection]) first();
+  for (const first of [drawLists, drawMe, drawServer, drawConnection]) first();
 
   return element(
     "div",

@@ -3,6 +3,7 @@
 // What must stay true: what is read never jumps, new messages pull along only who is at the end, and a
 // place is read only when its end is in view in a window that has the focus.
 import { element, icon, replace } from "../lib/dom.js";
+import { perFrame } from "../lib/frames.js";
 import { day, t } from "../lib/strings.js";
 import { Anchor } from "./anchor.js";
 import { Chunks, keyOf } from "./chunks.js";
@@ -26,7 +27,7 @@ export class TimelineView {
   #anchor;
   #scroller;
   #stale = new Set();
-  #isDue = false;
+  #later;
   #isPlaced = false;
   #isKept = true;
   #missed = 0;
@@ -62,6 +63,7 @@ export class TimelineView {
       element("div", { class: "history" }, this.#top, this.#chunks.list),
     );
     this.element = element("div", { class: "feed" }, this.#scroller, this.#pill);
+    this.#later = perFrame(() => this.#update(), ctx.signal);
     this.#anchor = new Anchor(this.#scroller, this.#chunks.list, ctx.signal);
     this.#mark();
     this.#listen();
@@ -164,16 +166,6 @@ export class TimelineView {
       this.#isKept = false;
     }
     this.#later();
-  }
-
-  /** Brings the screen in line with the timeline, once for all that happens now. */
-  #later() {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    queueMicrotask(() => {
-      this.#isDue = false;
-      this.#update();
-    });
   }
 
   #update() {
