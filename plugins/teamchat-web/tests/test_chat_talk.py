@@ -132,7 +132,7 @@ def test_ones_own_message_is_edited_in_its_place(serve: Serve, enter: Enter) -> 
     field.fill("Eight is better")
     ada.keyboard.press("Enter")
     expect(message(grace, "Eight is better")).to_contain_text("(edited)")
-    expect(message(ada, "Eight is better")).to_be_focused()
+    expect(ada.get_by_label("Write to #General")).to_be_focused()
     message(ada, "See you at nine").hover()
     expect(message(ada, "See you at nine").get_by_role("toolbar")).to_be_visible()
     expect(message(ada, "See you at nine").get_by_role("button", name="Edit")).to_have_count(0)
