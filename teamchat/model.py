@@ -128,7 +128,8 @@ class TokenPair(_Wire, frozen=True):
 class SignedIn(_Wire, frozen=True):
     """A token pair with the access token's lifetime (`exp`, seconds) and its type.
 
-    `must_change_password` is there, and true, where nothing else can be done before that (decision D-43).
+    `must_change_password` is there, and true, where nothing else can be done before that (decision D-43);
+    `earlier_access_ended` where this was the first proof of the address and ended what came before it (D-40).
     """
 
     access_token: str
@@ -136,6 +137,7 @@ class SignedIn(_Wire, frozen=True):
     exp: int
     token_type: str = "Bearer"  # noqa: S105  # the token's type, not a token
     must_change_password: bool | UnsetType = UNSET
+    earlier_access_ended: bool | UnsetType = UNSET
 
 
 class Caller(Struct, frozen=True):

@@ -20,6 +20,7 @@ from teamchat.accounts.magic_links import MagicLinks
 from teamchat.accounts.oauth import states
 from teamchat.accounts.outbox import Outbox
 from teamchat.accounts.passwords import Passwords
+from teamchat.accounts.proofs import Proofs, vouch_in
 from teamchat.accounts.records import NAMES_LOCK
 from teamchat.accounts.scrypt import Hasher
 from teamchat.accounts.sessions import Sessions
@@ -47,6 +48,7 @@ class Accounts:
     magic_links: MagicLinks
     limits: Limits
     links: Links
+    proofs: Proofs
     outbox: Outbox
     _storage: Storage
     _callers: Callers
@@ -76,6 +78,7 @@ class Accounts:
         links = Links(storage, auth, jwt_secret, outbox, clock)
         sessions = Sessions(storage, auth, tokens, clock)
         needs_invite = auth.is_invite_required
+        proofs = Proofs(sessions, clock, is_invite_required=needs_invite)
         users = Users(
             storage,
             sessions,
@@ -95,10 +98,11 @@ class Accounts:
             RegistrationLimit(auth.rate_limit, clock),
             hasher,
             links,
+            proofs,
             has_mail=has_mail,
         )
         magic_links = MagicLinks(
-            storage, users, sessions, limits, mail_limits, links, is_invite_required=needs_invite
+            storage, users, proofs, limits, mail_limits, links, is_invite_required=needs_invite
         )
         return cls(
             users=users,
@@ -107,6 +111,7 @@ class Accounts:
             magic_links=magic_links,
             limits=limits,
             links=links,
+            proofs=proofs,
             outbox=outbox,
             _storage=storage,
             _callers=Callers(storage, tokens, clock),
@@ -128,17 +133,20 @@ class Accounts:
         return caller
 
     async def sign_in(
-        self, email: str, ip: str, user_agent: str, *, way: str | None = None
+        self, email: str, ip: str, user_agent: str, *, way: str | None = None, is_proved: bool = True
     ) -> tuple[User, SignedIn]:
         """Sign in whoever has proved that `email` is theirs, created on first sign-in if that is allowed.
 
-        `way` is how, for the log; without it, by ``auth.authMode``.  Raises `BadRequest` for what can't be an
-        email, `Unauthorized` for an unknown one when invites are required (interface, part 5 rule 10).
+        `way` is how, for the log; without it, by ``auth.authMode``.  The first proof ends what the account
+        had before (decision D-40); without `is_proved` it is nothing but a claim, as in dev mode.  Raises
+        `BadRequest` for what can't be an email, `Unauthorized` for an unknown one when invites are required
+        (interface, part 5 rule 10).
         """
         try:
             async with self._storage.write() as tx:
                 user = await self.users.find_or_create_in(tx, email)
-                signed_in = await self.sessions.start_in(tx, user.id, ip, user_agent)
+                start_in = self.proofs.sign_in_in if is_proved else self.sessions.start_in
+                signed_in = await start_in(tx, user.id, ip, user_agent)
         except Unauthorized:
             _log.info("sign-in failed", way=way or self._mode, ip=ip)
             raise
@@ -159,7 +167,7 @@ class Accounts:
         if lacks_password and initial.password is not None:
             password_hash = await self._hash_initial(initial.password)
             async with self._storage.write() as tx:
-                await _set_missing_password(tx, initial.email, password_hash)
+                await _set_missing_password(tx, initial.email, password_hash, self._clock())
         return None
 
     async def _create_initial_user(self, initial: InitialUser) -> str | None:
@@ -173,7 +181,9 @@ class Accounts:
             await tx.lock(NAMES_LOCK)
             if not await _is_first_start(tx):  # another server on the same database was first
                 return None
-            await self.users.create_in(tx, email, user_name=name, is_admin=True, password_hash=password_hash)
+            await self.users.create_in(
+                tx, email, user_name=name, is_admin=True, password_hash=password_hash, is_vouched=True
+            )
         return generated
 
     async def _hash_initial(self, password: str) -> str:
@@ -217,9 +227,10 @@ async def _lacks_password(tx: Transaction, email: str) -> bool:
     )
 
 
-async def _set_missing_password(tx: Transaction, email: str, password_hash: str) -> None:
-    await tx.fetch(
-        "update users set password_hash = $2 where email_key = $1 and password_hash is null",
+async def _set_missing_password(tx: Transaction, email: str, password_hash: str, now: int) -> None:
+    for (user_id,) in await tx.fetch(
+        "update users set password_hash = $2 where email_key = $1 and password_hash is null returning id",
         text.fold(email),
         password_hash,
-    )
+    ):
+        await vouch_in(tx, user_id, now)

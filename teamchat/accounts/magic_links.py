@@ -13,8 +13,8 @@ from teamchat import text
 from teamchat.accounts.attempts import Limits, MailLimits, attempt
 from teamchat.accounts.links import Links, unusable
 from teamchat.accounts.mail_turns import network_requester
+from teamchat.accounts.proofs import Proofs
 from teamchat.accounts.records import NAMES_LOCK, user_by_email, user_lock
-from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 from teamchat.interfaces import Storage, Transaction
 from teamchat.logs import get_logger
@@ -32,7 +32,7 @@ class MagicLinks:
         self,
         storage: Storage,
         users: Users,
-        sessions: Sessions,
+        proofs: Proofs,
         limits: Limits,
         mail_limits: MailLimits,
         links: Links,
@@ -41,7 +41,7 @@ class MagicLinks:
     ) -> None:
         self._storage = storage
         self._users = users
-        self._sessions = sessions
+        self._proofs = proofs
         self._limits = limits
         self._mail_limits = mail_limits
         self._links = links
@@ -78,7 +78,7 @@ class MagicLinks:
                 user = await self._users.find_or_create_in(tx, link.email)
                 if not text.is_same_mailbox(user.email, link.email):  # They came after the mail was sent.
                     raise unusable()
-                signed_in = await self._sessions.start_in(tx, user.id, ip, user_agent)
+                signed_in = await self._proofs.sign_in_in(tx, user.id, ip, user_agent)
         _log.info("signed in", user=user.id, way=_WAY, ip=ip)
         return signed_in
 

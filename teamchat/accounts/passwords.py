@@ -15,6 +15,7 @@ from teamchat import text
 from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt
 from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.mail_turns import network_requester
+from teamchat.accounts.proofs import Proofs, telling
 from teamchat.accounts.records import user_by_email, user_lock
 from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.sessions import Sessions
@@ -46,6 +47,7 @@ class Passwords:
         registration_limit: RegistrationLimit,
         hasher: Hasher,
         links: Links,
+        proofs: Proofs,
         *,
         has_mail: bool,
     ) -> None:
@@ -58,6 +60,7 @@ class Passwords:
         self._registration_limit = registration_limit
         self._hasher = hasher
         self._links = links
+        self._proofs = proofs
         self._has_mail = has_mail
 
     async def login(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
@@ -144,8 +147,9 @@ class Passwords:
             async with self._storage.write() as tx:
                 await self._limits.succeed_in(tx, tried)
                 user_id = await self._spend(tx, email, token)
+                has_ended = await self._proofs.note_in(tx, user_id)
                 await self._users.set_password_in(tx, user_id, password_hash)
-                signed_in = await self._sessions.start_in(tx, user_id, ip, user_agent)
+                signed_in = telling(await self._sessions.start_in(tx, user_id, ip, user_agent), has_ended)
         _log.info("password changed", user=user_id, by=user_id)
         _log.info("signed in", user=user_id, way=tried.way, ip=ip)
         return signed_in

@@ -130,6 +130,11 @@ def check_password(password: str, field: str = "password") -> None:
         raise BadRequest(f"{field} holds a lone surrogate.")
 
 
+def nobodys_hash() -> str:
+    """Return a hash to store that no password matches."""
+    return str(PasswordHash.of_nobody())
+
+
 def is_same(one: str, other: str) -> bool:
     """Tell whether two ways to write a password are one (D-17); `other` has passed `check_password`."""
     # Normalising takes quadratic time in the worst case.

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from teamchat import text
 from teamchat.accounts.links import Links
 from teamchat.accounts.mail_turns import user_requester
+from teamchat.accounts.proofs import vouch_in
 from teamchat.accounts.records import (
     ADMINS_LOCK,
     NAMES_LOCK,
@@ -194,6 +195,8 @@ class Users:
             password_hash,
             int(from_admin),
         )
+        if from_admin:
+            await vouch_in(tx, user_id, self._clock())
         await self._links.forget_in(tx, user.email)
         await self._sessions.end_all_in(tx, user_id, keep=keep)
 
@@ -214,7 +217,7 @@ class Users:
         await tx.append(UpdateUser(user.id, user.user_name).to())
 
     async def find_or_create_in(self, tx: Transaction, email: str) -> User:
-        """Return the user of an email that proved theirs, created on first sign-in (part 5, rule 10).
+        """Return the user of an email, created on first sign-in (part 5, rule 10).
 
         Raises `Unauthorized` if there is none and invites are required.
         """
@@ -236,20 +239,22 @@ class Users:
         is_admin: bool = False,
         password_hash: str | None = None,
         from_admin: bool = False,
+        is_vouched: bool = False,
     ) -> User:
         """Create a user in a transaction that is open. Raises `BadRequest` if the email has one already.
 
-        `from_admin` says that an admin chose the password (decision D-43).
+        `from_admin` says that an admin chose the password (D-43), and so vouches for who has it; `is_vouched`
+        that the operator does (D-40).
         """
         await tx.lock(NAMES_LOCK)
         if await user_by_email(tx, email) is not None:
             raise BadRequest("A user with this email exists already.")
         user_name = await _free_name(tx, user_name or default_name(email))
-        user = User(new_id(), user_name, email, is_admin)
+        user, now = User(new_id(), user_name, email, is_admin), self._clock()
         await tx.fetch(
             """insert into users
                (id, user_name, user_name_key, email, email_key, is_admin, password_hash, created_at,
-               password_from_admin) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)""",
+               password_from_admin, email_proved_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)""",
             user.id,
             user.user_name,
             text.fold(user.user_name),
@@ -257,8 +262,9 @@ class Users:
             text.fold(user.email),
             int(is_admin),
             password_hash,
-            self._clock(),
+            now,
             int(from_admin),
+            now if from_admin or is_vouched else None,
         )
         await tx.append(NewUser(user.id, user.user_name, user.email).to())
         return user

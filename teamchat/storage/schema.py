@@ -150,4 +150,13 @@ MIGRATIONS: tuple[Migration, ...] = (
             "alter table mails add column requester text not null default ''",
         ),
     ),
+    Migration(
+        7,
+        (
+            # When it was first proved that the email is theirs (decision D-40). Null as long as nobody has,
+            # 0 where nobody knows: those users were there before this was kept.
+            "alter table users add column email_proved_at {int}",
+            "update users set email_proved_at = 0",
+        ),
+    ),
 )

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from teamchat import AuthMode, Backend, NoOptions, SettingsError, Unauthorized, hookimpl
 from teamchat.model import TokenPair
@@ -36,6 +36,16 @@ class Requested(Answer, frozen=True):
     message: str = "If you may sign in with this email, a link is on its way to it."
 
 
+class Verified(TokenPair, frozen=True):
+    """Who came back with a link is signed in.
+
+    `earlier_access_ended` is there, and true, if this was the first proof of the address, and ended the
+    sessions or the password that the account had before (decision D-40).
+    """
+
+    earlier_access_ended: bool | UnsetType = UNSET
+
+
 class MagicLinkMode:
     """`teamchat.AuthMode` for ``auth.authMode = "magic-link"``."""
 
@@ -57,7 +67,7 @@ class MagicLinkMode:
             "POST",
             "/auth/verify",
             body=Email,
-            answer=TokenPair,
+            answer=Verified,
             open=True,
             first=_check_bearer,
             security="linkToken",
@@ -71,11 +81,11 @@ async def request_link(app: Application, visitor: Visitor, body: Email) -> Reque
     return Requested()
 
 
-async def verify(app: Application, visitor: Visitor, bearer: str | None, body: Email) -> TokenPair:
+async def verify(app: Application, visitor: Visitor, bearer: str | None, body: Email) -> Verified:
     """Sign in with the token of a link. 400 for one that is wrong, spent or expired, 401 for none."""
     token = _given(bearer)
     signed_in = await app.accounts.magic_links.verify(body.email, token, visitor.ip, visitor.user_agent)
-    return TokenPair(signed_in.access_token, signed_in.refresh_token)
+    return Verified(signed_in.access_token, signed_in.refresh_token, signed_in.earlier_access_ended)
 
 
 async def _check_bearer(bearer: str | None) -> None:

@@ -134,3 +134,22 @@ def test_providers_that_could_not_be_loaded_can_be_asked_for_again(
     page.unroute("**/auth/oauth/providers")
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("link", name="Continue with Acme")).to_be_visible()
+
+
+def test_d40_who_finds_their_address_taken_before_is_told_once(
+    serve: Serve, visit: Visit, idp: Provider
+) -> None:
+    auth = {"authMode": "password", "isInviteRequired": False}
+    server = serve(auth=auth, oauth={"custom": [custom(idp)]})
+    server.post("/auth/register", {"email": JANE, "password": "the stranger's password"})
+    page = visit(server.base)
+    page.get_by_role("link", name="Continue with Acme").click()
+    at_home(page)
+    told = page.locator(".toast", has_text="Its earlier sessions and password have ended.")
+    expect(told).to_be_visible()
+    told.get_by_role("button", name="Close").click()
+    expect(told).to_have_count(0)
+    assert "earlier_access_ended" not in page.url
+    page.reload()
+    at_home(page)
+    expect(told).to_have_count(0)

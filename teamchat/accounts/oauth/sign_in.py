@@ -154,7 +154,10 @@ class OAuth:
         now = self._clock()
         async with self._storage.write() as tx:
             user = await user_in(tx, self._accounts.users, provider_id, profile, now)
-            signed_in = await self._accounts.sessions.start_in(tx, user.id, callback.ip, callback.user_agent)
+            # Somebody known may have another email by now, which proves nothing of the one they have here.
+            is_proved = text.is_same_mailbox(user.email, profile.email)
+            start_in = self._accounts.proofs.sign_in_in if is_proved else self._accounts.sessions.start_in
+            signed_in = await start_in(tx, user.id, callback.ip, callback.user_agent)
         return user.id, signed_in
 
     async def _spend(self, provider_id: str, callback: Callback) -> str:

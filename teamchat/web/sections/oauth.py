@@ -95,12 +95,14 @@ async def callback(app: Application, request: Request, visitor: Visitor, provide
         user_agent=visitor.user_agent,
     )
     signed_in = await _oauth(app).finish(provider_id, came_back)
-    return _to_application(
-        app,
-        access_token=signed_in.access_token,
-        refresh_token=signed_in.refresh_token,
-        expires_in=str(signed_in.exp),
-    )
+    told = {
+        "access_token": signed_in.access_token,
+        "refresh_token": signed_in.refresh_token,
+        "expires_in": str(signed_in.exp),
+    }
+    if signed_in.earlier_access_ended:
+        told["earlier_access_ended"] = "true"  # decision D-40
+    return _to_application(app, **told)
 
 
 class _CallbackEndpoint(Endpoint):

@@ -20,7 +20,8 @@ const config = { ...DEFAULTS, ...globalThis.TEAMCHAT_CONFIG };
 const kept = new Kept("teamchat");
 const http = new Http(config.API_BASE_URL);
 const session = new Session(http, kept);
-const common = { config, session, api: new Api(http, session), router: new Router(), ...notices() };
+const shared = { config, session, api: new Api(http, session), router: new Router(), ...notices() };
+const common = { ...shared, tellOfEarlierAccess };
 
 addEventListener("unhandledrejection", (event) => {
   if (!/import\w* (a )?module/i.test(event.reason?.message)) return;
@@ -34,6 +35,7 @@ keepShell();
 async function run(landing) {
   if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
+  if (landing.accessToken && landing.earlierAccessEnded) tellOfEarlierAccess();
   for (let given = landing; ; given = { ended: await chat() }) {
     if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
     if (session.isSignedIn) continue;
@@ -73,6 +75,11 @@ function offerReload() {
   common.toast(t("main.missing_part"), { kind: "danger", action });
 }
 
+/** Whoever had this account without a proof of its address has lost it now; it stays until it is closed. */
+function tellOfEarlierAccess() {
+  shared.toast(t("main.earlier_access_ended"), { kind: "danger" });
+}
+
 /** What the address says of a sign-in, taken out of it. */
 function takeLanding() {
   const { searchParams, hash, pathname } = new URL(location.href);
@@ -86,6 +93,7 @@ function takeLanding() {
     oauthError: get("oauth_error"),
     accessToken: get("access_token"),
     refreshToken: get("refresh_token"),
+    earlierAccessEnded: get("earlier_access_ended") === "true",
   };
 }
 

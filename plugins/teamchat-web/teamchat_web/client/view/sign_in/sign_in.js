@@ -36,7 +36,10 @@ export function signIn(root, ctx, landing = {}) {
       ctx,
       show: (screen, given = {}) => draw(card, screen(frame, given)),
       start: (given) => frame.show(MODES[ctx.config.AUTH_MODE] ?? unknown, given),
-      begin: ({ accessToken, refreshToken }) => ctx.session.begin({ accessToken, refreshToken }),
+      begin: ({ accessToken, refreshToken, earlierAccessEnded }) => {
+        ctx.session.begin({ accessToken, refreshToken });
+        if (earlierAccessEnded) ctx.tellOfEarlierAccess();
+      },
       otherWays: () => (ctx.config.ENABLE_OAUTH ? providers(ctx) : null),
     };
     begin(frame, landing);

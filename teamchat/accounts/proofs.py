@@ -1,0 +1,80 @@
+"""The first proof of an address (decision D-40).
+
+Whoever registers shows no proof that the email is theirs, so an account may be taken before its owner comes.
+The owner keeps the account, and what came before their proof ends: every session, and the password.  An admin
+who gives somebody a password vouches for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from teamchat.accounts.records import user_lock
+from teamchat.accounts.scrypt import nobodys_hash
+from teamchat.accounts.sessions import Sessions
+from teamchat.interfaces import Transaction
+from teamchat.logs import get_logger
+from teamchat.model import SignedIn
+
+_log = get_logger(__name__)
+
+
+class Proofs:
+    """Whose address was proved, and what the first proof ends."""
+
+    def __init__(self, sessions: Sessions, clock: Callable[[], int], *, is_invite_required: bool) -> None:
+        self._sessions = sessions
+        self._clock = clock
+        self._is_invite_required = is_invite_required
+
+    async def sign_in_in(self, tx: Transaction, user_id: str, ip: str, user_agent: str) -> SignedIn:
+        """Sign in somebody who has just proved their address, in a transaction that is open.
+
+        Raises `Unauthorized` if there is no such user (any more).
+        """
+        has_ended = await self.note_in(tx, user_id)
+        return telling(await self._sessions.start_in(tx, user_id, ip, user_agent), has_ended)
+
+    async def note_in(self, tx: Transaction, user_id: str) -> bool:
+        """Note a proof, in a transaction that is open; return whether it ended a session or a password."""
+        await tx.lock(user_lock(user_id))
+        rows = await tx.fetch("select email_proved_at, password_hash from users where id = $1", user_id)
+        if not rows or rows[0][0]:
+            return False
+        await tx.fetch("update users set email_proved_at = $2 where id = $1", user_id, self._clock())
+        [(proved_at, password_hash)] = rows
+        # Of users who were there before proofs were kept nobody knows who chose the password.  Where invites
+        # are required it was an admin, or whom they invited.
+        if proved_at is not None and self._is_invite_required:
+            return False
+        count = await self._sessions.end_all_in(tx, user_id)
+        if password_hash is not None:
+            await _end_password(tx, user_id)
+        if count or password_hash is not None:
+            _log.warning("an address was proved, so what came before ended", user=user_id, sessions=count)
+            return True
+        return False
+
+
+def telling(signed_in: SignedIn, has_ended: bool) -> SignedIn:
+    """Return a sign-in that tells whether its proof ended what came before it."""
+    return replace(signed_in, earlier_access_ended=True) if has_ended else signed_in
+
+
+async def vouch_in(tx: Transaction, user_id: str, now: int) -> None:
+    """Note that the operator or an admin vouches for a user, in a transaction that is open."""
+    await tx.fetch(
+        """update users set email_proved_at = $2
+           where id = $1 and (email_proved_at is null or email_proved_at = 0)""",
+        user_id,
+        now,
+    )
+
+
+async def _end_password(tx: Transaction, user_id: str) -> None:
+    # There still is one, though nobody knows it: who has a password may have a link to another mailed.
+    await tx.fetch(
+        "update users set password_hash = $2, password_from_admin = 0 where id = $1", user_id, nobodys_hash()
+    )
