@@ -67,8 +67,9 @@ def _closing(listeners: Sequence[trio.SocketListener]) -> Iterator[None]:
 def _cannot_listen(server: ServerSettings, error: OSError) -> SettingsError:
     if error.errno == errno.EADDRINUSE:
         return SettingsError(
-            f"server.port: another program already listens on {server.host} port {server.port}. "
-            "End it, or choose another port."
+            f"server.port: another program already listens on {server.host} port {server.port}, perhaps a "
+            f"teamchat that still runs; ss -ltnp 'sport = :{server.port}' shows it. "
+            "End it, or choose another port with server.port or --port."
         )
     if error.errno == errno.EACCES:
         return SettingsError(

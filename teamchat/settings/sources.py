@@ -19,11 +19,13 @@ from msgspec import Struct
 
 from teamchat.errors import SettingsError
 from teamchat.interfaces import Backend
+from teamchat.logs import get_logger
 from teamchat.settings.checks import check
 from teamchat.settings.keys import BackendSection, PluginsSettings, Settings
 from teamchat.settings.reading import EnvText, Reader
+from teamchat.settings.unused import PREFIX, unused
 
-PREFIX = "TEAMCHAT_"
+_log = get_logger(__name__)
 _SEPARATOR = "__"
 _POSITION = re.compile(r"\(at [a-z0-9 ,]+\)\Z")
 Tree = dict[str, Any]
@@ -38,8 +40,13 @@ def load(
     port: int | None = None,
     initial_user_password: str | None = None,
 ) -> Settings:
-    """Return the settings of a file, an environment and flags. Raises `SettingsError` naming the key."""
+    """Return the settings of a file, an environment and flags. Raises `SettingsError` naming the key.
+
+    The log warns of environment variables that look like keys and are none.
+    """
     environ = environ or {}
+    for sentence in unused(environ):
+        _log.warning(sentence)
     flags = _flags(host, port, initial_user_password)
     tree = _over(_over(_read_file(file), _environment(environ)), flags)
     settings: Settings = Reader(environ).read(tree, Settings, "")

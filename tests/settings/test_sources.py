@@ -205,3 +205,49 @@ def test_lists_of_tables_and_free_keys_come_from_the_environment_too() -> None:
 def test_variables_that_a_container_platform_sets_are_left_alone() -> None:
     environ = {"TEAMCHAT_PORT": "tcp://10.0.0.1:3000", "TEAMCHAT_SERVICE_HOST": "10.0.0.1", "OTHER__X": "1"}
     assert load(None, environ) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("TEAMCHAT_SERVER_PORT", "TEAMCHAT_SERVER__PORT"),
+        ("TEAMCHAT_AUTH_AUTH_MODE", "TEAMCHAT_AUTH__AUTHMODE"),
+        ("TEAMCHAT_STORAGE_PATH", "TEAMCHAT_STORAGE__PATH"),
+        ("TEAMCHAT_EMAIL_HOST", "TEAMCHAT_EMAIL__HOST"),
+        ("teamchat_storage_path", "TEAMCHAT_STORAGE__PATH"),
+    ],
+)
+def test_a_variable_with_one_underscore_is_named_with_the_one_that_was_meant(
+    name: str, meant: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert load(None, {name: SENTINEL}) == Settings()
+    assert f"The environment variable {name} is not used. Is {meant} meant?" in caplog.text
+    assert SENTINEL not in caplog.text
+
+
+@pytest.mark.parametrize("name", ["TEAMCHAT_PROT", "TEAMCHAT_SERVER_COLOUR", "TEAMCHAT_", "TEAMCHAT_DATA"])
+def test_a_variable_that_nothing_uses_is_named(name: str, caplog: pytest.LogCaptureFixture) -> None:
+    load(None, {name: SENTINEL})
+    assert f"The environment variable {name} is not used. A key has two underscores before it" in caplog.text
+    assert SENTINEL not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TEAMCHAT_PORT", "tcp://10.0.0.1:3000"),
+        ("TEAMCHAT_SERVER_PORT", "tcp://10.0.0.1:3000"),
+        ("TEAMCHAT_PORT_3000_TCP_ADDR", "10.0.0.1"),
+        ("TEAMCHAT_SERVICE_HOST", "10.0.0.1"),
+        ("TEAMCHAT_SERVER_SERVICE_PORT_HTTP", "3000"),
+        ("TEAMCHAT_CONFIG", "teamchat.toml"),
+        ("TEAMCHAT_TEST_STORAGE", "postgres"),
+        ("TEAMCHAT_SERVER__PORT", "3001"),
+        ("TEAMCHATS_SERVER_PORT", "3001"),
+    ],
+)
+def test_a_variable_of_a_platform_or_of_the_tests_is_not(
+    name: str, value: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    load(None, {name: value})
+    assert caplog.text == ""

@@ -75,14 +75,21 @@ def sections(directory: Path, **server: Any) -> dict[str, Any]:
     }
 
 
-async def test_a_port_in_use_is_told_in_one_line_before_anything_is_shown(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+async def test_a_port_in_use_is_told_in_one_line_before_anything_is_shown_or_made(
+    tmp_path: Path, workers: int
+) -> None:
     [taken] = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with taken:
-        ended = await started(tmp_path, sections(tmp_path, port=taken.socket.getsockname()[1]))
+        port = taken.socket.getsockname()[1]
+        ended = await started(tmp_path, sections(tmp_path, port=port, workers=workers))
     assert ended.returncode == 1
     assert ended.stdout == b""
     assert ended.stderr.startswith(b"teamchat: server.port: another program already listens")
+    assert f"sport = :{port}".encode() in ended.stderr
+    assert b"server.port or --port" in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+    assert not (tmp_path / "data").exists()
 
 
 async def test_a_storage_that_can_not_be_used_is_told_in_one_line(tmp_path: Path) -> None:
