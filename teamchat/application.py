@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from teamchat.accounts import Accounts, OAuth, keys
+from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
 from teamchat.chat import Chat
 from teamchat.cluster import Members, agree_on_images, agree_on_secret
@@ -65,10 +66,11 @@ async def open_application(
     image_stores = plugins.image_store(settings.images.backend)
     composer = Composer.build(settings)
     async with (
-        storages.open(backend_options(settings.storage, storages)) as storage,
+        storages.open(backend_options(settings.storage, storages)) as opened,
         image_stores.open(backend_options(settings.images, image_stores)) as image_store,
         _open_mailer(settings, plugins) as mailer,
     ):
+        storage = AskingStorage(opened)
         await refuse_unfinished(storage)
         accounts = Accounts.build(storage, settings.auth, secret, has_mail=mailer is not None)
         async with _as_member(storage, image_store, accounts, secret) as members:

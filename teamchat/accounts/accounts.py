@@ -132,6 +132,10 @@ class Accounts:
             raise Forbidden("Change your password first (PUT /auth/password): this one was set by an admin.")
         return caller
 
+    async def ask_again(self, caller: Caller) -> Caller:
+        """Return a caller as they are now. Raises as `Callers.ask_again` does."""
+        return await self._callers.ask_again(caller)
+
     async def sign_in(
         self, email: str, ip: str, user_agent: str, *, way: str | None = None, is_proved: bool = True
     ) -> tuple[User, SignedIn]:

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 from teamchat import recall
 from teamchat.accounts.access_tokens import AccessTokens, Bearer
-from teamchat.accounts.records import as_user
-from teamchat.errors import Unauthorized
+from teamchat.accounts.records import check_unchanged, find_caller
 from teamchat.interfaces import Storage
 from teamchat.model import Caller
 
@@ -31,30 +30,26 @@ class Callers:
 
     async def authenticate(self, token: str) -> Caller:
         """Return whose access token this is. Raises `Unauthorized` unless it is good now (D-09)."""
-        bearer = self._tokens.read(token)
+        return await self._find(self._tokens.read(token))
+
+    async def ask_again(self, caller: Caller) -> Caller:
+        """Return a caller as they are now (decision D-39); the access token may have expired meanwhile.
+
+        Raises `Unauthorized` if their session or user is gone, `Forbidden` if they are an admin no longer.
+        """
+        found = await self._find(Bearer(caller.user.id, caller.session_id))
+        check_unchanged(caller, found)
+        return found
+
+    async def _find(self, bearer: Bearer) -> Caller:
         position = await self._known.catch_up()
         known: tuple[Caller, int] | None = self._known.get(bearer)
         # A session that was refreshed since lives longer than is known here.
         if known is None or known[1] <= self._clock():
-            known = await self._read(bearer)
+            async with self._storage.read() as tx:
+                known = await find_caller(tx, bearer.user_id, bearer.session_id, self._clock())
             # No event says that a session's password was changed, so one that waits for it is not kept.
             if not known[0].must_change_password:
                 tags = (recall.session(bearer.session_id), recall.user(bearer.user_id))
                 self._known.keep(bearer, known, tags, position=position, size=_SIZE)
         return known[0]
-
-    async def _read(self, bearer: Bearer) -> tuple[Caller, int]:
-        """Return the caller and when their session expires."""
-        async with self._storage.read() as tx:
-            rows = await tx.fetch(
-                """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password,
-                   s.expires_at from sessions s join users u on u.id = s.user_id
-                   where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
-                bearer.session_id,
-                bearer.user_id,
-                self._clock(),
-            )
-        if not rows:
-            raise Unauthorized
-        *user, must_change_password, expires_at = rows[0]
-        return Caller(as_user(tuple(user)), bearer.session_id, bool(must_change_password)), expires_at

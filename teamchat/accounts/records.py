@@ -42,17 +42,40 @@ async def user_by_email(tx: Transaction, email: str) -> User | None:
     return as_user(rows[0]) if rows else None
 
 
-async def present(tx: Transaction, caller: Caller) -> User:
-    """Return the caller as they are now; raise `Unauthorized` if they were removed meanwhile."""
+async def own_row(tx: Transaction, caller: Caller) -> User:
+    """Return the caller's row as it is now; raise `Unauthorized` if there is none any more."""
     user = await user_by_id(tx, caller.user.id)
     if user is None:
         raise Unauthorized
     return user
 
 
-async def present_admin(tx: Transaction, caller: Caller) -> User:
-    """Return the caller as they are now; raise `Forbidden` if they are no admin."""
-    user = await present(tx, caller)
-    if not user.is_admin:
+async def find_caller(tx: Transaction, user_id: str, session_id: str, now: int) -> tuple[Caller, int]:
+    """Return who acts in a session, and when it expires. Raises `Unauthorized` unless it is good `now`.
+
+    Times are epoch milliseconds.
+    """
+    rows = await tx.fetch(
+        """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, s.expires_at
+           from sessions s join users u on u.id = s.user_id
+           where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
+        session_id,
+        user_id,
+        now,
+    )
+    if not rows:
+        raise Unauthorized
+    *user, must_change_password, expires_at = rows[0]
+    return Caller(as_user(tuple(user)), session_id, bool(must_change_password)), expires_at
+
+
+def check_unchanged(caller: Caller, found: Caller) -> None:
+    """Raise `Forbidden` if a caller, as they are found now, is an admin no longer (decision D-39)."""
+    if caller.user.is_admin and not found.user.is_admin:
+        raise Forbidden("You are no administrator any more. Try again.")
+
+
+def check_admin(caller: Caller) -> None:
+    """Raise `Forbidden` unless the caller is an admin."""
+    if not caller.user.is_admin:
         raise Forbidden("Only an admin may do this.")
-    return user

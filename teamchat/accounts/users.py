@@ -19,15 +19,15 @@ from teamchat.accounts.proofs import vouch_in
 from teamchat.accounts.records import (
     ADMINS_LOCK,
     NAMES_LOCK,
-    present,
-    present_admin,
+    check_admin,
+    own_row,
     user_by_email,
     user_by_id,
     user_lock,
 )
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
-from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
 from teamchat.ids import new_id
 from teamchat.interfaces import Storage, Transaction
@@ -76,8 +76,7 @@ class Users:
 
     async def check_admin(self, caller: Caller) -> None:
         """Raise `Forbidden` unless the caller is an admin."""
-        async with self._storage.read() as tx:
-            await present_admin(tx, caller)
+        check_admin(caller)
 
     async def check_manage(self, caller: Caller, user_id: str) -> None:
         """Raise `NotFound` for an unknown user, then `Forbidden` for a caller who is no admin (D-03)."""
@@ -91,7 +90,7 @@ class Users:
         mode mails them a link to set one, if there is mail (part 5, rules 4 and 5); else they have none until
         an admin gives them one, or sign in without.
         """
-        await self.check_admin(caller)
+        check_admin(caller)
         text.email(email)
         if role not in ROLES:
             raise BadRequest("role is neither user nor admin.")
@@ -99,7 +98,6 @@ class Users:
         is_invited = self._sends_invites and password is None
         async with self._storage.write() as tx:
             await tx.lock(NAMES_LOCK)
-            await present_admin(tx, caller)
             user = await self.create_in(
                 tx,
                 email,
@@ -119,7 +117,7 @@ class Users:
         user_name = text.name("userName", user_name, most=text.MAX_USER_NAME)
         async with self._storage.write() as tx:
             await tx.lock(NAMES_LOCK)
-            user = await present(tx, caller)
+            user = await own_row(tx, caller)
             if user.user_name == user_name:
                 return user
             await _refuse_taken_name(tx, user_name, user.id)
@@ -146,7 +144,7 @@ class Users:
         """Let the caller leave. Raises `BadRequest` for the last admin (decision D-22)."""
         async with self._storage.write() as tx:
             await tx.lock(ADMINS_LOCK)
-            user = await present(tx, caller)
+            user = await own_row(tx, caller)
             await _keep_an_admin(tx, user, "can't leave")
             await self._leave(tx, user, UserExit(user.id, user.user_name).to())
         _log.info("user left", user=user.id)
@@ -156,15 +154,14 @@ class Users:
 
         Admins alone may. Raises `BadRequest` for an unknown user (interface, part 4).
         """
+        check_admin(caller)
+        check_password(password)
         async with self._storage.read() as tx:
-            await present_admin(tx, caller)
-            check_password(password)
             if await user_by_id(tx, user_id) is None:
                 raise BadRequest("There is no such user.")
         password_hash = await self._hasher.hash(password)
         async with self._storage.write() as tx:
             await tx.lock(user_lock(user_id))
-            await present_admin(tx, caller)
             is_another = user_id != caller.user.id
             await self.set_password_in(
                 tx, user_id, password_hash, keep=caller.session_id, from_admin=is_another
@@ -293,11 +290,9 @@ def default_name(email: str) -> str:
 
 async def _managed(tx: Transaction, caller: Caller, user_id: str) -> User:
     user = await user_by_id(tx, user_id)
-    caller_now = await present(tx, caller)
     if user is None:
         raise NotFound("There is no such user.")
-    if not caller_now.is_admin:
-        raise Forbidden("Only an admin may do this.")
+    check_admin(caller)
     return user
 
 

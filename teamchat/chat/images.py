@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 
 import trio
 
+from teamchat.accounts.acting import acting_for
 from teamchat.chat import image_formats
 from teamchat.chat.access import check_can_have_thread, find_conversation, find_message
 from teamchat.chat.images_table import (
@@ -193,7 +194,8 @@ class Images:
         self, row: ImageRow, ask: Callable[[], AbstractAsyncContextManager[Transaction]]
     ) -> None:
         is_recorded = True
-        with suppress(StorageError):
+        # Not on behalf of who uploaded: they may be gone, which may be why this is to be cleared away.
+        with suppress(StorageError), acting_for(None):
             async with ask() as tx:
                 is_recorded = await find_image(tx, row.place_id, row.filename) is not None
         if not is_recorded:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from teamchat.accounts import Accounts
+from teamchat.accounts.acting import AskingStorage
 from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.interfaces import AuthMode, Storage
@@ -38,7 +39,8 @@ async def application(
     settings: Settings, directory: Path, open_storage: OpenStorage = on_sqlite
 ) -> AsyncIterator[Application]:
     """Build an application on the storage of `directory`, with its initial user and first channel."""
-    async with open_storage(directory) as storage:
+    async with open_storage(directory) as opened:
+        storage = AskingStorage(opened)
         app = Application(
             settings=settings,
             storage=storage,

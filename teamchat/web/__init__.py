@@ -7,7 +7,7 @@ async def hello(caller: Caller, name: str) -> Hello: ...
 """
 
 from teamchat.web.endpoints import Answer, Endpoint, Section, Success, respond
-from teamchat.web.guard import Visitor
+from teamchat.web.guard import Visitor, signed_in
 from teamchat.web.reader import Page
 
-__all__ = ["Answer", "Endpoint", "Page", "Section", "Success", "Visitor", "respond"]
+__all__ = ["Answer", "Endpoint", "Page", "Section", "Success", "Visitor", "respond", "signed_in"]

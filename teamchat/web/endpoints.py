@@ -5,6 +5,9 @@ here, for all (decision D-03): authentication, then `first` (existence and permi
 parameters.  `first` runs before the body's or a parameter's error is told; before anything of the body is
 read where an endpoint is open to anonymous clients or takes uploads.
 
+A body may be minutes on its way.  So the caller is asked for again once it has come, before anything is told
+of it, and, by the storage, in every writing transaction of the handler (decision D-39).
+
 A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
 None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (Quart's; the request then takes the longer
 way through Quart, and nowhere else is there a ``quart.request``), ``site``, and in snake_case any path
@@ -23,6 +26,7 @@ from msgspec import Struct
 from quart import Blueprint, Response
 from quart_trio import QuartTrio
 
+from teamchat.accounts.acting import acting_for
 from teamchat.errors import DeclarationError, NotFound, Problem
 from teamchat.web import reader
 from teamchat.web.guard import bearer
@@ -101,13 +105,13 @@ class Endpoint:
         values = await self._admit(site, request)
         await self._check_first(values)
         async with site.upload_turn():
-            return await self._finish(request, values)
+            return await self._finish(site, request, values)
 
     async def _serve(self, site: Site, request: Request | Call) -> Any:
         values = await self._admit(site, request)
         if self._early:
             await self._check_first(values)
-        return await self._finish(request, values)
+        return await self._finish(site, request, values)
 
     async def _admit(self, site: Site, request: Request | Call) -> dict[str, Any]:
         """Find out who asks, and for what; nothing of the body is read yet."""
@@ -127,17 +131,27 @@ class Endpoint:
                 values[argument] = _plain(given[name])
         return values
 
-    async def _finish(self, request: Request | Call, values: dict[str, Any]) -> Any:
+    async def _finish(self, site: Site, request: Request | Call, values: dict[str, Any]) -> Any:
         try:
             await self._read(request, values)
         except Problem:
+            await self._ask_again(site, values)
             if not self._early:
                 await self._check_first(values)
             raise
-        return await self.handler(**{name: values[name] for name in self._names})
+        await self._ask_again(site, values)
+        with acting_for(values.get("caller")):
+            return await self.handler(**{name: values[name] for name in self._names})
+
+    async def _ask_again(self, site: Site, values: dict[str, Any]) -> None:
+        """Put the caller as they are now in the place of who they were before the body was read."""
+        if self._decode is not None and not self.open:
+            values["caller"] = await site.guard.ask_again(values["caller"])
 
     async def _check_first(self, values: dict[str, Any]) -> None:
-        if self.first is not None:
+        if self.first is None:
+            return
+        with acting_for(values.get("caller")):
             await self.first(**{name: values[name] for name in self._first_names if name in values})
 
     async def _read(self, request: Request | Call, values: dict[str, Any]) -> None:

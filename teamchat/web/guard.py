@@ -8,18 +8,23 @@ what stands left of the first untrusted address is the client's own claim and ig
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from teamchat.accounts.acting import acting_for
 from teamchat.accounts.attempts import network_of
 from teamchat.errors import Unauthorized
 from teamchat.web.limits import RequestLimit
 
 if TYPE_CHECKING:
+    from quart import Request
+
     from teamchat.accounts import Accounts
+    from teamchat.application import Application
     from teamchat.interfaces import Storage
     from teamchat.model import Caller
     from teamchat.settings import Settings
@@ -56,6 +61,10 @@ class Guard:
             raise Unauthorized
         return await self._accounts.authenticate(token, before_password_change=before_password_change)
 
+    async def ask_again(self, caller: Caller) -> Caller:
+        """Return a caller as they are now (decision D-39). Raises `Unauthorized`, `Forbidden`."""
+        return await self._accounts.ask_again(caller)
+
     def visitor(self, scope: Any) -> Visitor:
         """Return where the request comes from."""
         return Visitor(self.client_address(scope), _user_agent(scope))
@@ -87,6 +96,22 @@ class Guard:
 
     def _trusts(self, address: Address) -> bool:
         return any(address in network for network in self._proxies)
+
+
+@asynccontextmanager
+async def signed_in(app: Application, request: Request) -> AsyncIterator[Caller]:
+    """Act for the caller of a request within the context, in a plain Quart view; endpoints do it themselves.
+
+    Enter it when the body has been read: it tells who asks, as they are at that moment, and what is written
+    in it asks for them again (decision D-39).  Raises `Unauthorized`, also if their session has ended since,
+    and `Forbidden` if they are an admin no longer.
+    """
+    token = bearer(request.headers)
+    if token is None:
+        raise Unauthorized
+    caller = await app.accounts.authenticate(token)
+    with acting_for(caller):
+        yield caller
 
 
 def bearer(headers: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
@@ -64,8 +64,12 @@ class Client:
         pieces: list[bytes] | None = None,
         stalls: bool = False,
         announce: bool = True,
+        held: Callable[[], Awaitable[None]] | None = None,
     ) -> Answer:
-        """Send one request. `body` is sent as JSON, `raw` as it is, `pieces` one message each."""
+        """Send one request. `body` is sent as JSON, `raw` as it is, `pieces` one message each.
+
+        `held` is awaited before the last of the body is sent.
+        """
         if body is not None:
             raw = json.dumps(body).encode()
             headers = [("content-type", "application/json"), *headers]
@@ -92,9 +96,16 @@ class Client:
             "extensions": {},
             "state": {},
         }
-        return await self._exchange(scope, parts, stalls=stalls)
+        return await self._exchange(scope, parts, stalls=stalls, held=held)
 
-    async def _exchange(self, scope: dict[str, Any], parts: list[bytes], *, stalls: bool) -> Answer:
+    async def _exchange(
+        self,
+        scope: dict[str, Any],
+        parts: list[bytes],
+        *,
+        stalls: bool,
+        held: Callable[[], Awaitable[None]] | None,
+    ) -> Answer:
         waiting = list(parts)
         sent: list[dict[str, Any]] = []
         self.pulled = 0
@@ -103,6 +114,8 @@ class Client:
             self.pulled += 1
             await trio.lowlevel.checkpoint()
             if waiting:
+                if held is not None and len(waiting) == 1:
+                    await held()
                 piece = waiting.pop(0)
                 return {"type": "http.request", "body": piece, "more_body": bool(waiting) or stalls}
             if stalls:

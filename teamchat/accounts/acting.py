@@ -1,0 +1,94 @@
+"""On whose behalf a task writes, and a storage that asks for them again (decision D-39).
+
+While an endpoint serves somebody who is signed in, every writing transaction that its task opens, or a task
+below it, begins by asking whether session, user and role are still what they were.  So who was signed out,
+removed or demoted while a body, a filter or the write lock was waited for writes nothing, whatever was looked
+at before, in endpoints of plugins too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import trio
+
+from teamchat.accounts.records import check_unchanged, find_caller
+from teamchat.events import LoggedEvent
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import Caller, now_ms
+
+
+class _Acting(NamedTuple):
+    """Who is acted for (None: the server itself), and the task that does."""
+
+    caller: Caller | None
+    task: trio.lowlevel.Task
+
+
+_acting: ContextVar[_Acting | None] = ContextVar("acting", default=None)
+
+
+@contextmanager
+def acting_for(caller: Caller | None) -> Iterator[None]:
+    """Write on behalf of `caller` in this context, or with None on the server's own.
+
+    Tasks of a nursery that is opened in the context write on behalf of the same.
+    """
+    token = _acting.set(_Acting(caller, trio.lowlevel.current_task()))
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+class AskingStorage:
+    """A `Storage` whose writing transactions ask again for the caller on whose behalf they are opened.
+
+    `write` raises `Unauthorized` on entry if their session or user is gone, `Forbidden` if they are an
+    admin no longer.  `clock` tells the time in epoch milliseconds.
+    """
+
+    def __init__(self, storage: Storage, clock: Callable[[], int] = now_ms) -> None:
+        self._storage = storage
+        self._clock = clock
+
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        return self._storage.read()
+
+    def write(self) -> AbstractAsyncContextManager[Transaction]:
+        caller = _acting_caller()
+        return self._storage.write() if caller is None else self._write_for(caller)
+
+    def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
+        return self._storage.follow(after)
+
+    async def log_bounds(self) -> tuple[int, int]:
+        return await self._storage.log_bounds()
+
+    async def position(self) -> int:
+        return await self._storage.position()
+
+    @asynccontextmanager
+    async def _write_for(self, caller: Caller) -> AsyncIterator[Transaction]:
+        async with self._storage.write() as tx:
+            found, _ = await find_caller(tx, caller.user.id, caller.session_id, self._clock())
+            check_unchanged(caller, found)
+            yield tx
+
+
+def _acting_caller() -> Caller | None:
+    """Return on whose behalf this task writes.
+
+    A task inherits the context of whoever started it.  But what a request starts in a nursery of others, such
+    as a service's, is not the request's: it lives on after it, and after the session.
+    """
+    acting = _acting.get()
+    if acting is None or acting.caller is None:
+        return None
+    task: trio.lowlevel.Task | None = trio.lowlevel.current_task()
+    while task is not None and task is not acting.task:
+        task = None if task.parent_nursery is None else task.parent_nursery.parent_task
+    return None if task is None else acting.caller
