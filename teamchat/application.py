@@ -33,6 +33,7 @@ class Application:
 
     settings: Settings
     storage: Storage
+    """While an endpoint serves a caller, `write` begins by asking for them again (decision D-39)."""
     accounts: Accounts
     chat: Chat
     hub: Hub
@@ -80,7 +81,7 @@ async def open_application(
                 storage=storage,
                 accounts=accounts,
                 chat=Chat.build(storage, image_store, settings.chat.max_message_length),
-                hub=Hub(storage, settings.events, census=census),
+                hub=Hub(storage, settings.events, census=census, expiries=accounts.sessions.expiries),
                 mailer=mailer,
                 composer=composer,
                 oauth=OAuth.build(settings, plugins.oauth_provider, storage, accounts, secret),

@@ -64,6 +64,10 @@ def routes(app: Application) -> Sequence[Blueprint]:  # type: ignore[empty-body]
     An address or a name of a blueprint that is teamchat's own, or another plugin's, ends the start with an
     error that names both. So does an address that another one covers: ``GET /menus/today`` of one plugin
     beside ``GET /menus/<day>`` of another. ``/<path:rest>`` is for what nobody else answers.
+
+    While an endpoint of a section serves a caller, ``app.storage.write()`` begins by asking for them again:
+    who was removed or signed out meanwhile writes nothing (decision D-39). In a plain Quart view the same
+    holds within ``async with teamchat.web.signed_in(app, request) as caller``.
     """
 
 

@@ -11,7 +11,7 @@ A session lives as long as the tokens it last gave out, and never past `ends_at`
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct
@@ -25,6 +25,7 @@ from teamchat.ids import new_id
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.logs import get_logger
 from teamchat.model import Caller, SessionInfo, SignedIn, TokenPair, User
+from teamchat.storage.statements import chunks
 
 if TYPE_CHECKING:
     from teamchat.settings import AuthSettings
@@ -143,6 +144,17 @@ class Sessions:
                 self._clock(),
             )
         return [_as_info(row, caller.session_id) for row in rows]
+
+    async def expiries(self, session_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return when these sessions expire, in epoch milliseconds, without those that are over."""
+        now, rows = self._clock(), []
+        async with self._storage.read() as tx:
+            for listed, piece in chunks(session_ids):
+                rows += await tx.fetch(
+                    f"select id, expires_at from sessions where id in ({listed})",  # noqa: S608
+                    *piece,
+                )
+        return {session_id: expires_at for session_id, expires_at in rows if expires_at > now}
 
     async def end(
         self, caller: Caller, session_id: str | None = None, refresh_token: str | None = None

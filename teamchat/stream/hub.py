@@ -24,11 +24,12 @@ from teamchat.errors import StorageError, Unavailable
 from teamchat.events import LoggedEvent, MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
 from teamchat.interfaces import Storage
 from teamchat.logs import get_logger
-from teamchat.model import Caller
+from teamchat.model import Caller, now_ms
 from teamchat.stream import sse
 from teamchat.stream.backlog import Backlog
 from teamchat.stream.census import Census, NoCensus
 from teamchat.stream.delivery import addressed, deliver, hand_out, together
+from teamchat.stream.expiry import Expiries, Expiry
 from teamchat.stream.missed import Missed, read_log, visible
 from teamchat.stream.recent import Recent
 from teamchat.stream.stream import Stream
@@ -46,7 +47,10 @@ _log = get_logger(__name__)
 
 
 class Hub:
-    """The service that hands the log's events to the open streams."""
+    """The service that hands the log's events to the open streams.
+
+    With `expiries`, streams also end when their session expires by `clock`.
+    """
 
     name = "stream hub"
 
@@ -58,6 +62,8 @@ class Hub:
         recent: Recent | None = None,
         backlog: Backlog | None = None,
         census: Census | NoCensus | None = None,
+        expiries: Expiries | None = None,
+        clock: Callable[[], int] = now_ms,
     ) -> None:
         self.position = 0
         self.recent = recent or Recent()
@@ -67,6 +73,7 @@ class Hub:
         self._census = census or NoCensus()
         self._keep_alive_seconds = settings.keep_alive_seconds
         self._streams = Subscriptions(settings.max_streams_per_user)
+        self._expiry = None if expiries is None else Expiry(self._streams, expiries, clock)
         self._accepts = False
         self._nursery: trio.Nursery | None = None
         self._moved = trio.Event()
@@ -87,6 +94,8 @@ class Hub:
             async with trio.open_nursery() as self._nursery:
                 self._nursery.start_soon(self._tick)
                 self._nursery.start_soon(self._census.run)
+                if self._expiry is not None:
+                    self._nursery.start_soon(self._expiry.run)
                 self._accepts = True
                 task_status.started()
                 followed = cast(
@@ -195,9 +204,9 @@ class Hub:
     def _end_what_is_over(self, event: LoggedEvent) -> None:
         payload = json.loads(event.payload)
         if event.type == SessionsEnded.type:
-            _end_all(self._streams.of_sessions(payload["sessionIds"]))
+            self._streams.end_sessions(payload["sessionIds"])
         elif event.type == UserGone.type:
-            _end_all(self._streams.of_user(payload["userId"]))
+            self._streams.end_user(payload["userId"])
         elif event.type == StreamsDisplaced.type:  # at another process
             for stream in self._census.own(payload["streams"]):
                 stream.end(DISPLACED)
@@ -217,9 +226,3 @@ class Hub:
                 _log.warning("the event log's beginning could not be read", exc_info=error)
             else:
                 self.recent.forget_before(first)
-
-
-def _end_all(streams: Sequence[Stream]) -> None:
-    """End streams for good: what was waiting for them is not theirs any more."""
-    for stream in streams:
-        stream.end("the session has ended", drop=True)

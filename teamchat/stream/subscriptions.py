@@ -42,13 +42,21 @@ class Subscriptions:
         """Return a user's streams that have caught up."""
         return [stream for stream in self._by_user.get(user_id, ()) if stream.is_live]
 
+    def sessions(self) -> Iterable[str]:
+        """Return the sessions that have open streams."""
+        return self._by_session.keys()
+
     def of_sessions(self, session_ids: Iterable[str]) -> list[Stream]:
         """Return the streams that were opened in these sessions."""
         return [stream for each in session_ids for stream in self._by_session.get(each, ())]
 
-    def of_user(self, user_id: str) -> tuple[Stream, ...]:
-        """Return all streams of a user."""
-        return tuple(self._by_user.get(user_id, ()))
+    def end_sessions(self, session_ids: Iterable[str]) -> None:
+        """End all streams of these sessions."""
+        _end_all(self.of_sessions(session_ids))
+
+    def end_user(self, user_id: str) -> None:
+        """End all streams of a user."""
+        _end_all(self._by_user.get(user_id, ()))
 
     def add(self, stream: Stream) -> None:
         """Take a stream in, as one that has not caught up; the user's oldest is ended beyond the limit."""
@@ -74,3 +82,9 @@ class Subscriptions:
             own.pop(stream, None)
             if not own:
                 index.pop(key, None)
+
+
+def _end_all(streams: Iterable[Stream]) -> None:
+    """End streams for good: what was waiting for them is not theirs any more."""
+    for stream in tuple(streams):  # Each takes itself out.
+        stream.end("the session has ended", drop=True)
