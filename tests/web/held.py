@@ -17,6 +17,7 @@ from quart import Blueprint, request
 from teamchat import Posting, Transaction
 from teamchat.accounts import Accounts
 from teamchat.accounts.acting import AskingStorage
+from teamchat.accounts.scrypt import Hasher
 from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.interfaces import Storage
@@ -206,6 +207,13 @@ class Victim:
         made = await self.client.ok("POST", f"/{place}/messages/image", {"filename": "dot.png", "image": PNG})
         return str(made["filename"])
 
+    async def password(self) -> None:
+        """Have the victim choose a password."""
+        async with self.scene.app.storage.write() as tx:
+            await self.scene.app.accounts.users.set_password_in(
+                tx, self.caller.user.id, self.scene.password_hash, keep=self.caller.session_id
+            )
+
     async def somebody(self) -> str:
         """Return another user."""
         email = f"friend-of-{self.caller.user.user_name}@example.org"
@@ -255,6 +263,11 @@ async def _conversation_image(victim: Victim) -> tuple[str, ...]:
     return conversation, await victim.image(f"conversations/{conversation}")
 
 
+async def _password(victim: Victim) -> tuple[str, ...]:
+    await victim.password()
+    return ()
+
+
 _SAID = {"content": "let me in"}
 _IMAGE = {"filename": "dot.png", "image": PNG}
 _BY_BODY, _BY_LOCK, _BY_FILTER = ("body",), ("lock",), ("filter",)
@@ -268,6 +281,9 @@ REQUESTS: Mapping[tuple[str, str], Request] = {
     ("GET", "/auth/me"): Request(_nothing),
     ("GET", "/auth/sessions"): Request(_nothing),
     ("DELETE", "/auth/sessions"): Request(_nothing, {}, _WRITES),
+    ("PUT", "/auth/password"): Request(
+        _password, {"password": PASSWORD, "newPassword": "another long password"}, _WRITES
+    ),
     ("GET", "/users"): Request(_nothing),
     ("POST", "/users/add"): Request(
         _nothing,
@@ -370,6 +386,7 @@ class Scene:
     admin: Caller
     bob: Caller
     channel: str
+    password_hash: str
     _victims: int = field(default=0)
 
     async def caller(self, email: str) -> tuple[Caller, SignedIn]:
@@ -425,11 +442,12 @@ async def staged(directory: Path) -> AsyncIterator[Scene]:
         ]
         routes = [*(mode.routes(app) for mode in modes), oauth.section, *plugins.routes(app), *plugin(app)]
         site = create_app(app, routes)
-        scene = Scene(directory, app, site, watched, images, clock, holding, None, None, "")  # type: ignore[arg-type]
+        scene = Scene(directory, app, site, watched, images, clock, holding, None, None, "", "")  # type: ignore[arg-type]
         scene.admin, _ = await scene.caller("admin@example.org")
         scene.bob, _ = await scene.caller("bob@example.org")
         [channel] = await app.chat.channels.list()
         scene.channel = channel.id
+        scene.password_hash = await Hasher().hash(PASSWORD)
         yield scene
 
 
