@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import tracemalloc
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
+import httpx2
 import pytest
 import trio
 from trio.testing import MockClock
@@ -15,7 +18,7 @@ from teamchat.accounts.oauth.client import Client
 from teamchat.accounts.oauth.providers import configured
 from teamchat.accounts.oauth.sign_in import PATIENCE_SECONDS
 from teamchat.accounts.oauth.states import Proofs
-from teamchat.accounts.oauth.transport import MOST_BYTES
+from teamchat.accounts.oauth.transport import MOST_BYTES, BoundedTransport
 from teamchat.errors import OAuthFailed
 from teamchat.model import now_ms
 from teamchat.settings import OAuthSettings, Settings
@@ -140,6 +143,35 @@ async def test_an_endless_answer_is_never_held(world: World, idp: Provider) -> N
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
+    assert peak < 8 * MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("status", "piece"),
+    [(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"b" * 1000 + b"\r\n"), (b"HTTP/1.1 200 ", b"b" * 1000)],
+    ids=["headers", "a reason"],
+)
+async def test_a_head_without_an_end_is_never_held(
+    status: bytes, piece: bytes, nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    async def serve(stream: trio.SocketStream) -> None:
+        with suppress(trio.BrokenResourceError):
+            await stream.receive_some(4096)
+            await stream.send_all(status)
+            while True:
+                await stream.send_all(piece)
+
+    [listener] = await nursery.start(partial(trio.serve_tcp, serve, 0, host="127.0.0.1"))
+    port = listener.socket.getsockname()[1]
+    async with httpx2.AsyncClient(transport=BoundedTransport(httpx2.create_ssl_context())) as client:
+        await trio.lowlevel.checkpoint()
+        tracemalloc.start()
+        try:
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await client.get(f"http://127.0.0.1:{port}/")
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
     assert peak < 8 * MOST_BYTES
 
 

@@ -113,12 +113,21 @@ class Sender:
 
 
 async def _end(answer: httpx2.Response) -> None:
-    """Read what is left of an answer if it is short: only then can the connection be used again."""
+    """Read what is left of an answer if it is short: only then can the connection be used again.
+
+    A target may say that it is short and send more, in chunks; so what comes is counted, and not decoded.
+    """
+    if answer.is_closed:
+        return  # It is all there.
     length = answer.headers.get("Content-Length", "0" if answer.status_code == 204 else "")
+    read = 0
     try:
         if length.isdecimal() and int(length) <= REST_BYTES:
-            with trio.move_on_after(REST_SECONDS):
-                await answer.aread()
+            with trio.move_on_after(REST_SECONDS) as reading:
+                async for piece in answer.aiter_raw():
+                    read += len(piece)
+                    if read > REST_BYTES:
+                        reading.cancel()  # which ends httpx2's generators from the inside
     except httpx2.HTTPError:
         return  # The head has said all that matters.
     finally:
