@@ -124,8 +124,11 @@ class StorageError(OperatorError):
 class ServiceCrashed(OperatorError):
     """A service raised; the server ends rather than live on by halves."""
 
-    def __init__(self, service: str) -> None:
-        super().__init__(f"The service {service!r} crashed; the server has ended. The log above says why.")
+    def __init__(self, service: str, bringer: str | None = None) -> None:
+        whose = "" if bringer is None else f" of {bringer}"
+        super().__init__(
+            f"The service {service!r}{whose} crashed; the server has ended. The log above says why."
+        )
         self.service = service
 
 

@@ -47,6 +47,8 @@ _CHOSEN_BY: dict[str, tuple[str, str, type[Backend[Any]] | type[OAuthProvider]]]
     "auth_modes": ("auth.authMode", "sign-in mode", Backend),
     "oauth_providers": ("oauth.presets", "provider", OAuthProvider),
 }
+_ASYNC = {"services": "run", "event_listeners": "hear", "message_filters": "filter"}
+"""The method that is awaited of what these hooks offer."""
 Offer = Backend[Any] | OAuthProvider
 
 
@@ -274,6 +276,8 @@ class Plugins:
         try:
             caller = self._manager.subset_hook_caller(hook, [each for each in others if each is not None])
             results = caller(**arguments)
+            if not results:  # pluggy leaves out None
+                raise plugin.failure(f"{hook} returned None; it must return a list, if only an empty one.")
             if not all(isinstance(result, Sequence) and not isinstance(result, str) for result in results):
                 raise plugin.failure(f"{hook} must return a list.")
             return [offer for result in results for offer in result]
@@ -305,6 +309,8 @@ class Plugins:
                     also = f', which the plugin "{other.name}" has already'
                     raise plugin.failure(f'{hook} returned "{name}"{" twice" if other is plugin else also}.')
                 names[name] = plugin
+                if (wrong := _wrong_about(hook, offer)) is not None:
+                    raise plugin.failure(f'{hook} returned "{name}", {wrong}.')
                 self._brought.append((offer, plugin))
                 found.append(offer)
         return found
@@ -342,6 +348,19 @@ def _check_arguments(hook: str, function: Callable[..., Any], plugin: _Plugin) -
                 f"the hook {hook} has the argument {parameter.name} with a default or as keyword only, "
                 "which would never be passed."
             )
+
+
+def _wrong_about(hook: str, offer: Any) -> str | None:
+    """Say what is wrong about an offer that would fail only once it is used, or return None."""
+    if hook not in _ASYNC:
+        return None
+    if isinstance(offer, type):
+        return "which is a class, not an object of it"
+    method = getattr(offer, _ASYNC[hook], None)
+    if not callable(method):
+        return f"which has no method {_ASYNC[hook]}"
+    is_plain = inspect.isroutine(method) and not inspect.iscoroutinefunction(inspect.unwrap(method))
+    return f"whose method {_ASYNC[hook]} must be an async one" if is_plain else None
 
 
 def _raised(error: Exception) -> str:

@@ -141,9 +141,11 @@ async def _serve_application(
     lifespan = WebLifespan(web)
     port = port_of(listeners)
     async with trio.open_nursery() as nursery:
-        services: list[Service] = [app.hub, event_listeners, *plugins.services(app), lifespan]
+        brought = plugins.services(app)
+        services: list[Service] = [app.hub, event_listeners, *brought, lifespan]
         for service in services:
-            await _start_service(nursery, service)
+            bringer = plugins.bringer_of(service) if service in brought else None
+            await _start_service(nursery, service, bringer)
         logged = AccessLog(web, site.guard.client_address) if app.settings.server.access_log else web
         measured = RequestMeter(logged) if measures.count_requests.is_on else logged
         http = make_server(RequestIds(measured, site.guard.is_proxy), listeners)
@@ -160,15 +162,15 @@ async def _end_streams(stop: trio.Event, app: Application) -> None:
     app.hub.close_all()
 
 
-async def _start_service(nursery: trio.Nursery, service: Service) -> None:
+async def _start_service(nursery: trio.Nursery, service: Service, bringer: str | None) -> None:
     try:
-        await nursery.start(partial(_run_service, service))
+        await nursery.start(partial(_run_service, service, bringer))
     except RuntimeError as error:  # It ended without having started.
-        raise ServiceCrashed(service.name) from error
+        raise ServiceCrashed(service.name, bringer) from error
 
 
 async def _run_service(
-    service: Service, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    service: Service, bringer: str | None, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     try:
         await service.run(task_status=task_status)
@@ -176,7 +178,7 @@ async def _run_service(
         raise
     except Exception as error:
         _log.critical("a service crashed", service=service.name, exc_info=error)
-        raise ServiceCrashed(service.name) from error
+        raise ServiceCrashed(service.name, bringer) from error
 
 
 class WebLifespan:

@@ -31,6 +31,9 @@ def plugin(**hooks: Any) -> ModuleType:
     return module
 
 
+async def anything(*_: Any, **__: Any) -> None: ...
+
+
 def nothing() -> list[Any]:
     return []
 
@@ -52,6 +55,10 @@ class Entry:
         if isinstance(self._module, BaseException):
             raise self._module
         return self._module
+
+
+def offering_one(offer: Any) -> Any:
+    return lambda app: [offer]
 
 
 def offering(*names: str, hook: str = "storages") -> ModuleType:
@@ -166,7 +173,7 @@ def test_routes_and_services_come_in_the_plugins_order_with_the_application() ->
     def named(name: str) -> Any:
         def offer(app: Any) -> list[Any]:
             seen.append(app)
-            return [SimpleNamespace(name=name)]
+            return [SimpleNamespace(name=name, run=anything)]
 
         return offer
 
@@ -235,3 +242,27 @@ def test_the_built_in_storage_comes_through_the_same_door() -> None:
 
 def test_what_is_installed_here_loads() -> None:
     Plugins.load().require()
+
+
+def test_a_hook_that_returns_nothing_is_a_failure() -> None:
+    plugins = Plugins.load([], [Entry("a", plugin(routes=lambda app: None))])
+    with pytest.raises(PluginError, match=r'"a" .* routes returned None; it must return a list'):
+        plugins.routes(SimpleNamespace())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("hook", "method"), [("services", "run"), ("event_listeners", "hear"), ("message_filters", "filter")]
+)
+def test_an_offer_that_can_not_be_awaited_is_a_failure(hook: str, method: str) -> None:
+    class Plain:
+        name = "x"
+
+    setattr(Plain, method, lambda self, *_: None)
+    for offer, wrong in [
+        (Plain(), f"whose method {method} must be an async one"),
+        (SimpleNamespace(name="x"), f"which has no method {method}"),
+        (Plain, "which is a class, not an object of it"),
+    ]:
+        plugins = Plugins.load([], [Entry("a", plugin(**{hook: offering_one(offer)}))])
+        with pytest.raises(PluginError, match=rf'"a" .* {hook} returned "x", {wrong}\. To go on'):
+            getattr(plugins, hook)(SimpleNamespace())
