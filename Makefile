@@ -7,10 +7,14 @@ READY := $(VENV)/.ready
 
 .PHONY: install server run test test-postgres conformance conformance-postgres same-verdicts lint format new-plugin bench docs lock clean
 
+# What installs the rest comes first: a new environment has the pip of the Python that made it.
+INSTALLERS := -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/installers.lock
+
 install: $(READY)
 
-$(READY): requirements.lock pyproject.toml conformance/pyproject.toml $(wildcard plugins/*/pyproject.toml)
+$(READY): deploy/installers.lock requirements.lock pyproject.toml conformance/pyproject.toml $(wildcard plugins/*/pyproject.toml)
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python $(INSTALLERS)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(foreach package,$(PACKAGES),-e $(package))
 	touch $@
@@ -22,6 +26,7 @@ server: install
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir build/wheels \
 		. $(filter plugins/%,$(PACKAGES))
 	$(PYTHON) -m venv $(PREFIX)
+	$(PREFIX)/bin/python $(INSTALLERS)
 	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r deploy/requirements.lock
 	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall \
 		build/wheels/*.whl
@@ -94,7 +99,7 @@ docs: install
 	$(BIN)/python docs/site_of_docs.py
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
-# Two locks: what development needs, and what a server needs and no more (for containers). What plugins mean by
+# Three locks: what development needs, what a server needs and no more, and what installs them. What plugins mean by
 # "teamchat" is this directory: an index may have a package of that name, which is another one.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --custom-compile-command "make lock" --overrides build/this --no-emit-package teamchat
@@ -105,6 +110,7 @@ lock: install
 	echo "teamchat @ file://$(CURDIR)" > build/this
 	$(COMPILE) --group dev $(PROJECTS) conformance/pyproject.toml --output-file requirements.lock
 	$(COMPILE) --constraints requirements.lock $(PROJECTS) --output-file deploy/requirements.lock
+	printf 'pip\nsetuptools ; python_version < "3.12"\n' | $(COMPILE) - --output-file deploy/installers.lock
 
 clean:
 	rm -rf $(VENV)

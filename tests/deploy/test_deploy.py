@@ -6,12 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 import yaml
 
 from teamchat.settings import load
+from tests.environments import environment
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"
@@ -55,3 +58,59 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     here.write_text(text.replace("/opt/teamchat/bin/teamchat", str(Path(sys.executable).parent / "teamchat")))
     said = subprocess.run(["systemd-analyze", "verify", here], capture_output=True, text=True, check=False)
     assert (said.returncode, said.stderr) == (0, "")
+
+
+def test_what_installs_is_installed_first_and_is_pinned(tmp_path: Path) -> None:
+    """A new environment has the pip of the Python that made it, often years old."""
+    lock = (DEPLOY / "installers.lock").read_text()
+    assert {"pip", "setuptools"} == pins(DEPLOY / "installers.lock").keys()
+    assert lock.count("--hash=sha256:") >= 2
+    said = subprocess.run(
+        ["make", "-n", "-W", "deploy/installers.lock", "server", f"PREFIX={tmp_path}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    for made in (".venv", str(tmp_path)):
+        [_, after] = said.split(f"python3 -m venv {made}\n")
+        assert after.startswith(f"{made}/bin/python -m pip install")
+        assert "--require-hashes -r deploy/installers.lock" in after.splitlines()[0]
+    stages = (DEPLOY / "Containerfile").read_text().split("\nFROM ")[1:]
+    for stage in stages:
+        [first, *_] = [line for line in stage.splitlines() if line.startswith("RUN pip install")]
+        assert first.endswith("installers.lock")
+        assert "--require-hashes" in first
+
+
+def test_this_environment_has_them() -> None:
+    assert metadata.version("pip") == pins(DEPLOY / "installers.lock")["pip"]
+
+
+def test_an_environment_of_the_tests_has_them_too(tmp_path: Path) -> None:
+    said = environment(tmp_path / "env").run("pip --version", tmp_path)
+    assert said.split()[1] == pins(DEPLOY / "installers.lock")["pip"]
+
+
+def test_the_page_of_dependencies_lists_what_a_server_runs_on() -> None:
+    page = (ROOT / "docs" / "explanation" / "dependencies.md").read_text()
+    rows = re.findall(r"^\| ([a-z0-9-]+) \| (.*) \| (.*) \|$", page, re.MULTILINE)
+    listed = [name for name, _, _ in rows if name != "package"]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == pins(DEPLOY / "requirements.lock").keys() | pins(DEPLOY / "installers.lock").keys()
+    assert all(why.strip() and who.strip() for _, why, who in rows)
+    asked, brought, _ = (
+        set(re.findall(r"^\| ([a-z0-9-]+) \|", part, re.MULTILINE)) - {"package"}
+        for part in page.split("\n## ")[1:]
+    )
+    assert asked == asked_for()
+    assert not asked & brought
+
+
+def asked_for() -> set[str]:
+    """Return what teamchat and its plugins ask for, in their own words."""
+    projects = [ROOT / "pyproject.toml", *(ROOT / "plugins").glob("*/pyproject.toml")]
+    wanted = [
+        each for path in projects for each in tomllib.loads(path.read_text())["project"]["dependencies"]
+    ]
+    return {re.match(r"[A-Za-z0-9-]+", each)[0].lower() for each in wanted} - {"teamchat"}  # type: ignore[index]
