@@ -4,6 +4,9 @@ An event is written to the log in the transaction that makes the change (`Transa
 encoded there, once.  `audience` names who may receive it: None means everyone signed in, otherwise the
 ids of users (decision D-35).  Types that begin with an underscore never reach a client: they tell the
 server's own followers of the log, on this machine and on others, what has ended.
+
+What was said in a message goes out of the log when the message is edited or deleted: by `text_place` and
+`text_message` the storage finds the events that carry it, and `blanked` says what is left of their payloads.
 """
 
 from __future__ import annotations
@@ -21,14 +24,21 @@ from teamchat.model import Author, Message, ThreadMeta
 
 _encode = msgspec.json.Encoder().encode
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+_decode = msgspec.json.Decoder().decode
 
 
 class Event(Struct, frozen=True):
-    """An event on its way into the log. `payload` is its JSON, encoded; `audience` None means everyone."""
+    """An event on its way into the log. `payload` is its JSON, encoded; `audience` None means everyone.
+
+    Where the payload carries what was said in a message, `text_place` is the id of its channel or
+    conversation, and `text_message` its own.
+    """
 
     type: str
     payload: str
     audience: tuple[str, ...] | None = None
+    text_place: str | None = None
+    text_message: str | None = None
 
     def check(self) -> None:
         """Raise `StorageError` if nobody could read this from the log; `Transaction.append` asks for it.
@@ -53,12 +63,17 @@ class Encoded(Event, frozen=True):
 
 
 class LoggedEvent(Struct, frozen=True):
-    """An event read from the log. `seq` orders all events of a server and has no meaning beyond that."""
+    """An event read from the log. `seq` orders all events of a server and has no meaning beyond that.
+
+    `text_place` and `text_message` are those of `Event`, and None once what was said is gone.
+    """
 
     seq: int
     type: str
     payload: str
     audience: tuple[str, ...] | None
+    text_place: str | None = None
+    text_message: str | None = None
 
 
 class Payload(Struct, frozen=True, rename="camel"):
@@ -68,7 +83,18 @@ class Payload(Struct, frozen=True, rename="camel"):
 
     def to(self, audience: Sequence[str] | None = None) -> Event:
         """Return the event that carries this payload to `audience` (ids of users), or to everyone."""
-        return Encoded(self.type, _encode(self).decode(), None if audience is None else tuple(audience))
+        place, message = self._text_of()
+        return Encoded(
+            self.type,
+            _encode(self).decode(),
+            None if audience is None else tuple(audience),
+            place,
+            message,
+        )
+
+    def _text_of(self) -> tuple[str | None, str | None]:
+        """Return the place and the message whose text this carries, if it carries one."""
+        return None, None
 
 
 class Connected(Payload, frozen=True):
@@ -107,6 +133,9 @@ class _WholeMessage(Payload, frozen=True):
         """Return the payload for `message`; `participants` belong to the direct-message types alone."""
         fields = {name: getattr(message, name) for name in Message.__struct_fields__}
         return cls(**fields, participants=participants)
+
+    def _text_of(self) -> tuple[str | None, str | None]:
+        return self.channel_id, self.id
 
 
 class NewMessage(_WholeMessage, frozen=True):
@@ -255,6 +284,9 @@ class NewThreadReply(Payload, frozen=True):
     thread_meta: ThreadMeta
     parent_author_id: str
 
+    def _text_of(self) -> tuple[str | None, str | None]:
+        return self.channel_id, self.reply.id
+
 
 class DeleteThreadReply(Payload, frozen=True):
     """A reply was deleted; `thread_meta` is null if it was the last (decision D-28)."""
@@ -302,6 +334,17 @@ class UserGone(Payload, frozen=True):
 
     type = "_USER_GONE"
     user_id: str
+
+
+class Blanked(Payload, frozen=True):
+    """Internal: the log's events until here carry no more what was said in these messages of a place.
+
+    `message_ids` None means all of the place. Who keeps events in memory takes it out there too.
+    """
+
+    type = "_BLANKED"
+    place_id: str
+    message_ids: Sequence[str] | None
 
 
 class MemberJoined(Payload, frozen=True):
@@ -362,3 +405,20 @@ def _kinds(base: type[Payload]) -> Iterator[type[Payload]]:
     for kind in base.__subclasses__():
         yield kind
         yield from _kinds(kind)
+
+
+def blanked(payload: str) -> str:
+    """Return what is left of a payload that carries what was said: no text, no images, no reactions.
+
+    Everything else stays, so that a client can read it as any other of its type.
+    """
+    fields = _decode(payload)
+    if not isinstance(fields, dict):
+        return "{}"  # A plugin's: nobody knows what of it was said.
+    said = fields.get("reply")
+    if not isinstance(said, dict):
+        said = fields
+    said["content"] = ""
+    said["reactions"] = {}
+    said.pop("images", None)
+    return _encode(fields).decode()

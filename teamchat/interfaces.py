@@ -74,6 +74,15 @@ class Transaction(Protocol):
         first: a type that is the server's own, or a payload that is no JSON.
         """
 
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+        """Take what was said in messages of a place, or with None in all of it, out of the log's events.
+
+        It concerns every event appended before, in this transaction too, whose ``text_place`` and
+        ``text_message`` say so: of its payload stays what `teamchat.events.blanked` returns, and it is found
+        no more.  Numbers, types and the order stay.  `teamchat.storage.log.blank_in` does it in the table.
+        Raises `StorageError` in a reading transaction.
+        """
+
     async def lock(self, name: str) -> None:
         """Hold a named lock until the transaction ends, for invariants that span rows (the last admin)."""
 

@@ -141,8 +141,12 @@ class SignedIn(_Wire, frozen=True):
 
 
 class Caller(Struct, frozen=True):
-    """Who makes a request: a user, read afresh from the storage, in one of their sessions (decision D-09)."""
+    """Who makes a request: a user, read afresh from the storage, in one of their sessions (decision D-09).
+
+    `log_start` is where the event log ended when their account was made: nothing before it is theirs.
+    """
 
     user: User
     session_id: str
     must_change_password: bool = False
+    log_start: int = 0

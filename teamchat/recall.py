@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from teamchat.events import MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
+from teamchat.events import Blanked, MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
 from teamchat.interfaces import Storage
 
 MOST_BYTES = 32 * 1024 * 1024
@@ -27,7 +27,7 @@ _MOST_EVENTS = 1000  # behind by more, it is cheaper to begin anew
 _UNTOUCHED = {
     "NEW_CHANNEL", "UPDATE_CHANNEL", "NEW_USER", "NEW_CONVERSATION", "NEW_DM_MESSAGE", "UPDATE_DM_MESSAGE",
     "DELETE_DM_MESSAGE", "NEW_WEBHOOK", "DELETE_WEBHOOK", "UPDATE_SERVER_SETTINGS",
-    MemberJoined.type, StreamsDisplaced.type,
+    Blanked.type, MemberJoined.type, StreamsDisplaced.type,
 }  # fmt: skip
 
 

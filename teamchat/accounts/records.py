@@ -56,7 +56,7 @@ async def find_caller(tx: Transaction, user_id: str, session_id: str, now: int) 
     Times are epoch milliseconds.
     """
     rows = await tx.fetch(
-        """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, s.expires_at
+        """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, u.log_start, s.expires_at
            from sessions s join users u on u.id = s.user_id
            where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
         session_id,
@@ -65,8 +65,8 @@ async def find_caller(tx: Transaction, user_id: str, session_id: str, now: int) 
     )
     if not rows:
         raise Unauthorized
-    *user, must_change_password, expires_at = rows[0]
-    return Caller(as_user(tuple(user)), session_id, bool(must_change_password)), expires_at
+    *user, must_change_password, log_start, expires_at = rows[0]
+    return Caller(as_user(tuple(user)), session_id, bool(must_change_password), log_start), expires_at
 
 
 def check_unchanged(caller: Caller, found: Caller) -> None:

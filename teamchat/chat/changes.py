@@ -20,6 +20,7 @@ from teamchat.chat.messages_table import delete_messages
 from teamchat.errors import NotFound
 from teamchat.interfaces import Transaction
 from teamchat.model import Message, ThreadMeta, UserName, now_ms
+from teamchat.storage.log import blank
 
 
 async def amend(tx: Transaction, found: FoundMessage, draft: Draft, most: int) -> Message:
@@ -33,13 +34,14 @@ async def amend(tx: Transaction, found: FoundMessage, draft: Draft, most: int) -
     message = await records.message(tx, found.id)
     if message is None:
         raise NotFound("No such message.")
+    await blank(tx, found.place_id, [found.id])
     await tx.append(_updated(found, message))
     return message
 
 
 async def erase(tx: Transaction, found: FoundMessage) -> None:
     """Delete a held message with all that hangs on it, and tell everyone concerned."""
-    await delete_messages(tx, [found.id])
+    await blank(tx, found.place_id, await delete_messages(tx, [found.id]))
     if found.participants is not None:
         await _erased_from_conversation(tx, found, found.participants)
     elif found.parent_id is not None:

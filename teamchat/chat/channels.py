@@ -17,6 +17,7 @@ from teamchat.errors import BadRequest, Forbidden
 from teamchat.ids import new_id
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, Channel, now_ms
+from teamchat.storage.log import blank
 
 FIRST_CHANNEL = "General"
 # The row of server_settings that says the first start is over, so that a deleted General stays deleted.
@@ -98,6 +99,7 @@ class Channels:
             await forget_images_in(tx, channel_id)
             for statement in _EMPTY_CHANNEL:
                 await tx.fetch(statement, channel_id)
+            await blank(tx, channel_id)
             await tx.append(
                 events.DeleteChannel(channel.id, channel.name, created_by=channel.created_by).to()
             )

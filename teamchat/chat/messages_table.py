@@ -84,8 +84,11 @@ async def insert_message(
     )
 
 
-async def delete_messages(tx: Transaction, ids: Sequence[str]) -> None:
-    """Remove messages with their threads, reactions and images; unknown ids are passed over."""
+async def delete_messages(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    """Remove messages with their threads, reactions and images; unknown ids are passed over.
+
+    Returns the ids of all that went, replies included.
+    """
     replies = await _replies_to(tx, ids)
     doomed = [*replies, *ids]
     await forget_images_of(tx, doomed)
@@ -95,6 +98,7 @@ async def delete_messages(tx: Transaction, ids: Sequence[str]) -> None:
         await tx.fetch(f"delete from threads where parent_id in ({marks})", *piece)  # noqa: S608
     for marks, piece in [*chunks(replies), *chunks(ids)]:
         await tx.fetch(f"delete from messages where id in ({marks})", *piece)  # noqa: S608
+    return doomed
 
 
 async def _replies_to(tx: Transaction, ids: Sequence[str]) -> list[str]:

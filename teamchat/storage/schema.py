@@ -159,4 +159,25 @@ MIGRATIONS: tuple[Migration, ...] = (
             "update users set email_proved_at = 0",
         ),
     ),
+    Migration(
+        8,
+        (
+            # Whose text an event's payload carries, as long as it does: the message may be deleted or edited.
+            "alter table events add column text_place text",
+            "alter table events add column text_message text",
+            # What was logged before begins with the ids, whose length never differs.
+            """update events set text_message = substr(payload, 8, 32),
+               text_place = substr(payload, 55, case when substr(payload, 55, 3) = 'dm:' then 35 else 32 end)
+               where type in ('NEW_MESSAGE', 'UPDATE_MESSAGE', 'UPDATE_THREAD_REPLY',
+                 'NEW_DM_MESSAGE', 'UPDATE_DM_MESSAGE')""",
+            """update events set text_message = substr(payload, 117, 32), text_place = substr(payload, 68, 32)
+               where type = 'NEW_THREAD_REPLY'""",
+            "create index events_by_text on events(text_place, text_message) where text_place is not null",
+            # Where the log ended when the account was made: nobody resumes from before.
+            "alter table users add column log_start {int} not null default 0",
+            """update users set log_start = (select coalesce(max(seq), 0) from events
+                 where events.created_at < users.created_at)
+               where created_at > (select min(created_at) from events)""",
+        ),
+    ),
 )

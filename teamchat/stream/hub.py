@@ -7,6 +7,8 @@ The hub alone follows the log.  What must stay true:
   A stream that joins later finds them in what it missed.
 * Handing out never waits for a client.
 * A stream is subscribed before it says CONNECTED, and nothing precedes CONNECTED.
+* What was said in a message that is deleted or edited is not in memory any more when the event that tells of
+  it is handed out.
 * A stream ends with its session or its user, and what was waiting for it is then dropped.
 """
 
@@ -21,10 +23,11 @@ from typing import TYPE_CHECKING, cast
 import trio
 
 from teamchat.errors import StorageError, Unavailable
-from teamchat.events import LoggedEvent, MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
+from teamchat.events import Blanked, LoggedEvent, MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
 from teamchat.interfaces import Storage
 from teamchat.logs import get_logger
 from teamchat.model import Caller, now_ms
+from teamchat.storage.log import Blanking
 from teamchat.stream import sse
 from teamchat.stream.backlog import Backlog
 from teamchat.stream.census import Census, NoCensus
@@ -124,7 +127,9 @@ class Hub:
             self._streams.join(stream)
             return stream
         try:
-            stream.resume_after(await self._known_position(last_event_id))
+            position = await self._known_position(last_event_id)
+            # What was before the account was made went to others: there begins all that is its own.
+            stream.resume_after(None if position is None else max(position, caller.log_start))
         except BaseException:
             stream.leave()
             raise
@@ -180,7 +185,7 @@ class Hub:
         for group in together(events):
             if isinstance(group, LoggedEvent):
                 self._move((), group.seq)
-                self._end_what_is_over(group)
+                self._act_on(group)
             else:
                 self._move(group, group[-1].position)
                 await deliver(addressed(group, self._streams))
@@ -201,12 +206,16 @@ class Hub:
                 break
             furthest.cut("too slow")
 
-    def _end_what_is_over(self, event: LoggedEvent) -> None:
+    def _act_on(self, event: LoggedEvent) -> None:
         payload = json.loads(event.payload)
         if event.type == SessionsEnded.type:
             self._streams.end_sessions(payload["sessionIds"])
         elif event.type == UserGone.type:
             self._streams.end_user(payload["userId"])
+        elif event.type == Blanked.type:
+            messages = payload["messageIds"]
+            blanking = Blanking(payload["placeId"], None if messages is None else frozenset(messages))
+            self.missed.blank(blanking, before=event.seq)
         elif event.type == StreamsDisplaced.type:  # at another process
             for stream in self._census.own(payload["streams"]):
                 stream.end(DISPLACED)

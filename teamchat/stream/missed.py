@@ -3,6 +3,9 @@
 A thousand clients that come back together, after a restart say, read the same: so the log is read in pages
 that begin at fixed numbers, a page that several want is read once, the last ones are kept for a while, and
 only a few reads run at a time.  What `Recent` holds costs the database nothing.
+
+What was said in a message that was deleted or edited since is in none of these pages: `blank` takes it out of
+those that are kept, and out of those that are being read, which may be of before.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import trio
 
 from teamchat.events import LoggedEvent, is_internal
 from teamchat.interfaces import Storage
-from teamchat.storage.log import logged_in
+from teamchat.storage.log import Blanking, logged_in
 from teamchat.stream.recent import Recent, portion
 from teamchat.stream.sse import Frame
 
@@ -24,15 +27,40 @@ _READERS = 4
 
 
 class Page(NamedTuple):
-    """The frames of a part of the log, up to `reaches`, and the number of the log's first event (or None)."""
+    """The frames of a part of the log, up to `reaches`, and the number of the log's first event (or None).
+
+    `messages` are those of which it had the text when it was read.
+    """
 
     frames: Sequence[Frame]
     reaches: int
     first: int | None
+    messages: frozenset[str | None]
 
     @property
     def size(self) -> int:
         return sum(len(frame.plain) for frame in self.frames)
+
+    def blank(self, blanking: Blanking, before: int) -> int:
+        """Let go of the text of messages that event `before` tells of, and return how many bytes that was.
+
+        Few pages have anything of a message: that is found out without a look at each frame.
+        """
+        if blanking.message_ids is not None and self.messages.isdisjoint(blanking.message_ids):
+            return 0
+        size = self.size
+        for frame in self.frames:
+            if frame.position < before and blanking.concerns(frame.text_place, frame.text_message):
+                frame.blank()
+        return size - self.size
+
+
+class _Reading:
+    """A page that is being read, and what is blanked meanwhile."""
+
+    def __init__(self) -> None:
+        self.done = trio.Event()
+        self.blanked: list[tuple[Blanking, int]] = []
 
 
 async def read_log(storage: Storage, after: int, limit: int) -> tuple[int | None, list[LoggedEvent]]:
@@ -57,7 +85,7 @@ class Missed:
         self._recent = recent
         self._pages: dict[int, Page] = {}  # the one used last at the end
         self._kept = 0
-        self._reading: dict[int, trio.Event] = {}
+        self._reading: dict[int, _Reading] = {}
         self._readers = trio.CapacityLimiter(_READERS)
 
     async def after(self, position: int) -> tuple[Sequence[Frame], int] | None:
@@ -73,32 +101,43 @@ class Missed:
             return None
         return portion(page.frames, position, page.reaches)
 
+    def blank(self, blanking: Blanking, before: int) -> None:
+        """Let go of what was said in messages that were deleted or edited: event `before` tells of it."""
+        self._recent.blank(blanking)
+        for reading in self._reading.values():
+            reading.blanked.append((blanking, before))
+        for page in self._pages.values():
+            self._kept -= page.blank(blanking, before)
+
     async def _page(self, number: int) -> Page:
         while (page := self._pages.pop(number, None)) is None:
             if (reading := self._reading.get(number)) is None:
                 return await self._read_for_all(number)
-            await reading.wait()
+            await reading.done.wait()
         self._pages[number] = page
         return page
 
     async def _read_for_all(self, number: int) -> Page:
-        done = self._reading[number] = trio.Event()
+        reading = self._reading[number] = _Reading()
         try:
             async with self._readers:
-                page = await self._read(number)
+                page = await self._read(number, reading)
         finally:
             del self._reading[number]
-            done.set()
+            reading.done.set()
         return page
 
-    async def _read(self, number: int) -> Page:
+    async def _read(self, number: int, reading: _Reading) -> Page:
         start, handed_out = number * _PAGE, self._recent.last
         first, events = await read_log(self._storage, start, _PAGE)
         # The log was read after the hub was at `handed_out`: up to there, what was not found is not there.
         full = start + _PAGE
         within = [event for event in events if event.seq <= full]
         reaches = full if full <= handed_out else max(handed_out, within[-1].seq if within else 0)
-        page = Page(visible(within), reaches, first)
+        messages = frozenset(event.text_message for event in within)
+        page = Page(visible(within), reaches, first, messages)
+        for blanking, before in reading.blanked:
+            page.blank(blanking, before)
         if reaches == full:
             self._keep(number, page)
         return page

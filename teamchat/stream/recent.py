@@ -2,7 +2,8 @@
 
 What must stay true: the frames held are all those with ``floor < position <= last``, in order, and nothing
 is held of before the log's own beginning.  Numbers without a frame in that range belong to internal events.
-Both the events and the bytes that are held are bounded; the oldest go first.
+Both the events and the bytes that are held are bounded; the oldest go first.  What was said in a message that
+was deleted or edited since is not in here.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
+from teamchat.storage.log import Blanking
 from teamchat.stream.sse import Frame
 
 MOST_EVENTS = 10_000
@@ -49,6 +51,7 @@ class Recent:
         self.last = 0
         self._most_bytes = most_bytes
         self._frames: list[Frame] = []
+        self._of_message: dict[str, list[Frame]] = {}  # those that carry what was said in it
         self._bytes = 0
         self._slack = most_events // 8  # The list is shortened by so many at a time, not by one.
 
@@ -56,6 +59,7 @@ class Recent:
         """Start over: hold what comes after `position`."""
         self.floor = self.last = position
         self._frames = []
+        self._of_message = {}
         self._bytes = 0
 
     def extend(self, frames: Iterable[Frame], last: int) -> None:
@@ -63,6 +67,8 @@ class Recent:
         for frame in frames:
             self._frames.append(frame)
             self._bytes += _size(frame)
+            if frame.text_message is not None:
+                self._of_message.setdefault(frame.text_message, []).append(frame)
         self.last = last
         self._forget(self._too_many())
 
@@ -77,6 +83,19 @@ class Recent:
         if position < self.floor:
             return None
         return portion(self._frames, position, self.last)
+
+    def blank(self, blanking: Blanking) -> None:
+        """Let go of what was said in messages that were deleted or edited."""
+        for message in self._held_of(blanking):
+            for frame in self._of_message.pop(message, ()):
+                self._bytes -= _size(frame)
+                frame.blank()
+                self._bytes += _size(frame)
+
+    def _held_of(self, blanking: Blanking) -> Iterable[str]:
+        if blanking.message_ids is not None:
+            return blanking.message_ids
+        return [id_ for id_, own in self._of_message.items() if own[0].text_place == blanking.place_id]
 
     def _too_many(self) -> int:
         held = len(self._frames)
@@ -94,7 +113,17 @@ class Recent:
             gone = self._frames[:count]
             del self._frames[:count]
             self._bytes -= sum(map(_size, gone))
+            for frame in gone:
+                if frame.text_message is not None:
+                    self._forget_text(frame.text_message)
             self.floor = gone[-1].position
+
+    def _forget_text(self, message: str) -> None:
+        """The oldest frame of a message goes."""
+        own = self._of_message[message]
+        del own[0]
+        if not own:
+            del self._of_message[message]
 
 
 def _size(frame: Frame) -> int:

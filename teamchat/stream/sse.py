@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from teamchat.events import LoggedEvent
+import msgspec
+
+from teamchat.events import LoggedEvent, blanked
 
 KEEP_ALIVE = b": keep-alive\n\n"
 _POSITION = re.compile(r"[0-9]{1,18}\Z")
@@ -18,6 +20,14 @@ _POSITION = re.compile(r"[0-9]{1,18}\Z")
 WITH_IDS = 1
 CHUNKED = 2
 """The forms of a parcel are sums of these."""
+
+
+class _Framed(msgspec.Struct):
+    type: str
+    payload: msgspec.Raw
+
+
+_decode = msgspec.json.Decoder(_Framed).decode
 
 
 def frame(event_type: str, payload: str) -> bytes:
@@ -48,11 +58,13 @@ def read_position(last_event_id: str) -> int | None:
 class Frame:
     """One event, framed: the plain form at once, the form with an id when first asked for."""
 
-    __slots__ = ("_identified", "audience", "plain", "position")
+    __slots__ = ("_identified", "audience", "plain", "position", "text_message", "text_place")
 
     def __init__(self, event: LoggedEvent) -> None:
         self.position = event.seq
         self.audience = event.audience
+        self.text_place = event.text_place
+        self.text_message = event.text_message
         self.plain = frame(event.type, event.payload)
         self._identified: bytes | None = None
 
@@ -61,6 +73,12 @@ class Frame:
         if self._identified is None:
             self._identified = with_id(self.position, self.plain)
         return self._identified
+
+    def blank(self) -> None:
+        """Let go of what was said: the message was deleted, or edited."""
+        event = _decode(self.plain.removeprefix(b"data: "))
+        self.plain = frame(event.type, blanked(bytes(event.payload).decode()))
+        self._identified = self.text_place = self.text_message = None
 
     def is_for(self, user_id: str) -> bool:
         """Tell whether a user may see the event (D-35)."""

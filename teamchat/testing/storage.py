@@ -21,6 +21,7 @@ import trio.testing
 from teamchat.errors import StorageError
 from teamchat.events import Event, LoggedEvent
 from teamchat.interfaces import Storage
+from teamchat.testing.blanking import BlankingContract
 from teamchat.testing.shared_storage import SharedStorageContract
 from teamchat.testing.storage_steps import (
     PATIENCE_SECONDS,
@@ -52,7 +53,7 @@ UNFIT_EVENTS: Mapping[str, Event] = {
 }
 
 
-class StorageContract(SharedStorageContract):
+class StorageContract(SharedStorageContract, BlankingContract):
     """Tests of a storage. Subclass it with a name that begins with ``Test`` and give `open_storage`::
 
     class TestSqlite(StorageContract):

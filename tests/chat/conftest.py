@@ -14,6 +14,7 @@ import pytest
 
 from teamchat.chat import Chat
 from teamchat.errors import Problem
+from teamchat.events import is_internal
 from teamchat.ids import new_id
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, User, now_ms
@@ -99,7 +100,7 @@ class World:
         return int(count)
 
     async def events(self) -> list[tuple[str, dict[str, Any], tuple[str, ...] | None]]:
-        """Return type, payload and audience of the events since the last time this was asked."""
+        """Return type, payload and audience of the events for clients since the last time this was asked."""
         async with self.storage.read() as tx:
             rows = await tx.fetch(
                 "select seq, type, payload, audience from events where seq > $1 order by seq", self._seen
@@ -108,6 +109,7 @@ class World:
         return [
             (kind, json.loads(payload), None if audience is None else tuple(json.loads(audience)))
             for _, kind, payload, audience in rows
+            if not is_internal(kind)
         ]
 
 

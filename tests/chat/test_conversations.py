@@ -113,9 +113,11 @@ async def test_d29_the_last_message_deleted_leaves_the_time_of_the_one_before(wo
 async def test_d36_each_change_of_a_direct_message_is_told_to_its_participants_alone(world, ada, bob, direct):
     conversations = world.chat.conversations
     message = await conversations.post(ada, direct, Draft("psst"))
-    edited = await conversations.edit(ada, direct, message.id, Draft("hush"))
-    await conversations.delete(ada, direct, message.id)
     told = await world.events()
+    edited = await conversations.edit(ada, direct, message.id, Draft("hush"))
+    told += await world.events()
+    await conversations.delete(ada, direct, message.id)
+    told += await world.events()
     two = {"participants": pair(ada, bob)}
     assert [(kind, payload) for kind, payload, _ in told] == [
         ("NEW_DM_MESSAGE", wire(message) | two),

@@ -10,8 +10,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+from teamchat import events
 from teamchat.errors import StorageError
+from teamchat.ids import new_conversation_id, new_id
+from teamchat.model import Author, Message, ThreadMeta, UserName
 from teamchat.storage import schema
+from teamchat.storage.log import logged_in
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.storage.sqlite import (
     DATABASE_NAME,
@@ -188,3 +192,59 @@ async def test_the_schema_that_is_there_is_told_and_none_is_made_for_it(tmp_path
     assert not (tmp_path / "data").exists()
     async with open_sqlite(options):
         assert await present_schema(options) == NEWEST
+
+
+async def test_the_upgrade_that_blanks_finds_what_was_logged_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = SqliteOptions(path=str(tmp_path), copy_before_upgrade=False)
+    before = [migration for migration in MIGRATIONS if migration.number < 6]
+    channel, message, direct = new_id(), new_id(), new_conversation_id()
+    meta = ThreadMeta(1, 1, UserName("a", "Ada"), ["a"])
+
+    def said(place: str, id_: str) -> Message:
+        return Message(id_, place, Author("a", "Ada"), "text", 1, None, {})
+
+    logged = [
+        events.NewMessage.about(said(channel, message)).to(),
+        events.UpdateThreadReply.about(said(channel, message)).to(),
+        events.NewThreadReply(new_id(), channel, said(channel, message), meta).to(),
+        events.NewDirectMessage.about(said(direct, message)).to(),
+        events.NewReaction(message, "a", "👍").to(),
+    ]
+    with monkeypatch.context() as earlier:
+        for module in (schema, connections, upgrading):
+            earlier.setattr(module, "MIGRATIONS", before)
+        async with open_sqlite(options) as storage, storage.write() as tx:
+            for number, event in enumerate(logged, 1):
+                await tx.fetch(
+                    "insert into events (type, payload, created_at) values ($1, $2, $3)",
+                    *(event.type, event.payload, 10 * number),
+                )
+            for created_at in (5, 25, 1000):
+                await tx.fetch(
+                    "insert into users (id, user_name, email, is_admin, created_at)"
+                    " values ($1, $1, '', 0, $2)",
+                    *(str(created_at), created_at),
+                )
+    async with open_sqlite(options) as storage:
+        async with storage.read() as tx:
+            found = await logged_in(tx, 0, 10)
+            starts = dict(await tx.fetch("select id, log_start from users"))
+        assert [(event.text_place, event.text_message) for event in found] == [
+            (event.text_place, event.text_message) for event in logged
+        ]
+        assert starts == {"5": 0, "25": 2, "1000": 5}, "nobody resumes from before their account was made"
+
+
+async def test_what_is_deleted_is_overwritten_in_the_file(options: SqliteOptions, tmp_path: Path) -> None:
+    async with open_sqlite(options) as storage:
+        async with storage.write() as tx:
+            for number in range(50):
+                await set_value(tx, f"kept {number}", "stays")
+                await set_value(tx, f"gone {number}", "what nobody shall read" * 400)
+        async with storage.write() as tx:
+            await tx.fetch("delete from server_settings where name like 'gone%'")
+    written = (tmp_path / DATABASE_NAME).read_bytes()
+    assert b"stays" in written
+    assert b"what nobody shall read" not in written

@@ -19,6 +19,7 @@ from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailab
 
 _LOCK = 0x7465616D736368  # "teamsch"
 _DIALECT = {"int": "bigint", "log_key": "bigint primary key", "table_end": ""}
+_DEFINES = ("create table", "alter table")
 _TEXT = re.compile(r"\btext\b")
 _BEGIN = f"begin isolation level read committed; select pg_advisory_xact_lock({_LOCK})"
 # The log's end stands in a row, for a sequence gives numbers also to what is not committed. The row is
@@ -93,7 +94,7 @@ async def _rows(connection: Connection) -> int:
 def translated(statement: str) -> str:
     """Return a statement of the shared schema in PostgreSQL's dialect."""
     statement = statement.format(**_DIALECT)
-    return _TEXT.sub('text collate "C"', statement) if statement.startswith("create table") else statement
+    return _TEXT.sub('text collate "C"', statement) if statement.startswith(_DEFINES) else statement
 
 
 async def _step(connection: Connection) -> bool:

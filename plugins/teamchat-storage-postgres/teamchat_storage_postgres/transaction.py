@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 
 from teamchat import Event, StorageError
+from teamchat.storage.log import Blanking, blank_in
 from teamchat_storage_postgres.connection import Connection, Row
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
 
@@ -28,6 +30,9 @@ class ReadingTransaction:
     async def append(self, _: Event) -> None:
         raise StorageError("An event can be appended in a writing transaction alone.")
 
+    async def blank(self, _: str, __: Sequence[str] | None = None) -> None:
+        raise StorageError("The log can be changed in a writing transaction alone.")
+
     async def lock(self, _: str) -> None:
         """Nothing to do: a snapshot does not change."""
 
@@ -41,10 +46,17 @@ class WritingTransaction(ReadingTransaction):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.events: list[Event] = []
+        self.blankings: list[Blanking] = []
 
     async def append(self, event: Event) -> None:
         event.check()
         self.events.append(event)
+
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+        await blank_in(self, place_id, message_ids)
+        blanking = Blanking(place_id, None if message_ids is None else frozenset(message_ids))
+        self.events = blanking.of(self.events)
+        self.blankings.append(blanking)
 
     async def lock(self, _: str) -> None:
         """Nothing to do: bodies run one at a time, across all servers on the database."""

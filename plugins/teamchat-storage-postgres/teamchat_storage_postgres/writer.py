@@ -42,10 +42,10 @@ _NEXT_SAVEPOINT = "release body; savepoint body"
 _UNDO_BODY = "rollback to body"
 _LOG = """
 with reached as (update teamchat_log_end set last = last + $1 returning last - $1 as before)
-insert into events (seq, type, audience, payload, created_at)
-select reached.before + new.place, new.type, new.audience, new.payload, $2
-from reached, unnest($3::text[], $4::text[], $5::text[]) with ordinality
-  as new(type, audience, payload, place)
+insert into events (seq, type, audience, payload, created_at, text_place, text_message)
+select reached.before + new.place, new.type, new.audience, new.payload, $2, new.text_place, new.text_message
+from reached, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality
+  as new(type, audience, payload, text_place, text_message, place)
 """
 
 
@@ -73,6 +73,8 @@ class _Batch:
                 [event.type for event in self.events],
                 [None if event.audience is None else json.dumps(event.audience) for event in self.events],
                 [event.payload for event in self.events],
+                [event.text_place for event in self.events],
+                [event.text_message for event in self.events],
             )
 
 
@@ -110,6 +112,8 @@ class Writer:
                 raise
             batch.bodies += 1
             measures.writes.value += 1
+            for blanking in tx.blankings:
+                batch.events = blanking.of(batch.events)
             batch.events += tx.events
         if leads:
             with trio.CancelScope(shield=True):

@@ -126,7 +126,8 @@ class Importer:
             self._report.change("user", user.place or user.id, "the name is taken here; a number was added")
         await tx.fetch(
             """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at,
-               removed_at) values ($1, $2, $3, $4, $5, $6, $7, $8)""",
+               removed_at, log_start)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, (select coalesce(max(seq), 0) from events))""",
             user.id,
             name,
             key,

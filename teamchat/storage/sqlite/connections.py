@@ -74,6 +74,9 @@ def connect(path: Path, busy_milliseconds: int) -> apsw.Connection:
         connection.pragma("synchronous", "full")
         connection.pragma("foreign_keys", True)
         connection.pragma("journal_size_limit", MOST_LOG_BYTES)
+        # What is deleted is overwritten in the file too. On posts and on deleting a channel of 8,000 messages
+        # it makes no difference that could be measured.
+        connection.pragma("secure_delete", True)
         # Otherwise a statement whose plan may hang on a parameter, as where an index is partial, is planned
         # anew each time: 22 of the 80 microseconds of a page.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,7 @@ from teamchat.errors import StorageError
 from teamchat.events import Event
 from teamchat.interfaces import Row
 from teamchat.model import now_ms
+from teamchat.storage.log import blank_in
 from teamchat.storage.sqlite.connections import cause
 
 
@@ -47,12 +49,20 @@ class SqliteTransaction:
             raise StorageError("An event can be appended in a writing transaction alone.")
         event.check()
         await self.fetch(
-            "insert into events (type, audience, payload, created_at) values ($1, $2, $3, $4)",
+            """insert into events (type, audience, payload, created_at, text_place, text_message)
+            values ($1, $2, $3, $4, $5, $6)""",
             event.type,
             None if event.audience is None else json.dumps(event.audience),
             event.payload,
             now_ms(),
+            event.text_place,
+            event.text_message,
         )
+
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+        if not self._writable:
+            raise StorageError("The log can be changed in a writing transaction alone.")
+        await blank_in(self, place_id, message_ids)
 
     async def lock(self, name: str) -> None:
         """Nothing to do: bodies of writing transactions run one at a time."""

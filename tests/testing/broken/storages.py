@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from teamchat import Event, LoggedEvent, Storage, StorageError, Transaction
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.testing import StorageContract
@@ -47,6 +49,9 @@ class WrappedTransaction:
     async def append(self, event: Event) -> None:
         await self.inner.append(event)
 
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+        await self.inner.blank(place_id, message_ids)
+
     async def lock(self, name: str) -> None:
         await self.inner.lock(name)
 
@@ -80,6 +85,7 @@ class TestForgetsWhatItWrote(Contract):
 
 @found_by(
     test_a_body_that_raises_changes_nothing="a write whose body raised has changed a row",
+    test_blanking_that_is_taken_back_has_changed_nothing="a write whose body raised has blanked events",
     test_one_body_that_raises_does_not_harm_those_beside_it="they alone, are to change nothing",
 )
 class TestCommitsWhatFailed(Contract):
@@ -133,6 +139,9 @@ class EachAlone:
     async def append(self, event: Event) -> None:
         raise StorageError("A reading transaction changes nothing.")
 
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+        raise StorageError("A reading transaction changes nothing.")
+
     async def lock(self, name: str) -> None:
         pass
 
@@ -158,7 +167,7 @@ class TestTellsEverybody(Contract):
 
 class ToEverybody(WrappedTransaction):
     async def append(self, event: Event) -> None:
-        await self.inner.append(Event(event.type, event.payload))
+        await self.inner.append(msgspec.structs.replace(event, audience=None))
 
 
 @found_by(
@@ -186,6 +195,7 @@ class TestBoundsOfAnEmptyLog(Contract):
 @found_by(
     test_an_event_can_not_be_appended_in_a_reading_transaction="DID NOT RAISE",
     test_the_log_can_not_be_advanced_in_a_reading_transaction="DID NOT RAISE",
+    test_a_reading_transaction_can_not_blank="DID NOT RAISE",
 )
 class TestLetsReadersLog(Contract):
     class storage(Wrapped):  # noqa: N801
@@ -200,4 +210,26 @@ class Silent(WrappedTransaction):
         pass
 
     async def advance_log(self, last: int) -> None:
+        pass
+
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+        pass
+
+
+@found_by(
+    test_blanking_takes_the_text_of_a_message_and_keeps_the_order="assert ['one'",
+    test_blanking_a_place_takes_all_that_was_said_in_it="assert ['text'",
+    test_blanking_reaches_what_the_same_transaction_appended="assert ['before'",
+    test_blanking_reaches_what_is_committed_together_with_it="assert ['text']",
+)
+class TestKeepsWhatWasSaid(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def write(self) -> AsyncIterator[Transaction]:
+            async with self.inner.write() as tx:
+                yield Retentive(tx)
+
+
+class Retentive(WrappedTransaction):
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
         pass
