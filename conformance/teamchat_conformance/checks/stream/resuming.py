@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import trio
 
@@ -25,6 +26,10 @@ area.recommended(
 )
 area.required("SSE-RESUME-04", "§6", "What is replayed holds no direct message of others")
 area.recommended("SSE-RESUME-05", "D-34", "What the log does not reach back to gives RESYNC, with no payload")
+area.recommended("SSE-RESUME-06", "D-34", "Resumed across a deletion or an edit, nothing tells what was said")
+area.recommended(
+    "SSE-RESUME-07", "D-34", "A new user who resumes from the beginning is not told what was before"
+)
 
 
 @area.scenario("SSE-LIFE-04", "SSE-RESUME-01", "SSE-RESUME-02", "SSE-RESUME-04")
@@ -98,6 +103,36 @@ async def beyond_the_log(run: Run) -> None:
             event = await observer.expect("RESYNC", seconds=run.wait(5))
             require(event.payload == {}, f"RESYNC has the payload {event.payload}")
             await run.fence(observer)
+
+
+@area.scenario("SSE-RESUME-06", "SSE-RESUME-07")
+async def what_is_gone(run: Run) -> None:
+    """A server may keep the events of what was deleted; what was said is not to be in them."""
+    channel = await run.channel()
+    async with run.listen(run.v, query="lastEventId=") as observer:
+        await run.fence(observer)
+    last = observer.last_id or ""
+    gone = [run.text("gone") for _ in range(3)]
+    deleted, edited = [await run.post(run.u, channel, text) for text in gone[:2]]
+    parent = await run.post(run.u, channel)
+    reply = (await run.reply(run.u, parent["id"], gone[2]))["reply"]
+    kept, after = run.text("kept"), run.text("after")
+    await run.post(run.u, channel, kept)
+    await run.u.put(f"/messages/{quote(str(edited['id']))}", {"content": after})
+    for one in (deleted, reply):
+        await run.u.delete(f"/messages/{quote(str(one['id']))}")
+    async with run.listen(run.v, query=f"lastEventId={last}") as observer:
+        with run.verdict("SSE-RESUME-06"):
+            await run.fence(observer)
+            heard = str([event.payload for event in observer.events])
+            require(kept in heard and after in heard, "what is still there was not told")
+            still = [text for text in gone if text in heard]
+            require(not still, f"{len(still)} of {len(gone)} texts that were deleted or edited were told")
+    late = await run.new_user(name="a user of later")
+    async with run.listen(late, query="lastEventId=0") as observer:
+        with run.verdict("SSE-RESUME-07"):
+            await run.fence(observer)
+            require(kept not in str([event.payload for event in observer.events]), "it was told")
 
 
 def _posts(events: list[Event], channel: str) -> list[str]:
