@@ -40,8 +40,9 @@ class Problem(TeamchatError):
     status: ClassVar[int] = 500
 
     def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+        # A plugin's sentence may be a subclass of str, which the encoder of answers does not take.
+        self.sentence = str.__str__(sentence)
+        super().__init__(self.sentence)
 
 
 class BadRequest(Problem):

@@ -130,7 +130,10 @@ class ImageStore(Protocol):
         """Store `data` durably under `key`; a key is written once and never with other data."""
 
     async def get(self, key: str) -> AsyncIterator[bytes] | None:
-        """Return the stored bytes in chunks of at most 64 KiB, or None if there is no such key."""
+        """Return the stored bytes in chunks of at most 64 KiB, or None if there is no such key.
+
+        A chunk may be any object of bytes, such as a `memoryview`.
+        """
 
     async def delete(self, key: str) -> None:
         """Remove `key`; removing what is not there is no error."""
@@ -241,7 +244,7 @@ class MessageFilter(Protocol):
     name: str
 
     async def filter(self, posting: Posting) -> str:
-        """Return the content to store: the given one, or another.
+        """Return the content to store: the given one, or another; a subclass of `str` is made plain.
 
         Raise a `Problem` such as `BadRequest` to refuse the message; its sentence is shown to the author.
         Any other exception refuses it too, with status 503, and so does taking longer than 10 seconds.

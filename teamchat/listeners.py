@@ -23,6 +23,7 @@ from teamchat.ids import new_id
 from teamchat.interfaces import EventListener, MissedEventsListener, Storage
 from teamchat.logs import get_logger
 from teamchat.model import now_ms
+from teamchat.text import plain
 
 HOLD_SECONDS = 15.0
 """For how long a process holds a listener that it does not renew."""
@@ -53,7 +54,7 @@ class Listeners:
             task_status.started()
 
     async def _tell_for_ever(self, listener: EventListener) -> None:
-        place = _Place(self._storage, listener.name)
+        place = _Place(self._storage, plain(listener.name))
         while True:
             try:
                 await place.take()

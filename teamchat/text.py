@@ -2,6 +2,8 @@
 
 Text is kept as it came, apart from trimming names.  What no storage or client can carry (NUL, lone
 surrogates) is refused for every text; what could disguise a name is refused for names.
+What a plugin gives may be a subclass of `str`, such as markup, which neither storages nor the encoder of
+JSON take: what is returned is a plain `str`.
 Every function returns the text to store or raises `BadRequest` with a sentence that names the field.
 """
 
@@ -22,8 +24,14 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _DISGUISING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
+def plain(text: str) -> str:
+    """Return the same characters as a `str` and no subclass of it. Raises `TypeError` for anything else."""
+    return str.__str__(text)
+
+
 def storable(field: str, text: str) -> str:
-    """Refuse a NUL character or a lone surrogate."""
+    """Return text that any storage keeps: no NUL character and no lone surrogate."""
+    text = plain(text)
     if _UNSTORABLE.search(text):
         raise BadRequest(f"{field} holds a character that can't be stored (NUL or a lone surrogate).")
     return text
@@ -31,7 +39,7 @@ def storable(field: str, text: str) -> str:
 
 def content(text: str, *, most: int, may_be_blank: bool = False) -> str:
     """Return a message's content: 1 to `most` characters, not blank unless `may_be_blank`."""
-    storable("content", text)
+    text = storable("content", text)
     if len(text) > most:
         raise BadRequest(f"content is longer than {most} characters.")
     if not may_be_blank and not text.strip():
@@ -41,8 +49,7 @@ def content(text: str, *, most: int, may_be_blank: bool = False) -> str:
 
 def name(field: str, text: str, *, most: int = MAX_NAME) -> str:
     """Return a name, trimmed: 1 to `most` characters, none of them control or direction characters."""
-    trimmed = text.strip()
-    storable(field, trimmed)
+    trimmed = storable(field, text).strip()
     if _DISGUISING.search(trimmed):
         raise BadRequest(f"{field} holds a control or direction character.")
     if not trimmed:
@@ -54,7 +61,7 @@ def name(field: str, text: str, *, most: int = MAX_NAME) -> str:
 
 def reaction(text: str) -> str:
     """Return a reaction: 1 to 64 characters, unchanged."""
-    storable("reaction", text)
+    text = storable("reaction", text)
     if not text.strip():
         raise BadRequest("reaction is blank.")
     if len(text) > MAX_REACTION:
@@ -66,7 +73,7 @@ def email(text: str) -> str:
     """Return an email address: one ``@`` with something on both sides, no white space, at most 254."""
     if len(text) > MAX_EMAIL:  # first, for to look at each character of a body takes long
         raise BadRequest("email is not a valid address.")
-    storable("email", text)
+    text = storable("email", text)
     local, at, domain = text.partition("@")
     odd = any(c.isspace() or unicodedata.category(c) in {"Cc", "Cf"} for c in text)
     if not (local and at and domain) or "@" in domain or odd:

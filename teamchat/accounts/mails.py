@@ -21,6 +21,7 @@ from teamchat.interfaces import Mail
 from teamchat.logs import get_logger
 from teamchat.mail import one_line
 from teamchat.settings import Settings
+from teamchat.text import plain
 
 MAX_TEMPLATE_CHARACTERS = 500_000
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
@@ -114,7 +115,7 @@ def _written(template: Template, key: str, link: str, minutes: int) -> str | Non
     if len(written) > MAX_TEMPLATE_CHARACTERS:
         _log.error("a template returned too much text; the default is used", key=f"auth.templates.{key}")
         return None
-    return written
+    return plain(written)
 
 
 def _function(key: str, name: str | None) -> Template | None:

@@ -17,6 +17,7 @@ from teamchat.chat.drafts import Draft, content_of, images_of
 from teamchat.errors import Problem, Unavailable
 from teamchat.interfaces import MessageFilter, Posting
 from teamchat.logs import get_logger
+from teamchat.text import plain
 
 FILTER_SECONDS = 10.0
 
@@ -65,6 +66,7 @@ async def _asked(asked: MessageFilter, posting: Posting) -> str:
             content: object = await asked.filter(posting)
         if not isinstance(content, str):
             raise TypeError("a filter returns text")
+        content = plain(content)
     except Problem:
         raise
     except trio.TooSlowError:

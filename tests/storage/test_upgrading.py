@@ -208,7 +208,7 @@ async def test_the_upgrade_that_blanks_finds_what_was_logged_before_it(
     logged = [
         events.NewMessage.about(said(channel, message)).to(),
         events.UpdateThreadReply.about(said(channel, message)).to(),
-        events.NewThreadReply(new_id(), channel, said(channel, message), meta).to(),
+        events.NewThreadReply(new_id(), channel, said(channel, message), meta, "a").to(),
         events.NewDirectMessage.about(said(direct, message)).to(),
         events.NewReaction(message, "a", "👍").to(),
     ]

@@ -33,7 +33,7 @@ def posted(number: str, content: str = SECRET, place: str = "c") -> Event:
 
 def replied(number: str, content: str = SECRET) -> Event:
     meta = ThreadMeta(1, 1, UserName("a", "Ada"), ["a"])
-    return events.NewThreadReply("1", "c", message(number, content), meta).to()
+    return events.NewThreadReply("1", "c", message(number, content), meta, "a").to()
 
 
 async def delete(world: World, *numbers: str, place: str = "c") -> None:

@@ -7,13 +7,14 @@ it, in so many words or because the operator says so (decision D-20).
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from teamchat.accounts.oauth.failures import ProviderFailed
 from teamchat.errors import OAuthFailed, SettingsError
 from teamchat.interfaces import Grant, OAuthProvider, Profile
+from teamchat.text import plain
 
 if TYPE_CHECKING:
     from teamchat.settings import Settings
@@ -57,11 +58,18 @@ class Configured:
 def configured(settings: Settings, preset: Callable[[str], OAuthProvider]) -> Sequence[Configured]:
     """Return every provider, the built-in ones first. `preset` finds the built-in provider of an id."""
     app_url, oauth = settings.auth.app_url, settings.oauth
-    found = [_of_preset(preset(name), keys, app_url) for name, keys in oauth.presets.items()]
+    found = [_of_preset(_plain(preset(name)), keys, app_url) for name, keys in oauth.presets.items()]
     found += [_of_custom(keys, app_url) for keys in oauth.custom]
     if any(one.provider.id == _LIST for one in found):
         raise SettingsError(f'A provider in oauth.custom can\'t have the id "{_LIST}".')
     return found
+
+
+def _plain(provider: OAuthProvider) -> OAuthProvider:
+    """Return a plugin's provider with plain texts: they are shown in answers, and formatted."""
+    given = {field.name: getattr(provider, field.name) for field in fields(provider)}
+    texts: dict[str, Any] = {name: plain(value) for name, value in given.items() if isinstance(value, str)}
+    return replace(provider, **texts)
 
 
 def _of_preset(provider: OAuthProvider, keys: OAuthPreset, app_url: str) -> Configured:

@@ -209,15 +209,14 @@ def _code(at: Configured, callback: Callback) -> str:
 
 
 def _checked(profile: Profile) -> Profile:
-    """Refuse what can't be kept, whatever function read it."""
+    """Return what can be kept, whatever function read it; refuse the rest."""
     try:
-        text.storable("subject", profile.subject)
-        text.email(profile.email)
-    except BadRequest as error:
+        kept = Profile(text.storable("subject", profile.subject), text.email(profile.email))
+    except (BadRequest, TypeError) as error:
         raise ProviderFailed("a profile that can't be kept") from error
-    if not 0 < len(profile.subject) <= _MOST_SUBJECT:
+    if not 0 < len(kept.subject) <= _MOST_SUBJECT:
         raise ProviderFailed("a profile that can't be kept")
-    return profile
+    return kept
 
 
 def _as_failure(error: Exception) -> OAuthFailed:
