@@ -252,7 +252,8 @@ class Users:
             """insert into users
                (id, user_name, user_name_key, email, email_key, is_admin, password_hash, created_at,
                 password_from_admin, email_proved_at, log_start)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (select coalesce(max(seq), 0) from events))""",
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                (select coalesce(max(seq), 0) from events))""",
             user.id,
             user.user_name,
             text.fold(user.user_name),

@@ -198,7 +198,7 @@ async def test_the_upgrade_that_blanks_finds_what_was_logged_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = SqliteOptions(path=str(tmp_path), copy_before_upgrade=False)
-    before = [migration for migration in MIGRATIONS if migration.number < 7]
+    before = [migration for migration in MIGRATIONS if migration.number < 8]
     channel, message, direct = new_id(), new_id(), new_conversation_id()
     meta = ThreadMeta(1, 1, UserName("a", "Ada"), ["a"])
 
