@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,12 @@ import h2.connection
 import h2.events
 import pytest
 import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from teamchat import tls
 from teamchat.crowd import Crowd
+from teamchat.http1.head import HeadReader, Refusal
 from teamchat.hypercorn_server import HttpServer, http2
 from teamchat.hypercorn_server.connection import MOST_AT_ONCE
 from teamchat.stream.transport import ABORT
@@ -49,13 +54,38 @@ class Slow:
                 await trio.lowlevel.checkpoint()
 
 
+@dataclass
+class Answer:
+    """What came for one request."""
+
+    status: int = 0
+    body: bytes = b""
+    is_complete: bool = False
+
+    def take(self, event: h2.events.Event) -> None:
+        if isinstance(event, h2.events.ResponseReceived):
+            self.status = int(dict(event.headers)[b":status"])
+        elif isinstance(event, h2.events.DataReceived):
+            self.body += event.data
+        elif isinstance(event, h2.events.StreamReset):
+            raise AssertionError("the stream was reset")
+        self.is_complete = self.is_complete or isinstance(event, h2.events.StreamEnded)
+
+
 class Client:
     """One connection."""
 
     def __init__(self, stream: trio.SSLStream[trio.SocketStream], crowd: Crowd[Any]) -> None:
         self._stream = stream
         self.crowd = crowd
-        self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
+        self._h2 = h2.connection.H2Connection(
+            h2.config.H2Configuration(
+                client_side=True,
+                header_encoding=None,
+                validate_outbound_headers=False,
+                normalize_outbound_headers=False,
+            )
+        )
         self._h2.initiate_connection()
 
     async def ask(self, count: int = 1, *, and_take_back: bool = False, path: str = "/") -> None:
@@ -66,6 +96,23 @@ class Client:
             if and_take_back:
                 self._h2.reset_stream(number)
         await self._stream.send_all(self._h2.data_to_send())
+
+    async def ask_oddly(self, head: dict[str, bytes | None], body: bytes = b"") -> Answer:
+        """Send a request whose head may be wrong, and its whole body; return the answer."""
+        number = self._h2.get_next_available_stream_id()
+        told = [(name, value) for name, value in head.items() if value is not None]
+        self._h2.send_headers(number, told, end_stream=not body)
+        answer = Answer()
+        with trio.fail_after(DEADLINE):
+            while not answer.is_complete or body:
+                room = min(self._h2.local_flow_control_window(number), 16_384, len(body))
+                if room:
+                    self._h2.send_data(number, body[:room], end_stream=room == len(body))
+                    body = body[room:]
+                await self._stream.send_all(self._h2.data_to_send())
+                for event in [] if room and answer.is_complete else await self._events():
+                    answer.take(event)
+        return answer
 
     async def ask_for_ever(self) -> None:
         while True:
@@ -336,3 +383,79 @@ async def test_a_large_answer_comes_whole(tmp_path: Path) -> None:
     async with connected(large, tmp_path) as client:
         await client.ask()
         assert await client.answer() == body
+
+
+# What can't be a request is refused as over HTTP/1.1, with a line in no log.
+
+
+HEAD = {":method": b"GET", ":scheme": b"https", ":authority": b"x", ":path": b"/"}
+ODD: list[dict[str, bytes | None]] = [
+    *({":path": path} for path in (b"/\xc3\xa9", b"/\xff?a=b", b"/?\xff", b"/a b", b"x", b"*", b"/a#b")),
+    *({":path": path} for path in (b"/a\x01", b"/\x7f", b"http://x/")),
+    *({":method": method} for method in (b"G\xc3\xa9T", b"get", b"\xff", b"G T")),
+    {":method": b"CONNECT", ":path": None, ":scheme": None},
+    *({":authority": authority} for authority in (b"\xc3\xa9", b"a b", b"a/b", b"")),
+    *({"x-a": value} for value in (b"a\x01b", b"\x7f")),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+async def test_a_head_that_can_be_no_requests_is_refused_alone_and_in_silence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, odd: dict[str, bytes | None], method: str
+) -> None:
+    async with connected(hello, tmp_path) as client:
+        body = bytes(100_000) if method == "POST" else b""
+        answer = await client.ask_oddly(HEAD | {":method": method.encode()} | odd, body)
+        assert answer.status in {400, 501}
+        is_bodiless = method == "HEAD" and ":method" not in odd
+        assert (b"error" in answer.body) is not is_bodiless
+        await client.ask()
+        assert await client.answer() == b"hello", "the connection goes on"
+    assert caplog.records == []
+
+
+async def test_who_is_answered_before_the_body_has_come_does_not_end_the_connection(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with connected(hello, tmp_path) as client:
+        for _ in range(3):
+            answer = await client.ask_oddly(HEAD | {":method": b"POST"}, bytes(200_000))
+            assert (answer.status, answer.body) == (200, b"hello")
+    assert caplog.records == []
+
+
+PARTS = st.binary(max_size=6).map(lambda some: re.sub(rb"[\0\r\n]", b"", some))
+
+
+def mostly(good: bytes) -> st.SearchStrategy[bytes]:
+    return st.just(good) | st.builds(lambda a, b: a + good + b, PARTS, PARTS) | PARTS
+
+
+@settings(max_examples=1000, deadline=None)
+@given(
+    mostly(b"GET") | st.sampled_from([b"OPTIONS", b"HEAD", b"CONNECT", b"PRI"]),
+    mostly(b"/a?b") | st.just(b"*"),
+    mostly(b"chat.example.org:3000"),
+    mostly(b"value"),
+)
+def test_heads_are_refused_as_they_are_over_http_1(
+    method: bytes, path: bytes, host: bytes, value: bytes
+) -> None:
+    value, host = value.strip(b" \t"), host.strip(b" \t")
+    told = b"%b %b HTTP/1.1\r\nHost: %b\r\nX-A: %b\r\n\r\n" % (method, path, host, value)
+
+    def refusal(read: Any) -> int:
+        try:
+            read()
+        except Refusal as refused:
+            return refused.status
+        return 200
+
+    over_1 = refusal(lambda: HeadReader().feed(told))
+    over_2 = refusal(
+        lambda: http2.check([(b":method", method), (b":path", path), (b":authority", host), (b"x-a", value)])
+    )
+    if path.lower().startswith(b"http"):
+        return  # Over HTTP/2 a target in absolute form has no meaning.
+    assert (over_1 == 200) == (over_2 == 200), (over_1, over_2)

@@ -26,7 +26,7 @@ Headers = list[tuple[bytes, bytes]]
 _LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~]+) (HTTP/[0-9]\.[0-9])")
 _LINE_SO_FAR = re.compile(rb"[ -~]*\r?")
 _ABSOLUTE = re.compile(rb"https?://([^/?]+)([^?]*)(.*)", re.IGNORECASE)
-_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]*)?")
+HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]+)(?::[0-9]*)?")
 _TELLING = frozenset([b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"])
 
 
@@ -81,7 +81,7 @@ class Head:
         if target == b"*" and self.method == "OPTIONS":
             return target
         absolute = _ABSOLUTE.fullmatch(target)
-        if absolute is None or not _HOST.fullmatch(absolute[1]):
+        if absolute is None or not HOST.fullmatch(absolute[1]):
             raise Refusal(400, "The request's target is not valid.")
         if host is not None:
             self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]
@@ -109,7 +109,7 @@ class _Said:
             raise Refusal(400, "The request has more than one Host header.")
         if not values and required:
             raise Refusal(400, "The request has no Host header.")
-        if values and not _HOST.fullmatch(values[0]):
+        if values and not HOST.fullmatch(values[0]):
             raise Refusal(400, "The Host header is not valid.")
         return values[0] if values else None
 

@@ -125,6 +125,7 @@ class Connection(TCPServer):
             protocol._send_error_response = partial(_refuse_malformed, protocol)  # type: ignore[method-assign]
         elif not self._is_plain:
             http2.hold_back(protocol)
+            http2.refuse_malformed(protocol)
         while True:
             try:
                 data = await self.stream.receive_some(MAX_RECV)
@@ -163,6 +164,9 @@ class Connection(TCPServer):
         version = scope["http_version"]
         if self._is_plain and version not in {"1.0", "1.1"}:
             await refuse(send, 505, "This server speaks HTTP/1.1.", [])
+            return
+        if version == "2" and (refused := http2.refusal(scope)) is not None:
+            await refuse(send, *refused, [])
             return
         names = {name for name, _ in scope["headers"]}
         if {b"content-length", b"transfer-encoding"} <= names:

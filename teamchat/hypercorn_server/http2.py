@@ -10,22 +10,31 @@ the window is full.  `hold_back` puts one in its place that lets it go on when t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from math import inf
+from typing import Any
 
 import trio
 from h2.errors import ErrorCodes
+from h2.events import RequestReceived
 from h2.exceptions import ProtocolError
 from hypercorn.protocol.h2 import BufferCompleteError, H2Protocol, StreamBuffer
 from hypercorn.trio.worker_context import EventWrapper
 
 from teamchat import patience
+from teamchat.http1.head import HOST, METHODS, Headers, Refusal
 from teamchat.web.events import AsgiApp, Message, Receive, Scope, Send
 
 WRITE_SECONDS = patience.MOST_SECONDS
 _PIECE = 16 * 1024
 """So much may wait for a window before its writer does, and in `WRITE_SECONDS` as much must be taken."""
+
+
+REFUSED = b"Refused"
+_PATH = re.compile(rb"/[!\"$-~]*")  # visible characters, and no fragment
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Buffer(StreamBuffer):
@@ -77,6 +86,69 @@ async def let_go(protocol: H2Protocol) -> None:
     for buffer in tuple(protocol.stream_buffers.values()):
         if isinstance(buffer, Buffer):
             await buffer.give_up()
+
+
+class _Nobody:
+    """Takes what comes for a request that was answered before it had come whole."""
+
+    idle = True
+
+    async def handle(self, event: object) -> None:
+        pass
+
+
+class Streams(dict[int, Any]):
+    """The streams of a connection; Hypercorn expects that data comes only for those that are there."""
+
+    def __missing__(self, number: int) -> _Nobody:
+        return _Nobody()
+
+
+def refuse_malformed(protocol: H2Protocol) -> None:
+    """Have each request marked that HTTP/1.1 would refuse for its head (`refusal`).
+
+    Hypercorn takes any bytes for ASCII, and fails on them.
+    """
+    protocol.streams = Streams()
+    create = protocol._create_stream
+
+    async def create_checked(request: RequestReceived) -> None:
+        try:
+            check(request.headers)
+        except Refusal as refused:
+            method = b"HEAD" if (b":method", b"HEAD") in request.headers else b"GET"
+            told = b"%d %b" % (refused.status, refused.sentence.encode())
+            request.headers = [(b":method", method), (b":path", b"/"), (REFUSED, told)]
+        await create(request)
+
+    protocol._create_stream = create_checked  # type: ignore[method-assign]
+
+
+def check(headers: Headers) -> None:
+    """Raise `Refusal` for a head that can't be a request's, by the rules of `teamchat.http1.head`.
+
+    What h2 lets through: it holds names to the letter, and what RFC 9113, section 8.2, says of values.
+    """
+    told = {name: value for name, value in headers if name[:1] == b":"}
+    method, path = told.get(b":method", b""), told.get(b":path", b"")
+    if method not in METHODS and b":protocol" not in told:
+        raise Refusal(501, "This server does not know the method.")
+    if not _PATH.fullmatch(path) and not (path == b"*" and method == b"OPTIONS"):
+        raise Refusal(400, "The request's target is not valid.")
+    hosts = {value for name, value in headers if name in {b":authority", b"host"}}
+    if len(hosts) != 1 or not HOST.fullmatch(next(iter(hosts))):
+        raise Refusal(400, "The Host header is not valid.")
+    if any(_CONTROL.search(value) for _, value in headers):
+        raise Refusal(400, "The request is malformed: Invalid header value char.")
+
+
+def refusal(scope: Scope) -> tuple[int, str] | None:
+    """Return why a request was marked as one to be refused; no client can send a name in capitals."""
+    for name, value in scope["headers"]:
+        if name == REFUSED:
+            status, _, sentence = value.decode().partition(" ")
+            return int(status), sentence
+    return None
 
 
 class Exchange:
