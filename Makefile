@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
-.PHONY: install server run test test-postgres conformance conformance-postgres same-verdicts lint format new-plugin bench docs lock clean
+.PHONY: install server run test test-all test-postgres conformance conformance-postgres same-verdicts lint format new-plugin bench docs lock clean
 
 # What installs the rest comes first: a new environment has the pip of the Python that made it.
 INSTALLERS := -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/installers.lock
@@ -36,13 +36,18 @@ run: install
 
 # Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`. All together they start some
 # thousand servers and browsers on whatever machine this is: one that fails is run once more, and the summary says so.
+# What is marked as slow is left to `make test-all`.
 ALL_TESTS = -n auto --maxprocesses 3 --dist loadfile --reruns 1
 
 test: install
-	$(BIN)/python -m pytest $(or $(ARGS),$(ALL_TESTS))
+	$(BIN)/python -m pytest $(or $(ARGS),-m "not slow" $(ALL_TESTS))
 ifeq ($(strip $(ARGS)),)
 	$(MAKE) conformance
 endif
+
+# The same, and then the tests that are marked as slow: one file after the other, for they measure memory.
+test-all: test
+	$(BIN)/python -m pytest -m slow --reruns 1
 
 # Starts teamchat in every mode and asks from outside whether it conforms.
 conformance: install

@@ -43,7 +43,16 @@ class Chat:
 
     def post(self, content: str) -> bytes:
         """Return the request that posts this into the channel."""
-        return request("POST", self.messages, self.token, json.dumps({"content": content}).encode())
+        return self.post_to(self.messages, {"content": content})
+
+    def post_to(self, path: str, body: object) -> bytes:
+        """Return a request of the administrator with a body."""
+        return request("POST", path, self.token, json.dumps(body).encode())
+
+    def token_of(self, number: int) -> str:
+        """Return the token of one of the people."""
+        self.sign_in(number + 1)
+        return self._tokens[number]
 
     def poster(self, *, size: int = SIZE, connections: int = 16) -> Asker:
         """Return what posts marked messages, numbered from 0."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 START_DEADLINE = 30.0  # seconds
 END_DEADLINE = 60.0
@@ -72,10 +73,18 @@ class Server:
 
 @contextmanager
 def running(
-    data: Path, *, http1: str = NATIVE, workers: int = 1, storage: Mapping[str, str] | None = None
+    data: Path,
+    *,
+    http1: str = NATIVE,
+    workers: int = 1,
+    storage: Mapping[str, str] | None = None,
+    certificate: tuple[Path, Path] | None = None,
 ) -> Iterator[Server]:
-    """Run a server with its data in this directory, or where `storage` says."""
-    server = start(data, http1=http1, workers=workers, storage=storage)
+    """Run a server with its data in this directory, or where `storage` says.
+
+    With a certificate and its key it speaks TLS.
+    """
+    server = start(data, http1=http1, workers=workers, storage=storage, certificate=certificate)
     try:
         yield server
     finally:
@@ -90,9 +99,10 @@ def start(
     port: int = 0,
     workers: int = 1,
     storage: Mapping[str, str] | None = None,
+    certificate: tuple[Path, Path] | None = None,
 ) -> Server:
     """Start ``teamchat serve`` and wait until it is ready; port 0 is a free one."""
-    settings = {
+    settings: dict[str, dict[str, Any]] = {
         "auth": {
             "authMode": "dev",
             "isInviteRequired": False,
@@ -104,6 +114,8 @@ def start(
         "server": {"host": "127.0.0.1", "port": port, "http1": http1, "workers": workers},
         "storage": {"path": str(data / "data")} | dict(storage or {}),
     }
+    if certificate is not None:
+        settings["server"]["tls"] = dict(zip(("certificate", "key"), map(str, certificate), strict=True))
     config = data / "bench.json"
     config.write_text(json.dumps(settings))
     with (data / "server.log").open("ab") as log:

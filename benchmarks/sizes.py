@@ -20,6 +20,8 @@ class Sizes:
     stalled_at_end: int = _size(20, "how many never read while the server is told to end")
     rate: float = _size(20.0, "posts a second where the pace is even")
     posts: int = _size(200, "posts at that pace, in each round")
+    unread: int = _size(100, "connections, and streams of HTTP/2, that ask for a large page and do not read")
+    unread_messages: int = _size(200, "messages of that page, of 64 KB each")
     missed: int = _size(100, "events that a client has to be given when it resumes")
     large: int = _size(8000, "characters in a post that is to fill buffers")
     messages: int = _size(1_000_000, "messages in the long history")
@@ -36,6 +38,8 @@ QUICK = Sizes(
     stalled_at_end=2,
     rate=100.0,
     posts=5,
+    unread=3,
+    unread_messages=5,
     missed=5,
     large=16_000,
     messages=100,

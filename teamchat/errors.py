@@ -101,9 +101,13 @@ class TooManyRequests(Problem):
 
 
 class Unavailable(Problem):
-    """The server can't do this now, and nothing was changed."""
+    """The server can't do this now, and nothing was changed; `retry_after` is in whole seconds, if known."""
 
     status = 503
+
+    def __init__(self, sentence: str, retry_after: int | None = None) -> None:
+        super().__init__(sentence)
+        self.retry_after = retry_after
 
 
 class OperatorError(TeamchatError):

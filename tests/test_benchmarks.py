@@ -28,6 +28,7 @@ ROWS = {
     "requests": {"pages, no history, native", "posts, 100 messages, hypercorn", "the load generator alone"},
     "posts": {"nobody listens", "20 streams"},
     "stalled": {"readers alone", "beside 4 stalled"},
+    "unread": {"not reading", "reading 1.3 KiB/s", "HTTP/2 without windows"},
     "reconnect": {"server lived on", "after SIGKILL"},
     "shutdown": {"0 stalled", "2 stalled"},
     "drivers": {"psycopg on Trio, a commit each", "triopg, a commit each", "the storage, shared commits"},

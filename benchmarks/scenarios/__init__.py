@@ -16,6 +16,7 @@ from benchmarks.scenarios import (
     saturation,
     shutdown,
     stalled,
+    unread,
     workers,
 )
 from benchmarks.sizes import Sizes
@@ -27,6 +28,7 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "requests": requests.run,
     "posts": posts.run,
     "stalled": stalled.run,
+    "unread": unread.run,
     "reconnect": reconnect.run,
     "shutdown": shutdown.run,
     "workers": workers.run,

@@ -5,8 +5,7 @@ Replies and direct messages may be edited and deleted here too; they follow the 
 
 from __future__ import annotations
 
-import msgspec
-from msgspec import Raw
+from collections.abc import Callable
 
 from teamchat import events, recall
 from teamchat.chat import records
@@ -18,8 +17,6 @@ from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_channel, insert_message
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Messages:
@@ -43,18 +40,26 @@ class Messages:
             await records.check_channel(tx, channel_id)
             return await records.page_of_place(tx, channel_id, limit, before)
 
-    async def encoded_page(self, caller: Caller, channel_id: str, limit: int, before: str | None) -> Raw:
-        """Return what `page` does, as JSON. A newest page stays in memory until the log touches it.
+    async def encoded_page(
+        self,
+        caller: Caller,
+        channel_id: str,
+        limit: int,
+        before: str | None,
+        encode: Callable[[list[Message]], bytes],
+    ) -> bytes:
+        """Return what `page` does, encoded. A newest page stays in memory until the log touches it.
 
-        Everyone who opens a channel reads its newest page, and most channels change seldom.
+        Everyone who opens a channel reads its newest page, and most channels change seldom.  Whoever asks is
+        given the same bytes, of whichever `encode` came first.
         """
         if before is not None:
-            return Raw(_encode(await self.page(caller, channel_id, limit, before)))
+            return encode(await self.page(caller, channel_id, limit, before))
         position = await self._pages.catch_up()
         key = (channel_id, limit)
-        encoded: Raw | None = self._pages.get(key)
+        encoded: bytes | None = self._pages.get(key)
         if encoded is None:
-            encoded = Raw(_encode(await self.page(caller, channel_id, limit, None)))
+            encoded = encode(await self.page(caller, channel_id, limit, None))
             tags = (recall.place(channel_id), recall.NAMES, recall.REACTIONS)
             self._pages.keep(key, encoded, tags, position=position, size=len(encoded) + 500)
         return encoded

@@ -45,12 +45,6 @@ class House(Protocol):
     def asks(self, connection: Any, /) -> None:
         """Take note that it has sent a whole head."""
 
-    def take(self, size: int) -> bool:
-        """Take so many bytes of the room there is for bodies; False if there is not enough."""
-
-    def give(self, size: int) -> None:
-        """Give them back."""
-
 
 class Connection:
     """One client's connection. `run` serves it to its end."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from teamchat import logs, patience
-from teamchat.errors import Problem, Unavailable
+from teamchat.errors import Problem
 from teamchat.http1 import response
 from teamchat.http1.body import Body, body_of
 from teamchat.http1.head import Refusal
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 READ_BYTES = 64 * 1024
 DRAIN_BYTES = 64 * 1024
 """How much of an unread body is passed over to keep a connection; with more to come it is closed."""
-UNCOUNTED_BYTES = 16 * 1024
-"""How much of each body takes no room from the others': who fills the room up stops no short request."""
 BODY_PATIENCE = 10.0
 """How long a body may keep the server waiting at first, in seconds (`teamchat.patience`)."""
 
@@ -54,7 +52,6 @@ class Exchange:
         "_connection",
         "_expects_continue",
         "_had_request",
-        "_has_retry_after",
         "_is_chunked",
         "_is_old",
         "_is_spoilt",
@@ -62,8 +59,6 @@ class Exchange:
         "_listening",
         "_method",
         "_patience",
-        "_received",
-        "_taken",
         "_transport",
         "keeps_connection",
         "state",
@@ -78,13 +73,11 @@ class Exchange:
         self._expects_continue = head.expects_continue and self._body is not None
         self._had_request = False
         self._is_spoilt = False
-        self._received = self._taken = 0
         self._patience = BODY_PATIENCE
         self._listening: trio.CancelScope | None = None
         self._answer: response.Answer | None = None
         self._is_chunked = False
         self._left: int | None = None
-        self._has_retry_after = False
         self.keeps_connection = head.is_keep_alive
         self.state = State.NEW
 
@@ -93,8 +86,7 @@ class Exchange:
     async def receive(self) -> Message:
         """Return the next part of the body, or wait until the client has gone or the answer is complete.
 
-        Raises a `Problem` for a body that is malformed, late, or more than there is room for, as long as
-        that can still be told.
+        Raises a `Problem` for a body that is malformed or late, as long as that can still be told.
         """
         if self.state == State.DONE or self._is_spoilt:
             return {"type": "http.disconnect"}
@@ -125,18 +117,8 @@ class Exchange:
             if not data:
                 return {"type": "http.disconnect"}
             piece = self._decode(body, data)
-        if self.state == State.NEW:  # Who answers before it has all of a body does not keep it.
-            self._count(len(piece))
         self._had_request = True
         return {"type": "http.request", "body": piece, "more_body": not body.done}
-
-    def _count(self, size: int) -> None:
-        self._received += size
-        counted = max(self._received - UNCOUNTED_BYTES, 0) - self._taken
-        if not self._connection.house.take(counted):
-            self._has_retry_after = True
-            raise Unavailable("The server takes in too much at once. Try again later.")
-        self._taken += counted
 
     def _decode(self, body: Body, data: bytes) -> bytes:
         piece = body.feed(data)
@@ -178,10 +160,7 @@ class Exchange:
         if kind == "http.response.body" and answer is not None and self.state < State.DONE:
             await self._send_part(answer, message.get("body", b""), message.get("more_body", False))
         elif kind == "http.response.start" and self.state == State.NEW:
-            headers = message.get("headers", ())
-            if self._has_retry_after:
-                headers = [*headers, (b"retry-after", b"5")]
-            self._answer = response.Answer(message["status"], headers, self._method)
+            self._answer = response.Answer(message["status"], message.get("headers", ()), self._method)
             self.state = State.STARTED
         else:
             raise RuntimeError(f"the application sent {kind!r} at the wrong time")
@@ -262,17 +241,14 @@ class Exchange:
     async def refuse(self, refused: Refusal) -> None:
         """Answer in the application's place. Nothing of its own answer has been written."""
         self.keeps_connection = False
-        extra = [(b"retry-after", b"5")] if self._has_retry_after else []
-        if (name := logs.request.get()) is not None:
-            extra.append((b"x-request-id", name.encode()))
+        name = logs.request.get()
+        extra = [] if name is None else [(b"x-request-id", name.encode())]
         await self._write(response.refusal(refused, self._method, extra))
         self.state = State.DONE
 
     def release(self) -> None:
-        """Give back the room that the body took; what is logged from now on is not of this request."""
+        """What is logged from now on is not of this request."""
         logs.request.set(None)
-        self._connection.house.give(self._taken)
-        self._taken = 0
 
     @property
     def is_unread(self) -> bool:

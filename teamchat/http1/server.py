@@ -1,8 +1,8 @@
 """All connections: taken, bounded, and let go when the server stops.
 
-What must stay true: there are never more connections than there is room for (`teamchat.crowd`), never more
-bytes of bodies in memory than the bound; nothing a client does ends the server; and when the server stops,
-what is idle ends at once, what runs gets a bounded time, and nothing is left after it.
+There are never more connections than there is room for (`teamchat.crowd`); nothing a client does ends the
+server; and when the server stops, what is idle ends at once, what runs gets a bounded time, and nothing is
+left after it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ from teamchat.http1.transport import adopt
 if TYPE_CHECKING:
     from teamchat.web.events import AsgiApp
 
-BODIES_BYTES = 128 * 1024 * 1024
-"""How much of all requests' bodies may be in memory at once."""
-
 
 class HttpServer:
     """Serves an ASGI application on listening sockets until told to stop."""
@@ -37,21 +34,9 @@ class HttpServer:
         self._app = app
         self._listeners = listeners
         self._crowd: Crowd[Connection] = Crowd(proxies)
-        self._room = BODIES_BYTES
         self.rests: Callable[[Any], None] = self._crowd.rests
         self.asks: Callable[[Any], None] = self._crowd.asks
         self.is_stopping = False
-
-    def take(self, size: int) -> bool:
-        """Take so many bytes of the room for bodies; False if there is not enough."""
-        if size > self._room:
-            return False
-        self._room -= size
-        return True
-
-    def give(self, size: int) -> None:
-        """Give them back."""
-        self._room += size
 
     async def run(
         self,

@@ -21,6 +21,7 @@ from werkzeug.routing import Rule
 
 from teamchat.errors import NotFound, Unavailable
 from teamchat.web import direct, problems
+from teamchat.web.budget import RETRY_SECONDS, Budget, Hold
 from teamchat.web.connection import Connection
 from teamchat.web.endpoints import Endpoint, respond
 from teamchat.web.guard import Guard
@@ -31,10 +32,13 @@ from teamchat.web.registration import Bringers, Nobody, register
 from teamchat.web.routing import Router
 from teamchat.web.rules import Shape, is_simple
 from teamchat.web.sections import SECTIONS, oauth
+from teamchat.web.sending import Rooms
 
 if TYPE_CHECKING:
     from teamchat.application import Application
 
+BODIES_BYTES = 128 * 1024 * 1024
+"""How much of all requests' bodies may be in memory at once."""
 UPLOADS_AT_ONCE = 4
 UPLOAD_WAIT_SECONDS = 30.0
 
@@ -52,6 +56,8 @@ class Site(QuartTrio):
         self.readiness = Readiness(core)
         self.endpoints: list[Endpoint] = []
         self._calls: dict[str, Endpoint] = {}
+        self.rooms = Rooms(self.guard.owner)
+        self.room_for_bodies = Budget(BODIES_BYTES)
         self._uploads = trio.CapacityLimiter(UPLOADS_AT_ONCE)
         self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect
 
@@ -95,13 +101,20 @@ class Site(QuartTrio):
             router.add(self._calls[rule.endpoint], rule.rule)
         return router
 
+    def bodies(self, scope: Any) -> Hold:
+        """Return what holds the body of a request."""
+        return Hold(self.room_for_bodies, self.guard.owner(scope))
+
     @asynccontextmanager
     async def upload_turn(self) -> AsyncIterator[None]:
-        """Wait for one of the few turns to upload, so that memory stays bounded."""
+        """Wait for one of the few turns to decode and store an upload that has arrived.
+
+        It takes several times its size. Raises `Unavailable` after 30 s.
+        """
         with trio.move_on_after(UPLOAD_WAIT_SECONDS) as waiting:
             await self._uploads.acquire()
         if waiting.cancelled_caught:
-            raise Unavailable("Too many uploads at once. Try again later.")
+            raise Unavailable("Too many uploads at once. Try again later.", RETRY_SECONDS)
         try:
             yield
         finally:
@@ -135,6 +148,8 @@ class Site(QuartTrio):
     async def dispatch_request(self, request_context: Any = None) -> Any:
         """Answer by the declared endpoint, or by a plugin's plain view."""
         request = (request_context or request_ctx).request
+        if request.scope["path"].startswith("//"):  # Werkzeug takes several slashes for one.
+            raise NotFound
         if request.url_rule is not None and request.method != "OPTIONS":
             request.scope[ENDPOINT] = request.url_rule.rule  # type: ignore[literal-required]
             endpoint = self._calls.get(request.url_rule.endpoint)

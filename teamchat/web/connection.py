@@ -9,6 +9,7 @@ Quart-Trio's own class runs two tasks a request, reads every body into memory at
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import trio
@@ -18,12 +19,17 @@ from quart_trio.asgi import TrioASGIHTTPConnection
 
 from teamchat.errors import BadRequest, TooLarge
 from teamchat.web import problems
+from teamchat.web.budget import Hold
 from teamchat.web.reader import BODY_LIMIT
+from teamchat.web.sending import PIECE, Pace, send_data
 
 if TYPE_CHECKING:
     from teamchat.web.app import Site
 
 BODY_SECONDS = 60.0
+CHECK_SECONDS = 5.0
+UNCOUNTED_BYTES = 16 * 1024
+"""How much of each body takes no room from the others': who fills the room up stops no short request."""
 _SLOWEST = 16 * 1024
 """Bytes a second: a long body has longer, as the line of a phone wants it."""
 _MOST_UNREAD = 16 * 1024
@@ -38,15 +44,19 @@ class Body:
     It stands where Quart keeps its own, so a plugin's plain Quart view can ``await request.get_data()``.
     """
 
-    def __init__(self, receive: Receive, announced: int) -> None:
+    def __init__(self, receive: Receive, announced: int, make_hold: Callable[[], Hold]) -> None:
         self._receive = receive
         self._announced = announced
+        self._make_hold = make_hold
+        self._hold: Hold | None = None
         self._data: bytes | None = None
+        self.check: Callable[[], Awaitable[object]] | None = None
+        """Asked every few seconds while the body arrives; what it raises ends that."""
 
     @classmethod
-    def of(cls, scope: Any, receive: Receive) -> Self:
+    def of(cls, scope: Any, receive: Receive, make_hold: Callable[[Any], Hold]) -> Self:
         """Return the body of a request."""
-        return cls(receive, _announced(scope))
+        return cls(receive, _announced(scope), partial(make_hold, scope))
 
     @property
     def is_left_unread(self) -> bool:
@@ -54,17 +64,15 @@ class Body:
         return self._data is None and self._announced > _MOST_UNREAD
 
     async def read(self, limit: int = BODY_LIMIT) -> bytes:
-        """Return the whole body; `TooLarge` (413) beyond `limit` bytes, `BodyTimeout` (408) after 60 s.
+        """Return the whole body.
 
-        A body that announces its length has a second more for each 16 KiB.
+        Raises `TooLarge` (413) beyond `limit` bytes, `BodyTimeout` (408) where less of it has arrived than
+        16 KiB for each second after the first 60, and `Unavailable` (503) if it found no room for 30 s.
         """
         if self._data is None:
             if self._announced > limit:
                 raise TooLarge(f"The body is larger than {limit} bytes.")
-            with trio.move_on_after(BODY_SECONDS + self._announced / _SLOWEST) as deadline:
-                self._data = await self._pull(limit)
-            if deadline.cancelled_caught or self._data is None:
-                raise problems.BodyTimeout("The body did not arrive in time.")
+            self._data = await self._pull(limit)
         return self._data
 
     def __await__(self) -> Generator[Any, None, bytes]:
@@ -77,20 +85,44 @@ class Body:
         """Forget what was read."""
         self._data = b""
 
+    def release(self) -> None:
+        """The request is over: what it held is free for others."""
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
+
     async def _pull(self, limit: int) -> bytes:
         pieces: list[bytes] = []
-        size = 0
-        while True:
-            message = await self._receive()
+        size, patience = 0, BODY_SECONDS
+        check_at = trio.current_time() + CHECK_SECONDS
+        more = True
+        while more:
+            since = trio.current_time()
+            with trio.move_on_at(since + patience) as deadline:
+                message = await self._receive()
+            if deadline.cancelled_caught:
+                raise problems.BodyTimeout("The body did not arrive in time.")
             if message["type"] != "http.request":
                 raise BadRequest("The body is incomplete.")
-            piece = message.get("body", b"")
-            size += len(piece)
+            pieces.append(message.get("body", b""))
+            more = message.get("more_body", False)
+            size += len(pieces[-1])
             if size > limit:
                 raise TooLarge(f"The body is larger than {limit} bytes.")
-            pieces.append(piece)
-            if not message.get("more_body", False):
-                return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+            patience += len(pieces[-1]) / _SLOWEST - (trio.current_time() - since)
+            if size > UNCOUNTED_BYTES:
+                await self._make_room(size - UNCOUNTED_BYTES, may_wait=more)
+            if more and self.check is not None and trio.current_time() >= check_at:
+                await self.check()
+                check_at = trio.current_time() + CHECK_SECONDS
+        return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+
+    async def _make_room(self, size: int, *, may_wait: bool) -> None:
+        """Hold as much as has arrived; where there is no room wait for it, and read nothing meanwhile."""
+        hold = self._hold = self._hold or self._make_hold()
+        more = size - hold.size
+        if not hold.take(more, by_force=not may_wait):
+            await hold.wait(hold, more)
 
 
 class Connection(TrioASGIHTTPConnection):
@@ -105,16 +137,26 @@ class Connection(TrioASGIHTTPConnection):
             await send({"type": "http.response.start", "status": 204, "headers": preflight})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
-        body = Body.of(self.scope, receive)
+        body = Body.of(self.scope, receive, self.app.bodies)
         try:
+            response = await self._made(body, send)
+            if body.is_left_unread and self.scope["http_version"] == "1.1":
+                response.headers["Connection"] = "close"  # RFC 9112, section 9.6: say so before it closes
+            await send_response(self.app, self.scope, send, response)
+        finally:
+            body.release()
+            self.app.rooms.release(self.scope)
+
+    async def _made(self, body: Body, send: Any) -> Any:
+        async def make() -> Any:
             request = self._create_request_from_scope(send)
             request.body = body  # type: ignore[assignment]
-            response: Any = await self.app.handle_request(request)
+            return await self.app.handle_request(request)
+
+        try:
+            return await self.app.rooms.answer(self.scope, make)
         except Exception as error:  # what fails before Quart's own handling, such as an unusable Host
-            response = problems.answer(error)
-        if body.is_left_unread and self.scope["http_version"] == "1.1":
-            response.headers["Connection"] = "close"  # RFC 9112, section 9.6: say so before it closes
-        await send_response(self.app, self.scope, send, response)
+            return problems.answer(error)
 
 
 async def send_response(app: Site, scope: Any, send: Send, response: Any) -> None:
@@ -123,13 +165,14 @@ async def send_response(app: Site, scope: Any, send: Send, response: Any) -> Non
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     body = response.response
     if type(body) is DataBody:
-        data = b"" if scope["method"] == "HEAD" else body.data
-        await send({"type": "http.response.body", "body": data, "more_body": False})
+        await send_data(scope, send, b"" if scope["method"] == "HEAD" else body.data)
         return
     async with body as pieces:
         if scope["method"] != "HEAD":
+            pace = Pace(scope, send)
             async for piece in pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                for start in range(0, len(piece), PIECE):
+                    await pace.send(piece[start : start + PIECE], more=True)
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

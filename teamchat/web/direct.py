@@ -16,6 +16,7 @@ from quart import Response
 
 from teamchat.web import problems
 from teamchat.web.connection import Body, send_response
+from teamchat.web.sending import Encoded, send_data
 
 if TYPE_CHECKING:
     from teamchat.web.app import Site
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 Send = Callable[[Any], Awaitable[None]]
 Receive = Callable[[], Awaitable[Any]]
 
-_JSON = (b"content-type", b"application/json")
-_TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _CLOSE = (b"connection", b"close")
 
 _encode = msgspec.json.Encoder().encode
@@ -71,23 +70,45 @@ async def serve(
     site: Site, endpoint: Endpoint, parameters: Parameters, scope: Any, receive: Receive, send: Send
 ) -> None:
     """Answer one request, in this task."""
-    body = Body.of(scope, receive)
+    body = Body.of(scope, receive, site.bodies)
+
+    async def make() -> Response | Encoded:
+        return _encoded(await endpoint.serve(site, Call(scope, parameters, body)))
+
     try:
-        result = await endpoint.serve(site, Call(scope, parameters, body))
+        answer = await _made(site, scope, make)
+        if isinstance(answer, Response):
+            if body.is_left_unread:
+                answer.headers["Connection"] = "close"
+            await send_response(site, scope, send, answer)
+            return
+        headers = [(b"content-type", answer.content_type), (b"content-length", b"%d" % len(answer.data))]
+        if body.is_left_unread:
+            headers.append(_CLOSE)
+        headers = site.headers.finish(scope, headers)
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send_data(scope, send, answer.data)
+    finally:
+        body.release()
+        site.rooms.release(scope)
+
+
+async def _made(
+    site: Site, scope: Any, make: Callable[[], Awaitable[Response | Encoded]]
+) -> Response | Encoded:
+    try:
+        return await site.rooms.answer(scope, make)
     except BaseExceptionGroup as error:
         if error.split(trio.Cancelled)[0] is not None:
             raise
-        result = problems.answer(error)
+        return problems.answer(error)
     except Exception as error:
-        result = problems.answer(error)
-    if isinstance(result, Response):
-        if body.is_left_unread:
-            result.headers["Connection"] = "close"
-        await send_response(site, scope, send, result)
-        return
-    kind, data = (_TEXT, result.encode()) if isinstance(result, str) else (_JSON, _encode(result))
-    headers = [kind, (b"content-length", b"%d" % len(data))]
-    if body.is_left_unread:
-        headers.append(_CLOSE)
-    await send({"type": "http.response.start", "status": 200, "headers": site.headers.finish(scope, headers)})
-    await send({"type": "http.response.body", "body": data, "more_body": False})
+        return problems.answer(error)
+
+
+def _encoded(result: Any) -> Response | Encoded:
+    if isinstance(result, Response | Encoded):
+        return result
+    if isinstance(result, str):
+        return Encoded(result.encode(), b"text/plain; charset=utf-8")
+    return Encoded(_encode(result))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
@@ -29,11 +30,14 @@ from quart_trio import QuartTrio
 from teamchat.accounts.acting import acting_for
 from teamchat.errors import DeclarationError, NotFound, Problem
 from teamchat.web import reader
+from teamchat.web.budget import USER
 from teamchat.web.guard import bearer
+from teamchat.web.sending import Encoded
 
 if TYPE_CHECKING:
     from quart import Request
 
+    from teamchat.model import Caller
     from teamchat.web.app import Site
     from teamchat.web.connection import Body
     from teamchat.web.direct import Call
@@ -104,6 +108,8 @@ class Endpoint:
             return await self._serve(site, request)
         values = await self._admit(site, request)
         await self._check_first(values)
+        reader.check_coding(request.headers)
+        await self._body(site, request).read(reader.UPLOAD_LIMIT)
         async with site.upload_turn():
             return await self._finish(site, request, values)
 
@@ -118,9 +124,8 @@ class Endpoint:
         await site.guard.admit(request.scope)
         values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
         if not self.open:
-            values["caller"] = await site.guard.caller(
-                request.headers, before_password_change=self._before_password_change
-            )
+            caller = values["caller"] = await self._caller(site, request)
+            request.scope[USER] = caller.user.id  # type: ignore[literal-required]
         if self._takes_visitor:
             values["visitor"] = site.guard.visitor(request.scope)
         if self.takes_bearer:
@@ -165,12 +170,26 @@ class Endpoint:
             values["key"] = reader.read_key(request.headers.get("Idempotency-Key"))
         if self._decode is not None:
             values["body"] = await reader.read_body(
-                cast("Body", request.body).read,  # Quart's request is given one too
+                self._body(values["site"], request).read,
                 request.headers,
                 self._decode,
                 limit=reader.UPLOAD_LIMIT if self.upload else reader.BODY_LIMIT,
                 optional=self.optional,
             )
+
+            if self.upload:
+                self._body(values["site"], request).clear()  # What was decoded is as large once more.
+
+    def _body(self, site: Site, request: Request | Call) -> Body:
+        """Return the body of a request, which breaks off when its caller's session ends."""
+        body = cast("Body", request.body)  # Quart's request is given one too
+        if not self.open:
+            body.check = partial(self._caller, site, request)
+        return body
+
+    async def _caller(self, site: Site, request: Request | Call) -> Caller:
+        headers = request.headers
+        return await site.guard.caller(headers, before_password_change=self._before_password_change)
 
     def _check_names(self, wanted: set[str]) -> None:
         known = _ALWAYS | {argument for _, argument in self._path + self._query}
@@ -253,6 +272,8 @@ def respond(result: Any) -> Response:
     """Return the response for what a handler returned."""
     if isinstance(result, Response):
         return result
+    if isinstance(result, Encoded):
+        return QuartTrio.response_class(result.data, content_type=result.content_type.decode())
     if isinstance(result, str):
         return QuartTrio.response_class(result, content_type="text/plain; charset=utf-8")
     return QuartTrio.response_class(_encode(result), content_type="application/json")

@@ -18,6 +18,7 @@ from msgspec import Struct
 from teamchat.accounts.acting import acting_for
 from teamchat.accounts.attempts import network_of
 from teamchat.errors import Unauthorized
+from teamchat.web.budget import USER, Owner
 from teamchat.web.limits import RequestLimit
 
 if TYPE_CHECKING:
@@ -83,6 +84,17 @@ class Guard:
             if not self._trusts(address):
                 break
         return str(address)
+
+    def owner(self, scope: Any) -> Owner:
+        """Return who has a share in what a request takes: its caller, and the network of its client.
+
+        This machine and trusted proxies speak for many, and have one only for those whom nobody knows.
+        """
+        user, client = scope.get(USER), self.client_address(scope)
+        address = _address(client)
+        if user is not None and (address is None or address.is_loopback or self._trusts(address)):
+            return Owner(user, None)
+        return Owner(user, network_of(client))
 
     def is_proxy(self, scope: Any) -> bool:
         """Whether the request comes straight from a trusted proxy."""

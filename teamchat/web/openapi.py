@@ -186,11 +186,11 @@ def _in_query(name: str) -> Document:
 
 
 def _responses(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
-    statuses = {"400", "403", "404", "429", "500"}
+    statuses = {"400", "403", "404", "429", "500", "503"}
     if not endpoint.open or endpoint.takes_bearer or endpoint.body is not None:
         statuses |= {"401"}
     if endpoint.body is not None:
-        statuses |= {"408", "413", "415", "503"}
+        statuses |= {"408", "413", "415"}
     responses: Document = {} if endpoint.answer is None else {"200": _success(endpoint, schemas)}
     if endpoint.answer is bytes:
         responses["304"] = {"description": "The client has it already."}
@@ -218,7 +218,7 @@ def _success(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
 def _problem(status: str, text: str) -> Document:
     schema = {"$ref": _REF.format(name="Error")}
     problem: Document = {"description": text, "content": {"application/json": {"schema": schema}}}
-    if status == "429":
+    if status in {"429", "503"}:
         problem["headers"] = _RETRY_AFTER
     return problem
 

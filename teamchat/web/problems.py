@@ -17,7 +17,7 @@ from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
-from teamchat.errors import Problem, StorageError, TooManyRequests, Unauthorized
+from teamchat.errors import Problem, StorageError, TooManyRequests, Unauthorized, Unavailable
 from teamchat.logs import get_logger
 
 _logger = get_logger(__name__)
@@ -67,7 +67,7 @@ def outline(error: BaseException) -> str:
 
 def _of_problem(problem: Problem) -> Response:
     headers = {}
-    if isinstance(problem, TooManyRequests):
+    if isinstance(problem, TooManyRequests | Unavailable) and problem.retry_after is not None:
         headers["Retry-After"] = str(problem.retry_after)
     if isinstance(problem, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"

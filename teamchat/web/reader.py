@@ -56,13 +56,18 @@ async def read_body(
     pull: Pull, headers: Any, decode: Callable[[bytes], Any], *, limit: int, optional: bool
 ) -> Any:
     """Read the body through `pull` and decode it; an `optional` one may be empty and of any type."""
-    if (headers.get("Content-Encoding") or "identity").strip().lower() not in {"identity", ""}:
-        raise UnsupportedMedia("The body must not be encoded (Content-Encoding).")
+    check_coding(headers)
     body = await pull(limit)
     if optional:
         return decode_body(body.strip() or b"{}", decode)
     _check_type(headers.get("Content-Type"))
     return decode_body(body, decode)
+
+
+def check_coding(headers: Any) -> None:
+    """Raise `UnsupportedMedia` for a body with a Content-Encoding (decision D-07a)."""
+    if (headers.get("Content-Encoding") or "identity").strip().lower() not in {"identity", ""}:
+        raise UnsupportedMedia("The body must not be encoded (Content-Encoding).")
 
 
 def decode_body(body: bytes, decode: Callable[[bytes], Any]) -> Any:

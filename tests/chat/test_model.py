@@ -327,7 +327,7 @@ class Pair:
         """The newest page of a channel that is kept in memory is the one that is stored."""
         for id_ in self.model.channels:
             stored = await self.chat.messages.page(self.callers[0], id_, 3, None)
-            kept = await self.chat.messages.encoded_page(self.callers[0], id_, 3, None)
+            kept = await self.chat.messages.encoded_page(self.callers[0], id_, 3, None, msgspec.json.encode)
             assert msgspec.json.decode(kept) == wire(stored)
 
     async def compare(self) -> None:

@@ -23,22 +23,12 @@ class House:
     """The server, as a connection sees it."""
 
     is_stopping: bool = False
-    room: int = 1_000_000
 
     def rests(self, connection: Any) -> None:
         pass
 
     def asks(self, connection: Any) -> None:
         pass
-
-    def take(self, size: int) -> bool:
-        if size > self.room:
-            return False
-        self.room -= size
-        return True
-
-    def give(self, size: int) -> None:
-        self.room += size
 
 
 @dataclass

@@ -9,9 +9,9 @@ import pytest
 import trio
 
 from teamchat.http1 import connection as module
-from teamchat.http1.exchange import DRAIN_BYTES, UNCOUNTED_BYTES
+from teamchat.http1.exchange import DRAIN_BYTES
 from tests.http1.apps import GET, body_of, echo, finish, hello, ignore, post, start
-from tests.http1.conftest import House, connected
+from tests.http1.conftest import connected
 
 
 async def test_100_continue_is_sent_when_the_body_is_asked_for_and_not_before(autojump_clock: Any) -> None:
@@ -133,38 +133,3 @@ async def test_a_body_that_is_asked_for_after_the_answer_is_a_disconnect() -> No
         assert (await client.ask(post(b"body") + GET, "POST")).body == b"hello"
         assert (await client.answer()).body == b"hello"
     assert told == ["http.disconnect"] * 2
-
-
-async def test_bodies_beyond_the_room_there_is_are_a_503_and_room_is_given_back() -> None:
-    house = House(room=10)
-    async with connected(echo, house) as client:
-        assert (await client.ask(post(b"x" * (UNCOUNTED_BYTES + 10)), "POST")).status == 200
-        assert house.room == 10
-        answer = await client.ask(post(b"x" * (UNCOUNTED_BYTES + 11)), "POST")
-        assert answer.error(503)
-        assert answer.header("retry-after")
-        await client.stream.send_eof()
-        await client.ended.wait()
-    assert house.room == 10
-
-
-async def test_a_body_that_a_stream_passes_over_takes_no_room_from_others() -> None:
-    """Otherwise a stream, which lives for hours, could hold all there is."""
-    house = House(room=10)
-
-    async def stream(scope: Any, receive: Any, send: Any) -> None:
-        await start(send)
-        await send({"type": "http.response.body", "body": b"open", "more_body": True})
-        while (await receive())["type"] != "http.disconnect":
-            pass
-
-    async with connected(stream, house) as client:
-        await client.send(post(b"x" * (2 * UNCOUNTED_BYTES)))
-        assert b"open" in await client.stream.receive_some()
-        assert await client.is_open()
-        assert house.room == 10
-
-
-async def test_a_short_body_needs_no_room() -> None:
-    async with connected(echo, House(room=0)) as client:
-        assert (await client.ask(post(b"x" * UNCOUNTED_BYTES), "POST")).status == 200

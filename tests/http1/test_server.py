@@ -14,8 +14,7 @@ import trio
 
 from teamchat.http1 import HttpServer
 from teamchat.http1 import server as module
-from teamchat.http1.exchange import UNCOUNTED_BYTES
-from tests.http1.apps import GET, echo, hello, post, start
+from tests.http1.apps import GET, echo, hello, start
 from tests.http1.conftest import Client
 
 PATIENCE = 20
@@ -76,33 +75,6 @@ async def test_sockets_send_at_once_and_are_given_up_after_a_minute(monkeypatch:
         assert taken[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert taken[0].getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 60_000
         await client.stream.aclose()
-
-
-async def test_bodies_of_all_connections_share_one_bound() -> None:
-    held = trio.Event()
-
-    async def holding(scope: Any, receive: Any, send: Any) -> None:
-        while (await receive()).get("more_body"):
-            pass
-        if scope["path"] == "/held":
-            await held.wait()
-        await hello(scope, receive, send)
-
-    async with serving(holding) as served:
-        served.server._room = 10
-        first, second = await served.connect(), await served.connect()
-        await first.send(post(b"x" * (UNCOUNTED_BYTES + 8)).replace(b"/ ", b"/held "))
-        await trio.testing.wait_all_tasks_blocked()
-        with trio.fail_after(10):
-            while served.server._room == 10:
-                await trio.lowlevel.checkpoint()
-        assert (await second.ask(post(b"x" * (UNCOUNTED_BYTES + 3)), "POST")).error(503)
-        held.set()
-        assert (await first.answer("POST")).status == 200
-        third = await served.connect()
-        assert (await third.ask(post(b"x" * (UNCOUNTED_BYTES + 10)), "POST")).status == 200
-        for client in (first, second, third):
-            await client.stream.aclose()
 
 
 async def test_a_client_that_left_before_it_was_served_is_no_failure() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 import pytest
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teamchat.chat.drafts import Draft
-from teamchat.errors import BadRequest, Problem
+from teamchat.errors import BadRequest, Problem, Unauthorized
 from teamchat.testing import MALFORMED_BODIES as MALFORMED
 from teamchat.web import reader
-from teamchat.web.connection import Body
+from teamchat.web.budget import Budget, Hold, Owner
+from teamchat.web.connection import CHECK_SECONDS, UNCOUNTED_BYTES, Body
 from tests.web.client import Client
 from tests.web.conftest import World
 
@@ -223,15 +225,95 @@ async def test_a_body_that_does_not_come_is_408(world: World, monkeypatch: pytes
     answer.problem(408)
 
 
-async def test_a_long_body_has_longer(autojump_clock: trio.testing.MockClock) -> None:
-    async def taken(size: int) -> float:
-        never = Body(trio.sleep_forever, size)  # type: ignore[arg-type]
-        began = trio.current_time()
-        with pytest.raises(Problem):
-            await never.read(32 * 1024**2)
-        return trio.current_time() - began
+def body(receive: Any, room: int = 1_000_000, owner: str = "bob", budget: Budget | None = None) -> Body:
+    """Return a body of which `receive` gives the pieces."""
+    return Body(receive, 0, lambda: Hold(budget or Budget(room), Owner(owner, None)))
 
-    assert [await taken(0), await taken(14_000_000)] == [60.0, pytest.approx(60 + 14_000_000 / 16_384)]
+
+class Sender:
+    """Sends a body of `size` bytes in pieces, as a client that sends so many bytes a second."""
+
+    def __init__(self, size: int, rate: float, piece: int = 65_536) -> None:
+        self.left = size
+        self._rate = rate
+        self._piece = piece
+
+    async def receive(self) -> dict[str, Any]:
+        piece = bytes(min(self._piece, self.left))
+        await trio.sleep(len(piece) / self._rate)
+        self.left -= len(piece)
+        return {"type": "http.request", "body": piece, "more_body": self.left > 0}
+
+
+@pytest.mark.parametrize("piece", [1_000, 65_536])
+async def test_a_body_has_60_seconds_and_one_more_for_each_16_kib_that_came(
+    autojump_clock: trio.testing.MockClock, piece: int
+) -> None:
+    steady = Sender(14_000_000, 16_384, piece)
+    assert len(await body(steady.receive).read(32 * 1024**2)) == 14_000_000
+    began = trio.current_time()
+    trickling = Sender(14_000_000, 1_200, piece)
+    with pytest.raises(Problem) as told:
+        await body(trickling.receive).read(32 * 1024**2)
+    assert told.value.status == 408
+    assert trio.current_time() - began < 70, "and not when all of it should have been there"
+
+
+async def test_bodies_share_one_budget_but_their_first_16_kib_need_none(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = Budget(100_000)
+    first, second, short = (body(Sender(size, 1e9).receive, budget=budget, owner=owner) for owner, size in (
+        ("bob", UNCOUNTED_BYTES + 100_000), ("eve", UNCOUNTED_BYTES + 5), ("eve", UNCOUNTED_BYTES)
+    ))  # fmt: skip
+    await first.read()
+    assert budget.held == 100_000
+    await short.read()
+    began = trio.current_time()
+    late = body(Sender(300_000, 1e9).receive, budget=budget, owner="eve")
+    with pytest.raises(Problem) as told:
+        await late.read(400_000)
+    assert (told.value.status, trio.current_time() - began) == (503, pytest.approx(30, abs=1))
+    first.release()
+    await second.read()
+    for one in (first, second, short, late):
+        one.release()
+    assert budget.held == 0
+
+
+async def test_of_bodies_that_fill_the_room_together_the_oldest_goes_on_and_then_the_others(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    budget = Budget(8_000_000)
+    arrived: list[int] = []
+
+    async def arrive(number: int) -> None:
+        one = body(Sender(2_000_000, 1_000_000).receive, budget=budget)
+        try:
+            await one.read(32 * 1024**2)
+            arrived.append(number)
+        finally:
+            one.release()
+
+    async with trio.open_nursery() as nursery:
+        for number in range(6):
+            nursery.start_soon(arrive, number)
+    assert sorted(arrived) == list(range(6))
+    assert budget.held == 0
+
+
+async def test_a_body_ends_with_its_senders_session(autojump_clock: trio.testing.MockClock) -> None:
+    ends_at = trio.current_time() + 12
+
+    async def check() -> None:
+        if trio.current_time() >= ends_at:
+            raise Unauthorized
+
+    trickling = body(Sender(14_000_000, 20_000, 1_000).receive)
+    trickling.check = check
+    with pytest.raises(Unauthorized):
+        await trickling.read(32 * 1024**2)
+    assert trio.current_time() - ends_at < CHECK_SECONDS + 1
 
 
 async def test_a_client_that_goes_within_its_body_changes_nothing(world: World) -> None:

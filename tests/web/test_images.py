@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from functools import partial
 from typing import Any
 
 import pytest
@@ -140,24 +141,91 @@ async def test_nothing_of_an_upload_is_read_before_its_place_is_checked(world: W
         assert answer.pulled == 0
 
 
-async def test_few_uploads_run_at_once_and_a_long_wait_is_503(
+class SlowStore:
+    """An image store that keeps nothing before it is told to."""
+
+    def __init__(self) -> None:
+        self.go = trio.Event()
+        self.at_work = 0
+
+    async def put(self, key: str, data: bytes) -> None:
+        self.at_work += 1
+        await self.go.wait()
+
+
+async def test_few_uploads_are_worked_on_at_once_and_a_long_wait_is_503(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(web_app, "UPLOAD_WAIT_SECONDS", 0.05)
+    slow = SlowStore()
+    monkeypatch.setattr(world.images, "put", slow.put)
     place = f"/channels/{await world.channel()}/messages/image"
     async with trio.open_nursery() as nursery:
         for _ in range(web_app.UPLOADS_AT_ONCE):
-
-            async def stall() -> None:
-                await Client(world.site, world.bob.token).call(
-                    "POST", place, pieces=[b"{"], stalls=True, announce=False
-                )
-
-            nursery.start_soon(stall)
+            nursery.start_soon(Client(world.site, world.bob.token).ok, "POST", place, upload(png()))
         with trio.fail_after(PATIENCE):
-            # What stalls is at work only when it has been told who asks.
-            while (answer := await world.bob.call("POST", place, upload(png()))).status == 200:
-                await trio.testing.wait_all_tasks_blocked()
+            while slow.at_work < web_app.UPLOADS_AT_ONCE:
+                await trio.lowlevel.checkpoint()
+        answer = await world.eve.call("POST", place, upload(png()))
         answer.problem(503)
+        assert answer.headers["retry-after"]
+        slow.go.set()
+    assert await world.eve.ok("POST", place, upload(png()))
+
+
+async def test_uploads_that_do_not_arrive_stop_no_others(world: World) -> None:
+    place = f"/channels/{await world.channel()}/messages/image"
+    async with trio.open_nursery() as nursery:
+        for _ in range(5 * web_app.UPLOADS_AT_ONCE):
+            stalling = partial(Client(world.site, world.bob.token).call, stalls=True, announce=False)
+            nursery.start_soon(partial(stalling, "POST", place, pieces=[b"{" + bytes(20_000)]))
+        await trio.testing.wait_all_tasks_blocked()
+        for client in (world.bob, world.eve):
+            assert await client.ok("POST", place, upload(png()))
         nursery.cancel_scope.cancel()
-    assert await world.bob.ok("POST", place, upload(png()))
+    assert world.site.room_for_bodies.held == 0
+
+
+@pytest.mark.parametrize("end", ["signed out", "removed"])
+async def test_an_upload_ends_with_its_senders_session(
+    world: World, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("teamchat.web.connection.CHECK_SECONDS", 0)
+    place = f"/channels/{await world.channel()}/messages/image"
+    me = (await world.eve.ok("GET", "/auth/me"))["user"]["id"]
+
+    async def leave() -> None:
+        if end == "removed":
+            await world.admin.ok("DELETE", f"/users/{me}")
+        else:
+            await world.eve.ok("DELETE", "/auth/sessions")
+
+    pulled = 0
+
+    async def receive() -> dict[str, Any]:
+        nonlocal pulled
+        pulled += 1
+        if pulled == 3:
+            await leave()
+        assert pulled < 10, "the server went on reading"
+        return {"type": "http.request", "body": b"{", "more_body": True}
+
+    status = await posted(world.site, place, world.eve.token, receive)
+    assert (status, pulled) == (401, 3)
+
+
+async def posted(site: Any, path: str, token: str | None, receive: Any) -> int:
+    """Send a request whose body comes from `receive`, and return the status."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+        "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "",
+        "headers": [(b"authorization", f"Bearer {token}".encode())],
+        "client": ("192.0.2.7", 50000), "server": None, "extensions": {}, "state": {},
+    }  # fmt: skip
+    await site(scope, receive, send)
+    return int(sent[0]["status"])

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from quart import Blueprint
 from werkzeug.exceptions import HTTPException
 
 from tests.web.client import Client
@@ -89,3 +90,29 @@ async def test_functions_that_a_plugin_has_called_around_requests_are_called(wor
 
     answer = await Client(site, world.bob.token).call("GET", "/users")
     assert answer.headers["x-marked"] == "yes"
+
+
+@pytest.mark.parametrize("goes_through_quart", [False, True])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "PROPFIND"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "//users", "///users", "//", "//events", "//users?limit=1", "/%2fusers", "/%2Fusers", "%2f%2fusers",
+        "/users/", "/users//", "/users%2f", "/./users", "/x/../users", "/%2e/users", "/users%00",
+        "/Users", "/users;a=b", "//openapi.json", "//text", "/text/",
+    ],
+)  # fmt: skip
+async def test_an_address_has_one_spelling(
+    world: World, target: str, method: str, goes_through_quart: bool
+) -> None:
+    plain = Blueprint("plain", __name__)
+
+    @plain.get("/text")
+    async def text() -> str:
+        return "text"
+
+    site = world.rebuilt(plain)
+    if goes_through_quart:
+        site.__dict__["_has_functions"] = True
+    answer = await Client(site, world.admin.token).call(method, target)
+    assert answer.status == 404, answer.body

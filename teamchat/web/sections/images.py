@@ -120,6 +120,7 @@ async def read_channel_image(
 ) -> Response:
     """Read an image of a channel."""
     thumbnail = size == "thumb"
+    await site.rooms.open_stream(request.scope)
     stored = await app.chat.images.open_in_channel(caller, channel_id, filename, thumbnail=thumbnail)
     return await _serve(site, request, stored)
 
@@ -138,6 +139,7 @@ async def read_conversation_image(
 ) -> Response:
     """Read an image of a conversation (participants)."""
     thumbnail = size == "thumb"
+    await site.rooms.open_stream(request.scope)
     stored = await app.chat.images.open_in_conversation(
         caller, conversation_id, filename, thumbnail=thumbnail
     )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import UNSET, Raw, UnsetType
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from teamchat.application import Application
 from teamchat.chat.drafts import Draft
 from teamchat.model import Caller, Message
 from teamchat.web.endpoints import Answer, Section, Success
 from teamchat.web.reader import Page
+from teamchat.web.sending import Encoded
 
 section = Section("messages")
 
@@ -19,12 +21,6 @@ class MessageList(Answer, frozen=True):
     """A page of messages, oldest first (decision D-08)."""
 
     messages: Sequence[Message]
-
-
-class _Page(Answer, frozen=True):
-    """A `MessageList` whose messages are JSON already."""
-
-    messages: Raw
 
 
 class OneMessage(Answer, frozen=True):
@@ -53,6 +49,13 @@ class Edited(Answer, frozen=True):
         return cls(EditedMessage(message.id, message.content, message.updated_at, message.images))
 
 
+_encoder = msgspec.json.Encoder()
+
+
+def _encode(messages: list[Message]) -> bytes:
+    return _encoder.encode(MessageList(messages))
+
+
 async def _check_channel(app: Application, caller: Caller, channel_id: str) -> None:
     await app.chat.images.check_channel(caller, channel_id)
 
@@ -66,9 +69,10 @@ async def _check_edit(app: Application, caller: Caller, message_id: str) -> None
 
 
 @section.endpoint("GET", "/channels/:channelId/messages", answer=MessageList, first=_check_channel)
-async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> _Page:
+async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> Encoded:
     """Read a page of a channel's messages."""
-    return _Page(await app.chat.messages.encoded_page(caller, channel_id, page.limit, page.before))
+    messages = app.chat.messages
+    return Encoded(await messages.encoded_page(caller, channel_id, page.limit, page.before, _encode))
 
 
 @section.endpoint("POST", "/channels/:channelId/messages", body=Draft, answer=OneMessage, first=_check_post)

@@ -1,0 +1,168 @@
+"""How answers leave: small ones at once, large ones as there is room for them, in pieces (decision D-44).
+
+An answer of up to 16 KiB costs about as much as the connection it goes to, and is not counted.  A larger one
+takes room in the budget while it is on its way.  Where there is none, the answer is dropped, and made again
+when its turn has come: what waits must not be in memory.  Only what can't be asked for again, as the answer
+to a POST, is sent whatever room there is.
+
+Whoever takes less than 16 KiB a second of a large answer in the long run is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
+
+import trio
+from quart.wrappers.response import DataBody
+
+from teamchat.stream.transport import ABORT
+from teamchat.web.budget import Budget, Hold, Owner
+
+ANSWERS_BYTES = 128 * 1024 * 1024
+"""How much of all answers may wait to be sent at once."""
+UNCOUNTED_BYTES = 16 * 1024
+"""An answer up to this size is not counted."""
+PIECE = 64 * 1024
+"""A larger answer is handed to the server in pieces of so many bytes."""
+SLOWEST = 16 * 1024
+"""Bytes a second that a client has to take of a large answer, in the long run."""
+LATE_SECONDS = 30.0
+"""How far a client may be behind that."""
+_HOLD = "teamchat.hold"
+_STREAM_BYTES = 2 * PIECE  # of an answer that is made piece by piece: one under way, and one being made
+
+Send = Callable[[Any], Awaitable[None]]
+_Answer = TypeVar("_Answer")
+
+
+class Encoded(NamedTuple):
+    """An answer that is encoded already. Its bytes may be shared by many answers, and are not copied."""
+
+    data: bytes
+    content_type: bytes = b"application/json"
+
+
+class Rooms:
+    """The room there is for what is sent."""
+
+    def __init__(self, owner: Callable[[Any], Owner]) -> None:
+        self._owner = owner
+        self.answers = Budget(ANSWERS_BYTES)
+
+    async def answer(self, scope: Any, make: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Return what `make` gives once there is room for it; until then it is made again and again.
+
+        Raises `Unavailable` if there was none for 30 s.
+        """
+        if self.answers.lines:
+            await self._wait_behind(scope)
+        while True:
+            answer = await make()
+            data = _data_of(answer)
+            if data is None:
+                await self._open_stream(scope, answer)
+                return answer
+            if len(data) <= UNCOUNTED_BYTES or self._take(scope, data):
+                return answer
+            size = PIECE + len(data)
+            del answer, data  # What waits for room must not take any.
+            await self._hold(scope).wait(_line(scope), size)
+
+    async def open_stream(self, scope: Any) -> None:
+        """Take the room of an answer that is made piece by piece, before anything is opened for it.
+
+        Raises `Unavailable` if there was none for 30 s.
+        """
+        hold = self._hold(scope)
+        if not hold.size and not hold.take(_STREAM_BYTES):
+            await hold.wait(_line(scope), _STREAM_BYTES)
+
+    def release(self, scope: Any) -> None:
+        """The answer is sent, or never will be."""
+        hold = scope.pop(_HOLD, None)
+        if hold is not None:
+            hold.release()
+
+    async def _open_stream(self, scope: Any, answer: Any) -> None:
+        if scope["method"] == "HEAD":
+            return
+        try:
+            await self.open_stream(scope)
+        except BaseException:
+            with trio.CancelScope(shield=True):
+                async with answer.response:
+                    pass  # It closes what was opened.
+            raise
+
+    async def _wait_behind(self, scope: Any) -> None:
+        """Wait behind the same client's requests for the same address whose answers found no room.
+
+        So what is known to be large is not made in vain.
+        """
+        row = self.answers.lines.get(_line(scope)) if scope["method"] == "GET" else None
+        if row:
+            hold = scope[_HOLD] = Hold(self.answers, row[0].hold.owner)
+            await hold.wait(_line(scope), row[0].size)
+
+    def _take(self, scope: Any, data: bytes) -> bool:
+        if scope["method"] == "HEAD":
+            return True
+        hold = self._hold(scope)
+        if scope["method"] == "GET":
+            return hold.change(PIECE, data)
+        return hold.take(PIECE, data, by_force=True)  # What was done must be told, and can't be done again.
+
+    def _hold(self, scope: Any) -> Hold:
+        hold: Hold | None = scope.get(_HOLD)
+        if hold is None:
+            hold = scope[_HOLD] = Hold(self.answers, self._owner(scope))
+        return hold
+
+
+async def send_data(scope: Any, send: Send, data: bytes) -> None:
+    """Send the body of an answer."""
+    if len(data) <= PIECE:
+        await send({"type": "http.response.body", "body": data, "more_body": False})
+        return
+    pace = Pace(scope, send)
+    for start in range(0, len(data), PIECE):
+        end = start + PIECE
+        await pace.send(data[start:end], more=end < len(data))
+
+
+class Pace:
+    """Sends the parts of one answer, and cuts off a client that takes them too slowly."""
+
+    def __init__(self, scope: Any, send: Send) -> None:
+        self._scope = scope
+        self._send = send
+        self._patience = LATE_SECONDS
+
+    async def send(self, part: bytes, *, more: bool) -> None:
+        """Send a part of the body. Does not return if the client was cut off."""
+        since = trio.current_time()
+        with trio.move_on_at(since + self._patience) as limit:
+            await self._send({"type": "http.response.body", "body": part, "more_body": more})
+        if limit.cancelled_caught:
+            self._scope["extensions"][ABORT]()
+            await trio.lowlevel.checkpoint_if_cancelled()
+            raise trio.TooSlowError
+        self._patience += len(part) / SLOWEST - (trio.current_time() - since)
+        self._patience = min(self._patience, LATE_SECONDS)
+
+
+def _data_of(answer: Any) -> bytes | None:
+    """Return the body of an answer; None if it is made piece by piece."""
+    if type(answer) is Encoded:
+        return answer.data
+    body = answer.response
+    return body.data if type(body) is DataBody else None
+
+
+def _line(scope: Any) -> Hashable:
+    """Return where a request waits: with those of the same token for the same address."""
+    for name, value in scope["headers"]:
+        if name == b"authorization":
+            return value, scope["path"]
+    return (scope.get("client") or ("",))[0], scope["path"]
