@@ -79,12 +79,15 @@ def running(
     workers: int = 1,
     storage: Mapping[str, str] | None = None,
     certificate: tuple[Path, Path] | None = None,
+    sections: Mapping[str, Any] | None = None,
 ) -> Iterator[Server]:
     """Run a server with its data in this directory, or where `storage` says.
 
-    With a certificate and its key it speaks TLS.
+    With a certificate and its key it speaks TLS; `sections` are as in `start`.
     """
-    server = start(data, http1=http1, workers=workers, storage=storage, certificate=certificate)
+    server = start(
+        data, http1=http1, workers=workers, storage=storage, certificate=certificate, sections=sections
+    )
     try:
         yield server
     finally:
@@ -100,8 +103,12 @@ def start(
     workers: int = 1,
     storage: Mapping[str, str] | None = None,
     certificate: tuple[Path, Path] | None = None,
+    sections: Mapping[str, Any] | None = None,
 ) -> Server:
-    """Start ``teamchat serve`` and wait until it is ready; port 0 is a free one."""
+    """Start ``teamchat serve`` and wait until it is ready; port 0 is a free one.
+
+    `sections` are sections of the configuration, each in place of what it is for the other benchmarks.
+    """
     settings: dict[str, dict[str, Any]] = {
         "auth": {
             "authMode": "dev",
@@ -113,7 +120,7 @@ def start(
         "events": {"maxStreamsPerUser": 1_000_000},
         "server": {"host": "127.0.0.1", "port": port, "http1": http1, "workers": workers},
         "storage": {"path": str(data / "data")} | dict(storage or {}),
-    }
+    } | dict(sections or {})
     if certificate is not None:
         settings["server"]["tls"] = dict(zip(("certificate", "key"), map(str, certificate), strict=True))
     config = data / "bench.json"

@@ -29,6 +29,7 @@ class Sizes:
     seconds: float = _size(4.0, "seconds of each measurement that runs as fast as it can")
     rounds: int = _size(3, "interleaved rounds")
     settle: float = _size(2.0, "seconds of rest before memory is read")
+    samples: int = _size(2000, "samples of each kind where times are compared")
 
 
 QUICK = Sizes(
@@ -47,4 +48,5 @@ QUICK = Sizes(
     seconds=0.1,
     rounds=1,
     settle=0.1,
+    samples=3,
 )

@@ -1,7 +1,7 @@
-"""Which text teamchat accepts, and nothing else (decisions D-04, D-05).
+"""Which text teamchat accepts, and nothing else (decisions D-04, D-05, D-41).
 
-Text is kept as it came, apart from trimming names.  What no storage or client can carry (NUL, lone
-surrogates) is refused for every text; what could disguise a name is refused for names.
+Text is kept as it came, apart from the white space in names.  What no storage or client can carry (NUL, lone
+surrogates) is refused for every text; what could disguise a name is refused for names (D-41).
 What a plugin gives may be a subclass of `str`, such as markup, which neither storages nor the encoder of
 JSON take: what is returned is a plain `str`.
 Every function returns the text to store or raises `BadRequest` with a sentence that names the field.
@@ -22,6 +22,15 @@ MAX_EMAIL = 254
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # Control characters, and the bidirectional embeddings, overrides, isolates and marks of UAX #9.
 _DISGUISING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+# Unicode's Default_Ignorable_Code_Point, of which reserved code points are a part, so that no later version
+# adds to it; and the blank Braille pattern, which shows as nothing either.
+_UNSEEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+_SPACE = re.compile(r"\s+")
 
 
 def plain(text: str) -> str:
@@ -47,16 +56,44 @@ def content(text: str, *, most: int, may_be_blank: bool = False) -> str:
     return text
 
 
-def name(field: str, text: str, *, most: int = MAX_NAME) -> str:
-    """Return a name, trimmed: 1 to `most` characters, none of them control or direction characters."""
+def name(field: str, text: str, *, most: int = MAX_NAME, present: str | None = None) -> str:
+    """Return a name, trimmed, with one space for each run of white space (D-41).
+
+    It has 1 to `most` characters, and none that is not seen or changes the direction.  `present` is the name
+    that is to be replaced: it is accepted as it is, though it be from before a rule.
+    """
     trimmed = storable(field, text).strip()
+    if trimmed == present:
+        return trimmed
     if _DISGUISING.search(trimmed):
         raise BadRequest(f"{field} holds a control or direction character.")
-    if not trimmed:
+    if _UNSEEN.search(trimmed):
+        raise BadRequest(f"{field} holds a character that is not seen.")
+    accepted = squeezed(trimmed)
+    if not accepted:
         raise BadRequest(f"{field} is blank.")
-    if len(trimmed) > most:
+    if len(accepted) > most:
         raise BadRequest(f"{field} is longer than {most} characters.")
-    return trimmed
+    return accepted
+
+
+def made_name(field: str, text: str, *, most: int = MAX_NAME) -> str:
+    """Return a name made of `text`, which nobody chose as one: what no name may hold is left out.
+
+    Raises `BadRequest` if nothing is left.
+    """
+    kept = _UNSTORABLE.sub("", _DISGUISING.sub(" ", text[: 4 * most]))
+    return name(field, squeezed(_UNSEEN.sub("", kept))[:most], most=most)
+
+
+def visible(text: str) -> str:
+    """Return `text` without the characters that are not seen."""
+    return _UNSEEN.sub("", text)
+
+
+def squeezed(text: str) -> str:
+    """Return `text` trimmed, with one space for each run of white space."""
+    return _SPACE.sub(" ", text).strip()
 
 
 def reaction(text: str) -> str:

@@ -97,3 +97,58 @@ def test_mailboxes_are_the_same_only_if_ascii_letters_differ_in_case(
 @given(st.emails())
 def test_d05_addresses_are_compared_without_regard_to_case(address: str) -> None:
     assert text.fold(address.upper()) == text.fold(address.lower()) == text.fold(address)
+
+
+# Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt): some of each range, and its ends.
+_UNSEEN = [0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x180B, 0x180F, 0x200B, 0x200F, 0x202A, 0x202E, 0x2060]
+_UNSEEN += [
+    0x206F,
+    0x3164,
+    0xFE00,
+    0xFE0F,
+    0xFEFF,
+    0xFFA0,
+    0xFFF0,
+    0xFFF8,
+    0x1BCA0,
+    0x1BCA3,
+    0x1D173,
+    0x1D17A,
+]
+_UNSEEN += [0xE0000, 0xE0041, 0xE01EF, 0xE0FFF, 0x2800]
+
+
+@pytest.mark.parametrize("code", _UNSEEN)
+def test_d41_names_hold_nothing_that_is_not_seen(code: int) -> None:
+    for odd in (chr(code), f"a{chr(code)}b"):
+        with pytest.raises(BadRequest, match="name"):
+            text.name("name", odd)
+        assert text.content(f"a{odd}", most=100) == f"a{odd}"
+
+
+@pytest.mark.parametrize("code", [0xAC, 0xAE, 0x350, 0x1161, 0x2010, 0x3165, 0xFFFD, 0x1F98A, 0xE1000])
+def test_d41_names_may_hold_their_neighbours(code: int) -> None:
+    assert text.name("name", f"a{chr(code)}") == f"a{chr(code)}"
+
+
+def test_d41_runs_of_white_space_are_one_space() -> None:
+    assert text.name("name", " a \u00a0\u3000 b\u2003c ") == "a b c"
+    assert text.name("name", "a" + " " * 200 + "b") == "a b", "what is squeezed is not counted"
+    with pytest.raises(BadRequest):
+        text.name("name", "a \n b")
+
+
+def test_d41_a_name_that_is_there_may_be_given_again() -> None:
+    for present in ("a  b", "a\u200bb", "a\u2066b"):
+        assert text.name("name", f" {present} ", present=present) == present
+        with pytest.raises(BadRequest, match="name"):
+            text.name("name", f"{present}\u200b", present=present)
+
+
+@given(st.text(max_size=400))
+def test_d41_a_made_name_is_a_name_or_refused(odd: str) -> None:
+    try:
+        made = text.made_name("name", odd)
+    except BadRequest:
+        return
+    assert text.name("name", made) == made

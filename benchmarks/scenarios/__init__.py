@@ -7,6 +7,7 @@ from collections.abc import Callable
 from benchmarks.report import Report
 from benchmarks.scenarios import (
     drivers,
+    enumeration,
     fan_out,
     log,
     memory,
@@ -34,4 +35,5 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "workers": workers.run,
     "drivers": drivers.run,
     "log": log.run,
+    "enumeration": enumeration.run,
 }

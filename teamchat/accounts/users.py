@@ -9,10 +9,10 @@ transaction that does it.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 
 from teamchat import text
+from teamchat.accounts import names
 from teamchat.accounts.links import Links
 from teamchat.accounts.mail_turns import user_requester
 from teamchat.accounts.proofs import vouch_in
@@ -35,7 +35,6 @@ from teamchat.logs import get_logger
 from teamchat.model import Caller, ListedUser, User
 
 ROLES = ("user", "admin")
-_NUMBERS_TRIED = 50
 
 _log = get_logger(__name__)
 
@@ -114,19 +113,21 @@ class Users:
 
     async def rename(self, caller: Caller, user_name: str) -> User:
         """Give the caller another name, which nobody else may have (decision D-21)."""
-        user_name = text.name("userName", user_name, most=text.MAX_USER_NAME)
         async with self._storage.write() as tx:
             await tx.lock(NAMES_LOCK)
             user = await own_row(tx, caller)
+            user_name = text.name("userName", user_name, most=text.MAX_USER_NAME, present=user.user_name)
             if user.user_name == user_name:
                 return user
-            await _refuse_taken_name(tx, user_name, user.id)
+            if await names.is_taken_in(tx, user_name, but=user.id):
+                raise BadRequest("This userName is taken, or looks like one that is.")
             await tx.fetch(
                 "update users set user_name = $2, user_name_key = $3 where id = $1",
                 user.id,
                 user_name,
                 text.fold(user_name),
             )
+            await names.note_in(tx, user.id, user_name)
             await tx.append(UpdateUser(user.id, user_name).to())
         return User(user.id, user_name, user.email, user.is_admin)
 
@@ -246,7 +247,7 @@ class Users:
         await tx.lock(NAMES_LOCK)
         if await user_by_email(tx, email) is not None:
             raise BadRequest("A user with this email exists already.")
-        user_name = await _free_name(tx, user_name or default_name(email))
+        user_name = await names.free_name_in(tx, user_name or names.default_name(email))
         user, now = User(new_id(), user_name, email, is_admin), self._clock()
         await tx.fetch(
             """insert into users
@@ -265,6 +266,7 @@ class Users:
             int(from_admin),
             now if from_admin or is_vouched else None,
         )
+        await names.note_in(tx, user.id, user.user_name)
         await tx.append(NewUser(user.id, user.user_name, user.email).to())
         return user
 
@@ -272,6 +274,7 @@ class Users:
         await tx.append(farewell)
         await self._sessions.end_all_in(tx, user.id)
         await self._links.forget_in(tx, user.email)
+        await names.forget_in(tx, user.id)
         await tx.fetch("delete from identities where user_id = $1", user.id)
         await tx.fetch(
             """update users set user_name_key = null, email = '', email_key = null, password_hash = null,
@@ -280,14 +283,6 @@ class Users:
             self._clock(),
         )
         await tx.append(UserGone(user.id).to())
-
-
-def default_name(email: str) -> str:
-    """Return the name a user starts with: the part of the email before the ``@`` (decision D-21)."""
-    try:
-        return text.name("userName", email.partition("@")[0][: text.MAX_USER_NAME], most=text.MAX_USER_NAME)
-    except BadRequest:
-        return "user"
 
 
 async def _managed(tx: Transaction, caller: Caller, user_id: str) -> User:
@@ -305,20 +300,3 @@ async def _keep_an_admin(tx: Transaction, leaving: User, refusal: str) -> None:
         "select 1 from users where is_admin = 1 and removed_at is null and id <> $1 limit 1", leaving.id
     ):
         raise BadRequest(f"The last admin {refusal}; make another admin first.")
-
-
-async def _refuse_taken_name(tx: Transaction, user_name: str, but: str) -> None:
-    if await tx.fetch("select 1 from users where user_name_key = $1 and id <> $2", text.fold(user_name), but):
-        raise BadRequest("This userName is taken.")
-
-
-async def _free_name(tx: Transaction, wanted: str) -> str:
-    """Return `wanted`, or `wanted` with the first number that makes it unique.
-
-    After some numbers a random one is taken: thousands of ``info@`` must not make adding one slow.
-    """
-    name, number = wanted, 1
-    while await tx.fetch("select 1 from users where user_name_key = $1", text.fold(name)):
-        number = number + 1 if number < _NUMBERS_TRIED else secrets.randbelow(10**9)
-        name = f"{wanted[: text.MAX_USER_NAME - len(str(number))]}{number}"
-    return name

@@ -72,7 +72,8 @@ class Channels:
         async with self._storage.write() as tx:
             await hold_channel(tx, channel_id)
             _check_admin(caller)
-            accepted = text.name("name", name)
+            [(present,)] = await tx.fetch("select name from channels where id = $1", channel_id)
+            accepted = text.name("name", name, present=present)
             await _check_free(tx, accepted, but=channel_id)
             rows = await tx.fetch(
                 f"update channels set name = $2, name_key = $3, updated_at = $4 where id = $1"  # noqa: S608

@@ -33,10 +33,11 @@ class ServerSettings:
     async def rename(self, caller: Caller, name: str) -> str:
         """Set the server's name and return it, trimmed. The name it already has sends no event (D-35)."""
         await self.check_manage(caller)
-        trimmed = text.name("name", name)
         async with self._storage.write() as tx:
             await tx.lock("server_settings")
-            if await _name(tx) != trimmed:
+            present = await _name(tx)
+            trimmed = text.name("name", name, present=present)
+            if present != trimmed:
                 await tx.fetch(
                     "insert into server_settings (name, value) values ('name', $1)"
                     " on conflict (name) do update set value = excluded.value",

@@ -180,4 +180,17 @@ MIGRATIONS: tuple[Migration, ...] = (
                where created_at > (select min(created_at) from events)""",
         ),
     ),
+    Migration(
+        9,
+        (
+            # By what names of users are compared that look alike (decision D-41). A user whose
+            # `skeletons_version` is not that of `accounts/names.py` has them written before the next name is
+            # given; two users whose names were alike before keep them.
+            """create table name_skeletons (user_id text not null references users(id),
+               skeleton text not null, primary key (user_id, skeleton)){table_end}""",
+            "create index name_skeletons_by_skeleton on name_skeletons(skeleton)",
+            "alter table users add column skeletons_version {int} not null default 0",
+            "create index users_by_skeletons_version on users(skeletons_version)",
+        ),
+    ),
 )

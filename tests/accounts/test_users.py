@@ -6,7 +6,7 @@ import pytest
 import trio
 
 from teamchat.accounts import Accounts
-from teamchat.accounts.users import default_name
+from teamchat.accounts.names import default_name
 from teamchat.errors import BadRequest, Forbidden, NotFound, Problem, SettingsError, Unauthorized
 from teamchat.ids import new_id
 from teamchat.model import Caller

@@ -19,8 +19,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from teamchat import text
+from teamchat.accounts import names
 from teamchat.accounts.records import NAMES_LOCK, user_by_email
-from teamchat.accounts.users import default_name
 from teamchat.errors import BadRequest
 from teamchat.events import Resync
 from teamchat.ids import CONVERSATION_PREFIX, could_be_id, id_at, is_conversation_id
@@ -115,14 +115,9 @@ class Importer:
             self._report.change("user", user.place or user.id, "no email; a name at messages, no account")
         if user.is_admin and not is_gone:
             self._report.make_admin(user.email)
-        name = _name(user)
-        key = None if is_gone else text.fold(name)
-        number = 1
-        while key is not None and await tx.fetch("select 1 from users where user_name_key = $1", key):
-            number += 1
-            name = f"{_name(user)[: text.MAX_USER_NAME - len(str(number))]}{number}"
-            key = text.fold(name)
-        if number > 1:
+        wanted = _name(user)
+        name = wanted if is_gone else await names.free_name_in(tx, wanted)
+        if name != wanted:
             self._report.change("user", user.place or user.id, "the name is taken here; a number was added")
         await tx.fetch(
             """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at,
@@ -130,13 +125,15 @@ class Importer:
                values ($1, $2, $3, $4, $5, $6, $7, $8, (select coalesce(max(seq), 0) from events))""",
             user.id,
             name,
-            key,
+            None if is_gone else text.fold(name),
             "" if is_gone else user.email,
             None if is_gone else text.fold(user.email),
             int(user.is_admin and not is_gone),
             user.created_at,
             (user.removed_at or now_ms()) if is_gone else None,
         )
+        if not is_gone:
+            await names.note_in(tx, user.id, name)
 
     async def _channel(self, tx: Transaction, channel: PortableChannel) -> str:
         """Return the id that a channel has here."""
@@ -145,7 +142,7 @@ class Importer:
             self._report.find("channels")
             return channel.id
         try:
-            name = text.name("name", channel.name)
+            name = text.made_name("name", channel.name)
         except BadRequest:
             name = f"channel {channel.id}"
             self._report.change(
@@ -249,6 +246,6 @@ def _is_email(email: str) -> bool:
 
 def _name(user: PortableUser) -> str:
     try:
-        return text.name("userName", user.user_name[: text.MAX_USER_NAME], most=text.MAX_USER_NAME)
+        return text.made_name("userName", user.user_name, most=text.MAX_USER_NAME)
     except BadRequest:
-        return default_name(user.email)
+        return names.default_name(user.email)
