@@ -79,7 +79,7 @@ def running(
     workers: int = 1,
     storage: Mapping[str, str] | None = None,
     certificate: tuple[Path, Path] | None = None,
-    sections: Mapping[str, Any] | None = None,
+    sections: Mapping[str, dict[str, Any]] | None = None,
 ) -> Iterator[Server]:
     """Run a server with its data in this directory, or where `storage` says.
 
@@ -103,7 +103,7 @@ def start(
     workers: int = 1,
     storage: Mapping[str, str] | None = None,
     certificate: tuple[Path, Path] | None = None,
-    sections: Mapping[str, Any] | None = None,
+    sections: Mapping[str, dict[str, Any]] | None = None,
 ) -> Server:
     """Start ``teamchat serve`` and wait until it is ready; port 0 is a free one.
 
@@ -120,7 +120,8 @@ def start(
         "events": {"maxStreamsPerUser": 1_000_000},
         "server": {"host": "127.0.0.1", "port": port, "http1": http1, "workers": workers},
         "storage": {"path": str(data / "data")} | dict(storage or {}),
-    } | dict(sections or {})
+    }
+    settings |= sections or {}
     if certificate is not None:
         settings["server"]["tls"] = dict(zip(("certificate", "key"), map(str, certificate), strict=True))
     config = data / "bench.json"

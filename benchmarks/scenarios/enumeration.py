@@ -43,7 +43,7 @@ def run(sizes: Sizes) -> Report:
 
 
 def _password_mode(report: Report, directory: Path, sizes: Sizes) -> None:
-    sections = {
+    sections: dict[str, dict[str, Any]] = {
         "auth": {"authMode": "password", "rateLimit": _ENDLESS},
         "email": {"backend": "files"},
         "chat": {"initialUser": {"email": EMAIL, "password": _PASSWORD}},
@@ -65,7 +65,7 @@ def _password_mode(report: Report, directory: Path, sizes: Sizes) -> None:
 
 
 def _magic_links(report: Report, directory: Path, sizes: Sizes) -> None:
-    sections: dict[str, Any] = {
+    sections: dict[str, dict[str, Any]] = {
         "auth": {"authMode": "dev"},
         "email": {"backend": "files"},
         "chat": {"initialUser": {"email": EMAIL}},
