@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Self, TypeVar
+from typing import NamedTuple, TypeVar
 
 import trio
 
@@ -212,7 +212,7 @@ class Images:
         chunks = await self._store.get(key)
         if chunks is None:
             raise NotFound
-        return StoredImage(media_type, size, key, _Bytes(chunks))
+        return StoredImage(media_type, size, key, _as_bytes(chunks))
 
     async def _removed(self, key: str) -> bool:
         try:
@@ -223,24 +223,16 @@ class Images:
         return True
 
 
-class _Bytes:
-    """A store's chunks as plain `bytes`: a store may give views of its memory, which servers can't frame.
+async def _as_bytes(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield a store's chunks as plain `bytes`: it may give views of its memory, which servers can't frame.
 
-    It closes what it reads from also before the first chunk was asked for, as a generator would not.
+    Quart takes nothing but a generator.
     """
-
-    def __init__(self, chunks: AsyncIterator[bytes]) -> None:
-        self._chunks = chunks
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        chunk = await anext(self._chunks)
-        return chunk if type(chunk) is bytes else memoryview(chunk).tobytes()
-
-    async def aclose(self) -> None:
-        close = getattr(self._chunks, "aclose", None)
+    try:
+        async for chunk in chunks:
+            yield chunk if type(chunk) is bytes else memoryview(chunk).tobytes()
+    finally:
+        close = getattr(chunks, "aclose", None)
         if close is not None:
             await close()
 
