@@ -379,6 +379,7 @@ HOSTILE = [
     _mutant("bad-json-fails", "NEG-JSON-13 NEG-BODY-03", "NEG-JSON-* NEG-BODY-02 NEG-BODY-04"),
     _mutant("refusal POST /channels/:channelId/messages 404 500", "NEG-ID-01"),
     _mutant("anyone-edits", "NEG-IDOR-01"),
+    _mutant("caller-asked-once", "NEG-HELD-01 NEG-HELD-02"),
 ]
 
 PROPERTIES = [

@@ -32,6 +32,7 @@ class Request:
     headers: dict[str, str]
     body: bytes
     peer: str
+    began: float
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -108,7 +109,7 @@ async def _serve(stream: trio.SocketStream, connection: h11.Connection, answer: 
 async def _read_request(stream: trio.SocketStream, connection: h11.Connection, peer: str) -> Request | None:
     head: h11.Request | None = None
     body = bytearray()
-    read = 0
+    read, began = 0, 0.0
     while True:
         event = connection.next_event()
         if event is h11.NEED_DATA:
@@ -117,7 +118,7 @@ async def _read_request(stream: trio.SocketStream, connection: h11.Connection, p
                 await stream.send_all(connection.send(go_on))
             connection.receive_data(bytes(await stream.receive_some(262_144)))
         elif isinstance(event, h11.Request):
-            head = event
+            head, began = event, trio.current_time()
             announced = dict(event.headers).get(b"content-length", b"0")
             if int(announced) > _WORTH_READING:
                 raise _TooLarge
@@ -131,19 +132,19 @@ async def _read_request(stream: trio.SocketStream, connection: h11.Connection, p
             if read > MOST_BODY:
                 raise _TooLarge
             assert head is not None
-            return _request(head, bytes(body), peer)
+            return _request(head, bytes(body), peer, began)
         else:
             return None
 
 
-def _request(head: h11.Request, body: bytes, peer: str) -> Request:
+def _request(head: h11.Request, body: bytes, peer: str, began: float) -> Request:
     path, _, query = head.target.decode("ascii").partition("?")
     if "://" in path:
         path = "/" + path.partition("://")[2].partition("/")[2]
     headers = {name.decode(): value.decode("latin-1") for name, value in head.headers}
     return Request(
         head.method.decode(), path, parse_qs(query, keep_blank_values=True, max_num_fields=100_000), headers,
-        body, peer,
+        body, peer, began,
     )  # fmt: skip
 
 

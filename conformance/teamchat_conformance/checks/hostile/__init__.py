@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from teamchat_conformance.checks.hostile import (
     bodies,
+    held,
     injections,
     odd_ids,
     owners,
@@ -18,6 +19,7 @@ from teamchat_conformance.checks.hostile._area import area
 __all__ = [
     "area",
     "bodies",
+    "held",
     "injections",
     "odd_ids",
     "owners",
