@@ -37,7 +37,6 @@ from teamchat.web.sending import Encoded
 if TYPE_CHECKING:
     from quart import Request
 
-    from teamchat.model import Caller
     from teamchat.web.app import Site
     from teamchat.web.connection import Body
     from teamchat.web.direct import Call
@@ -109,7 +108,7 @@ class Endpoint:
         values = await self._admit(site, request)
         await self._check_first(values)
         reader.check_coding(request.headers)
-        await self._body(site, request).read(reader.UPLOAD_LIMIT)
+        await self._body(request, values).read(reader.UPLOAD_LIMIT)
         async with site.upload_turn():
             return await self._finish(site, request, values)
 
@@ -124,7 +123,9 @@ class Endpoint:
         await site.guard.admit(request.scope)
         values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
         if not self.open:
-            caller = values["caller"] = await self._caller(site, request)
+            caller = values["caller"] = await site.guard.caller(
+                request.headers, before_password_change=self._before_password_change
+            )
             request.scope[USER] = caller.user.id  # type: ignore[literal-required]
         if self._takes_visitor:
             values["visitor"] = site.guard.visitor(request.scope)
@@ -170,26 +171,21 @@ class Endpoint:
             values["key"] = reader.read_key(request.headers.get("Idempotency-Key"))
         if self._decode is not None:
             values["body"] = await reader.read_body(
-                self._body(values["site"], request).read,
+                self._body(request, values).read,
                 request.headers,
                 self._decode,
                 limit=reader.UPLOAD_LIMIT if self.upload else reader.BODY_LIMIT,
                 optional=self.optional,
             )
-
             if self.upload:
-                self._body(values["site"], request).clear()  # What was decoded is as large once more.
+                self._body(request, values).clear()  # What was decoded is as large once more.
 
-    def _body(self, site: Site, request: Request | Call) -> Body:
+    def _body(self, request: Request | Call, values: dict[str, Any]) -> Body:
         """Return the body of a request, which breaks off when its caller's session ends."""
         body = cast("Body", request.body)  # Quart's request is given one too
         if not self.open:
-            body.check = partial(self._caller, site, request)
+            body.check = partial(values["site"].guard.ask_again, values["caller"])
         return body
-
-    async def _caller(self, site: Site, request: Request | Call) -> Caller:
-        headers = request.headers
-        return await site.guard.caller(headers, before_password_change=self._before_password_change)
 
     def _check_names(self, wanted: set[str]) -> None:
         known = _ALWAYS | {argument for _, argument in self._path + self._query}

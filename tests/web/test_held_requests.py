@@ -40,8 +40,10 @@ async def is_demoted(scene: Scene, victim: Victim) -> None:
         await scene.app.accounts.users.set_role_in(tx, victim.caller.user, is_admin=False)
 
 
-async def nothing_happens(scene: Scene, victim: Victim) -> None:
-    """The request is late, and that is all."""
+async def the_token_expires(scene: Scene, victim: Victim) -> None:
+    """The session goes on: a long upload over a slow line outlives its access token."""
+    async with scene.app.storage.write():
+        scene.clock.ahead += 1000 * 1000
 
 
 Ending = Callable[[Scene, Victim], Awaitable[None]]
@@ -96,9 +98,9 @@ async def test_d39_whose_session_user_or_role_ended_meanwhile_is_refused_and_wri
 @pytest.mark.parametrize("how", ["body", "filter", "lock"])
 async def test_a_request_that_is_only_late_is_served(scene: Scene, how: str) -> None:
     for endpoint, asked in REQUESTS.items():
-        if how in asked.holds:
+        if how in asked.holds and (how, endpoint) != ("body", *ASKS_LATE):
             victim = await scene.victim()
             came = await held(
-                scene, victim, how, endpoint, lambda victim=victim: nothing_happens(scene, victim)
+                scene, victim, how, endpoint, lambda victim=victim: the_token_expires(scene, victim)
             )  # type: ignore[misc]
             assert came.answer.status == 200, (endpoint, came.answer.body)
