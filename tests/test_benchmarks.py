@@ -32,6 +32,7 @@ ROWS = {
     "reconnect": {"server lived on", "after SIGKILL"},
     "shutdown": {"0 stalled", "2 stalled"},
     "drivers": {"psycopg on Trio, a commit each", "triopg, a commit each", "the storage, shared commits"},
+    "enumeration": {"password-login, with a password", "request-password-reset", "login (magic link)"},
     "log": {"1 server", "4 servers", "16 servers"},
     "workers": {"sqlite, 1 worker", "sqlite, 2 workers", "postgres, 1 worker", "postgres, 2 workers"},
 }

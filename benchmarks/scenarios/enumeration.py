@@ -14,7 +14,8 @@ import math
 import random
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from benchmarks.server import EMAIL, running
 from benchmarks.sizes import Sizes
 
 _PASSWORD = "a password of the benchmark"
-_PEOPLE = 20
+_MOST_PEOPLE = 20
 _SEED = 16
 _ENDLESS = {"attempts": 1_000_000, "windowSeconds": 900}
 _WARM_UP = 20
@@ -48,12 +49,11 @@ def _password_mode(report: Report, directory: Path, sizes: Sizes) -> None:
         "email": {"backend": "files"},
         "chat": {"initialUser": {"email": EMAIL, "password": _PASSWORD}},
     }
-    with running(directory, sections=sections) as server:
-        connection = HTTPConnection("127.0.0.1", server.port)
+    with _talking(directory, sections) as connection:
         _, told = _ask(connection, "/auth/password-login", {"email": EMAIL, "password": _PASSWORD})
-        with_password = _add(connection, told["accessToken"], "with", {"password": _PASSWORD})
-        without = _add(connection, told["accessToken"], "without", {})
-        unknown = _emails("unknown")
+        with_password = _add(connection, told["accessToken"], "with", sizes, {"password": _PASSWORD})
+        without = _add(connection, told["accessToken"], "without", sizes, {})
+        unknown = _emails("unknown", sizes)
         wrong: Body = lambda email: {"email": email, "password": "a wrong password"}  # noqa: E731
         for name, known in (("with a password", with_password), ("without one", without)):
             label = f"password-login, {name}"
@@ -70,15 +70,22 @@ def _magic_links(report: Report, directory: Path, sizes: Sizes) -> None:
         "email": {"backend": "files"},
         "chat": {"initialUser": {"email": EMAIL}},
     }
-    with running(directory, sections=sections) as server:
-        connection = HTTPConnection("127.0.0.1", server.port)
+    with _talking(directory, sections) as connection:
         token = _ask(connection, "/auth/dev-login", {"email": EMAIL})[1]["token"]
-        known = _add(connection, token, "known", {})
+        known = _add(connection, token, "known", sizes, {})
     sections["auth"] = {"authMode": "magic-link", "rateLimit": _ENDLESS}
-    with running(directory, sections=sections) as server:
-        connection = HTTPConnection("127.0.0.1", server.port)
-        unknown = _emails("unknown")
+    with _talking(directory, sections) as connection:
+        unknown = _emails("unknown", sizes)
         _compare(report, "login (magic link)", connection, "/auth/login", _email_alone, known, unknown, sizes)
+
+
+@contextmanager
+def _talking(directory: Path, sections: dict[str, dict[str, Any]]) -> Iterator[HTTPConnection]:
+    with (
+        running(directory, sections=sections) as server,
+        closing(HTTPConnection("127.0.0.1", server.port)) as connection,
+    ):
+        yield connection
 
 
 def _compare(
@@ -92,7 +99,8 @@ def _compare(
     sizes: Sizes,
 ) -> None:
     chance = random.Random(_SEED)  # an order, no secret
-    order = [True, False] * (sizes.samples + _WARM_UP)
+    warm_up = min(_WARM_UP, sizes.samples)
+    order = [True, False] * (sizes.samples + warm_up)
     chance.shuffle(order)
     took: dict[bool, list[float]] = {True: [], False: []}
     after: dict[bool, list[float]] = {True: [], False: []}
@@ -100,7 +108,7 @@ def _compare(
         email = chance.choice(known if is_known else unknown)
         seconds, _ = _ask(connection, path, body(email))
         next_seconds, _ = _ask(connection, "/health", None)
-        if number >= 2 * _WARM_UP:
+        if number >= 2 * warm_up:
             took[is_known].append(seconds)
             after[is_known].append(next_seconds)
     report.rows[name] = _row(took)
@@ -154,16 +162,19 @@ def _ask(connection: HTTPConnection, path: str, body: Any, token: str = "") -> t
     return seconds, None if body is None else json.loads(data)
 
 
-def _add(connection: HTTPConnection, token: str, kind: str, more: dict[str, str]) -> Sequence[str]:
-    emails = _emails(kind)
+def _add(
+    connection: HTTPConnection, token: str, kind: str, sizes: Sizes, more: dict[str, str]
+) -> Sequence[str]:
+    emails = _emails(kind, sizes)
     for email in emails:
         _ask(connection, "/users/add", {"email": email} | more, token)
     return emails
 
 
-def _emails(kind: str) -> Sequence[str]:
+def _emails(kind: str, sizes: Sizes) -> Sequence[str]:
     # As long as each other: a longer one takes longer to read.
-    return [f"{kind:x<8}{number:03}@example.org" for number in range(_PEOPLE)]
+    people = min(_MOST_PEOPLE, sizes.samples)
+    return [f"{kind:x<8}{number:03}@example.org" for number in range(people)]
 
 
 def _email_alone(email: str) -> dict[str, str]:
