@@ -17,9 +17,15 @@ import trio
 from teamchat import systemd
 from teamchat.errors import OperatorError
 
+LEAST_FILES = 128
+"""With fewer descriptors there would be room for databases and images, and hardly any for clients."""
+
 
 def prepare() -> None:
-    """Raise the limits and calm the collector, once everything is imported."""
+    """Raise the limits and calm the collector, once everything is imported.
+
+    Raises `OperatorError` where the system lets the process open too few files.
+    """
     _raise_file_limit()
     _calm_the_collector()
 
@@ -77,11 +83,18 @@ def _first_operator_error(group: BaseExceptionGroup[BaseException]) -> OperatorE
 
 def _raise_file_limit() -> None:
     """Allow as many connections as the system does: each takes a file descriptor."""
-    with suppress(ImportError, ValueError, OSError):
+    with suppress(ImportError):
         import resource
 
-        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        with suppress(ValueError, OSError):
+            _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if limit != resource.RLIM_INFINITY and limit < LEAST_FILES:
+            raise OperatorError(
+                f"Only {limit} files may be open at once here, connections included; teamchat needs "
+                f"{LEAST_FILES} at least. Raise the limit: ulimit -Hn, or LimitNOFILE= of the service."
+            )
 
 
 def _calm_the_collector() -> None:
