@@ -61,7 +61,7 @@ NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/de
 	tests/test_benchmarks.py tests/test_docs.py tests/settings \
 	$(addprefix plugins/teamchat-,images-files images-s3 storage-postgres web)
 test-postgres: install
-	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest $(addprefix --ignore=,$(NO_STORAGE)) \
+	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest -m "not slow" $(addprefix --ignore=,$(NO_STORAGE)) \
 		$(or $(ARGS),$(ALL_TESTS))
 ifeq ($(strip $(ARGS)),)
 	$(MAKE) conformance-postgres

@@ -198,8 +198,13 @@ class Budget:
                 del pools[name]
 
     def _serve(self) -> None:
+        # Somebody may wait in a thousand lines; who finds no room in one is not asked again for each.
+        without_room: set[Owner] = set()
         for line, row in tuple(self.lines.items()):
-            while row and row[0].hold.take(row[0].size):
+            while row and row[0].hold.owner not in without_room:
+                if not row[0].hold.take(row[0].size):
+                    without_room.add(row[0].hold.owner)
+                    break
                 row.popleft().granted.set()
             if not row:
                 del self.lines[line]

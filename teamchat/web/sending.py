@@ -74,9 +74,11 @@ class Rooms:
 
         Raises `Unavailable` if there was none for 30 s.
         """
+        method = scope["method"]
         hold = self._hold(scope)
-        if not hold.size and not hold.take(_STREAM_BYTES):
-            await hold.wait(_line(scope), _STREAM_BYTES)
+        if method == "HEAD" or hold.size or hold.take(_STREAM_BYTES, by_force=method != "GET"):
+            return
+        await hold.wait(_line(scope), _STREAM_BYTES)
 
     def release(self, scope: Any) -> None:
         """The answer is sent, or never will be."""
@@ -85,8 +87,6 @@ class Rooms:
             hold.release()
 
     async def _open_stream(self, scope: Any, answer: Any) -> None:
-        if scope["method"] == "HEAD":
-            return
         try:
             await self.open_stream(scope)
         except BaseException:

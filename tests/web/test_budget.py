@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import trio
@@ -119,6 +120,28 @@ async def test_a_line_keeps_its_order_and_holds_no_other_up(autojump_clock: Any)
         held.release()
     assert served == ["of another", "large", "small behind it"]
     assert budget.held == 0
+
+
+async def test_who_waits_in_many_lines_keeps_nobody_else_waiting(autojump_clock: Any) -> None:
+    budget, asked = Budget(800), 0
+    held = Hold(budget, EVE)
+    assert held.take(600)
+    allows = budget.allows
+
+    def counted(*given: Any) -> bool:
+        nonlocal asked
+        asked += 1
+        return allows(*given)
+
+    with patch.object(budget, "allows", counted):
+        async with trio.open_nursery() as nursery:
+            for line in range(500):
+                nursery.start_soon(Hold(budget, ADA).wait, line, 700)
+            await trio.testing.wait_all_tasks_blocked()
+            asked = 0
+            await Hold(budget, BOB).wait("bob", 10)
+            assert asked == 2
+            nursery.cancel_scope.cancel()
 
 
 async def test_after_30_seconds_it_is_told_to_come_back(autojump_clock: Any) -> None:

@@ -33,7 +33,7 @@ class Reader(Client):
     go: trio.Event = field(default_factory=trio.Event)
     was_dropped: bool = False
 
-    async def _exchange(self, scope: dict[str, Any], parts: list[bytes], *, stalls: bool) -> Any:
+    async def _exchange(self, scope: dict[str, Any], parts: list[bytes], **how: Any) -> Any:
         app, taken = self.app, 0
 
         async def reading(scope: Any, receive: Any, send: Any) -> None:
@@ -56,7 +56,7 @@ class Reader(Client):
                 raise ConnectionError(taken)
 
         self.app = reading
-        return await super()._exchange(scope, parts, stalls=stalls)
+        return await super()._exchange(scope, parts, **how)
 
 
 @pytest.fixture
@@ -169,14 +169,34 @@ async def test_what_has_been_done_is_told_whatever_room_there_is(world: World, p
     assert world.site.rooms.answers.held == 0
 
 
+async def test_a_stream_that_answers_a_post_is_sent_whatever_room_there_is(world: World) -> None:
+    plain = Blueprint("plain", __name__)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"done"
+
+    @plain.post("/do")
+    async def view() -> Response:
+        return Response(pieces())
+
+    site = world.rebuilt(plain)
+    with patch.object(site.rooms.answers, "most", 10):
+        other = site.rooms._hold({"headers": [], "client": ("192.0.2.9", 1)})
+        assert other.take(10)
+        assert (await Client(site, world.eve.token).call("POST", "/do")).body == b"done"
+    assert site.rooms.answers.held == 10
+
+
 async def test_who_asks_for_the_head_alone_needs_no_room(world: World, path: str) -> None:
+    image = await uploaded(world, png(600_000))
     first = Reader(world.site, world.bob.token)
     with room(world, 10_000):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first.ok, "GET", path)
             await first.begun.wait()
-            answer = await world.eve.call("HEAD", path)
-            assert (answer.status, answer.body) == (200, b"")
+            for target in (path, image):
+                answer = await world.eve.call("HEAD", target)
+                assert (answer.status, answer.body) == (200, b"")
             first.go.set()
 
 
