@@ -27,6 +27,7 @@ from teamchat.testing import ADMIN, PASSWORD, mailed
 from tests.harness import free_port
 
 DEADLINE_MS = 15_000
+GRACE = "grace@example.org"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # The browser tells of every answer that is no success; a test that provokes one looks at the page itself.
 EXPECTED = ("Failed to load resource: ", "Service Worker registration blocked by Playwright")
@@ -272,3 +273,32 @@ def enter(visit: Callable[..., Page]) -> Callable[..., Page]:
         return visit(f"{server.base}/?access_token={server.token(email)}{place}", **options)
 
     return go
+
+
+class Talk:
+    """A server, and what people without a browser say there."""
+
+    def __init__(self, server: Any) -> None:
+        self.server = server
+        self.ada, self.grace = server.token(), server.token(GRACE)
+        with server.client(self.ada) as client:
+            self.general = client.get("/channels").json()["channels"][0]["id"]
+
+    def channel(self, name: str) -> str:
+        return str(self.server.post("/channels", {"name": name}, self.ada)["channel"]["id"])
+
+    def say(self, token: str, content: str, channel: str | None = None) -> str:
+        path = f"/channels/{channel or self.general}/messages"
+        return str(self.server.post(path, {"content": content}, token)["message"]["id"])
+
+    def reply(self, token: str, parent: str, content: str) -> None:
+        self.server.post(f"/messages/{parent}/thread", {"content": content}, token)
+
+    def delete(self, path: str) -> None:
+        with self.server.client(self.ada) as client:
+            assert client.delete(path).is_success
+
+
+@pytest.fixture
+def talk(serve: Callable[..., Running]) -> Talk:
+    return Talk(serve())

@@ -174,3 +174,20 @@ def test_what_is_written_while_the_server_is_away_comes_when_it_is_back(
     server.post(path, {"content": "Heard again"}, server.token(GRACE))
     page.sees("Heard again")
     assert page.evaluate("document.querySelectorAll('main article').length") == 3
+
+
+def test_an_answer_waits_in_the_list_of_threads_until_it_is_read(
+    serve: Serve, enter: Callable[..., Page]
+) -> None:
+    server = serve()
+    path = f"/channels/{channel(server)}/messages"
+    message = server.post(path, {"content": "Where do we meet?"}, server.token())["message"]
+    page = enter(server)
+    page.sees("Where do we meet?")
+    server.post(f"/messages/{message['id']}/thread", {"content": "On the terrace"}, server.token(GRACE))
+    page.until("document.querySelector('a[href=\"#/threads\"] .badge')?.textContent === '1'")
+    page.click('a[href="#/threads"]')
+    page.until("document.querySelector('.thread-card.unread')?.textContent.includes('On the terrace')")
+    page.click(".thread-card")
+    page.until("document.querySelector('.thread')?.textContent.includes('On the terrace')")
+    page.until("!document.querySelector('.thread-card.unread, a[href=\"#/threads\"] .badge')")

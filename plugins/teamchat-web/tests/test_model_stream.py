@@ -174,7 +174,7 @@ def test_after_too_long_replies_count_for_those_who_take_part(serve: Serve, benc
     one.run(LOSE_PLACE)
     one.open()
     one.until("(id) => bench.model.unread.count(id) === 2", parent)
-    one.until("bench.model.unread.count(bench.place.id) === 3")
+    one.until("bench.model.unread.count(bench.place.id) === 1")
     assert one.run("(id) => bench.model.unread.count(id)", other) == 0
 
 

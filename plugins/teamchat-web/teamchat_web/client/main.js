@@ -97,23 +97,8 @@ function takeLanding() {
   };
 }
 
-/** Let the service worker keep this version, so that the page opens without a network. */
+/** Once there is time, let the service worker keep this version, so that the page opens without a network. */
 async function keepShell() {
-  if (!navigator.serviceWorker) return;
-  const script = "sw.js";
-  const policy = globalThis.trustedTypes?.createPolicy("teamchat", {
-    createScriptURL(url) {
-      if (url !== script) throw new TypeError("There is one script whose address is made here.");
-      return url;
-    },
-  });
-  navigator.serviceWorker.addEventListener("message", ({ data }) => {
-    if (data.hash) location.hash = data.hash; // A notification was pressed.
-  });
   if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
-  try {
-    await navigator.serviceWorker.register(policy?.createScriptURL(script) ?? script);
-  } catch (error) {
-    console.info(error.message); // The page works without it, as long as there is a network.
-  }
+  (await import("./view/keep.js")).keepShell();
 }

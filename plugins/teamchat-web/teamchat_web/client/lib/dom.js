@@ -36,7 +36,7 @@ export function renew(parent, ...children) {
 
 /**
  * Make an icon of the page's sprite; it says nothing to a screen reader.
- * @param {string} name as in `<symbol id="icon-NAME">`
+ * @param {string} name as in `<symbol id="icon-NAME">`, or of `more_icons.js`
  */
 export function icon(name) {
   const svg = document.createElementNS(SVG, "svg");
@@ -46,6 +46,17 @@ export function icon(name) {
   use.setAttribute("href", `#icon-${name}`);
   svg.append(use);
   return svg;
+}
+
+/** Make an icon known, by the path that draws it on 24 by 24. */
+export function addIcon(name, path) {
+  const symbol = document.createElementNS(SVG, "symbol");
+  const line = document.createElementNS(SVG, "path");
+  symbol.id = `icon-${name}`;
+  symbol.setAttribute("viewBox", "0 0 24 24");
+  line.setAttribute("d", path);
+  symbol.append(line);
+  document.querySelector("svg").append(symbol);
 }
 
 function nodes(children) {

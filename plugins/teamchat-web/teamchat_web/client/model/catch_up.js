@@ -1,47 +1,76 @@
 // After a time away that is too long for the stream: one page of each place tells what came meanwhile, and
-// one page of each thread on it in which the user takes part and somebody has replied. What lies further back
-// is not counted; it shows when it is read.
+// one page of each thread with newer replies in which the user takes part, whether it hangs from such a page
+// or is known from before. What lies further back is not counted; it shows when it is read.
 
 const PAGE = { limit: 50 };
+const MOST_THREADS = 30;
 
 /**
- * Count what is newer than anything that was heard of before.
+ * Load what is shown anew, and count what is newer than anything that was heard of before.
+ * @param {import("./model.js").Model} model
+ * @param {{id: string, at: number}} since the newest message that was heard of
+ * @param {AbortSignal} signal
+ */
+export async function catchUp(model, since, signal) {
+  for (const timeline of model.timelines) {
+    if (timeline.isWatched) timeline.reload();
+    else timeline.unload();
+  }
+  if (!since.at) return;
+  const read = new Set();
+  await each([...model.sortedConversations(), ...model.sortedChannels()], signal, ({ id }) =>
+    countPlace(model, model.place(id), since, read),
+  );
+  const others = model.threads.sorted().filter(({ id }) => !read.has(id));
+  await each(others.slice(0, MOST_THREADS), signal, ({ id, placeId }) =>
+    countThread(model, id, placeId, since),
+  );
+}
+
+/**
+ * Read one page of each channel, to learn of the threads the user takes part in.
  * @param {import("./model.js").Model} model
  * @param {AbortSignal} signal
  */
-export async function catchUp(model, signal) {
-  const before = { id: model.unread.newest, at: model.unread.newestAt };
-  if (!before.id) return;
-  for (const { id } of [...model.sortedConversations(), ...model.sortedChannels()]) {
+export function findThreads(model, signal) {
+  return each(model.sortedChannels(), signal, ({ id }) => model.read({ kind: "channel", id }, PAGE));
+}
+
+async function each(all, signal, work) {
+  for (const one of all) {
     if (signal.aborted) return;
     try {
-      await catchUpAt(model, model.place(id), before);
+      await work(one);
     } catch {
-      // What can't be read now is read when the place is opened.
+      // What can't be read now is read when it is opened.
     }
   }
 }
 
-async function catchUpAt(model, place, before) {
-  const messages = await model.api.messages(place, PAGE);
-  count(model, place, messages, before);
-  for (const message of messages) {
-    if (!isMissed(model, message, before)) continue;
-    const replies = await model.api.thread(message.id, PAGE);
-    count(model, place, replies.map((reply) => ({ ...reply, threadId: message.id })), before);
-  }
-}
-
-/** Whether a message has newer replies that count for the user. */
-function isMissed(model, { author, threadMeta }, before) {
-  if (!threadMeta || threadMeta.lastReplyAt < before.at) return false;
-  return author.id === model.me.id || threadMeta.participants.includes(model.me.id);
-}
-
-function count(model, place, messages, before) {
+async function countPlace(model, place, since, read) {
+  const messages = await model.read(place, PAGE);
   for (const message of messages) {
     model.unread.saw(message);
-    if (message.id <= before.id || message.author.id === model.me.id) continue;
-    model.unread.add(place.id, message, place.kind === "conversation" || model.isMention(message.content));
+    if (!isNews(model, message, since)) continue;
+    const calls = place.kind === "conversation" || model.isMention(message.content);
+    model.unread.add(place.id, message, calls);
   }
+  for (const { id, threadMeta } of messages) {
+    read.add(id);
+    const isMissed = threadMeta?.lastReplyAt >= since.at && model.threads.has(id);
+    if (isMissed) await countThread(model, id, place.id, since);
+  }
+}
+
+async function countThread(model, id, placeId, since) {
+  for (const reply of await model.api.thread(id, PAGE)) {
+    model.unread.saw(reply);
+    model.threads.follow(id, placeId, reply.createdAt);
+    if (isNews(model, reply, since)) model.unread.add(id, reply, true);
+  }
+}
+
+/** Whether somebody else wrote it since. Before the first message is heard of, only the time is known. */
+function isNews(model, { id, createdAt, author }, since) {
+  return author.id !== model.me.id && (since.id ? id > since.id : createdAt > since.at);
 }

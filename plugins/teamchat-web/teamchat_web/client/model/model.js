@@ -11,14 +11,17 @@ import { Directory } from "./directory.js";
 import { apply } from "./events.js";
 import { Outbox } from "./outbox.js";
 import { Pictures } from "./pictures.js";
+import { Threads } from "./threads.js";
 import { Timeline } from "./timeline.js";
 import { Unread } from "./unread.js";
 
 const OFFLINE_AFTER = 2; // A try or two may fail; then it is said.
 
 /**
- * Emits "me", "users", "channels", "conversations", "server", "webhooks", "connection", "signedOut", and
- * "message" {message, place, parentId?} for each new message of somebody else that arrives live.
+ * Emits "me", "users", "channels", "conversations", "server", "loaded" when these are no longer of the last
+ * visit, "webhooks", "connection", "signedOut", and "message" {message, place, calls, parentId?} for each new
+ * message of somebody else that arrives live; one that `calls` is for the user: a direct message, a mention,
+ * a reply in a thread they take part in.
  */
 export class Model extends Emitter {
   #ending = new AbortController();
@@ -32,10 +35,11 @@ export class Model extends Emitter {
    */
   constructor({ api, http, session, config, kept }) {
     super();
-    Object.assign(this, { api, session, config, connection: "connecting" });
+    Object.assign(this, { api, session, config, connection: "connecting", isLoaded: false });
     this.directory = new Directory(api, kept);
     this.pictures = new Pictures(api);
     this.unread = new Unread(kept);
+    this.threads = new Threads(kept, this.unread);
     this.outbox = new Outbox({ api, kept, pictures: this.pictures, name: session.userId });
     this.stream = new Stream(http, session, session.userId);
     for (const type of ["me", "users", "channels", "conversations", "server"]) {
@@ -65,6 +69,7 @@ export class Model extends Emitter {
     this.session.on("ended", (detail) => this.emit("signedOut", detail), signal);
     this.directory.start(signal);
     this.unread.start(signal);
+    this.threads.start(signal);
     this.outbox.on("changed", ({ item }) => this.#showPending(item), signal);
     this.outbox.on("sent", (sent) => this.#sent(sent), signal);
     this.stream.on("event", (event) => this.#receive(event), signal);
@@ -101,15 +106,22 @@ export class Model extends Emitter {
   /** The messages of a place; the same object each time. */
   timeline({ kind, id }) {
     const place = { kind, id };
-    return this.#timeline(id, place, (page) => this.api.messages(place, page));
+    return this.#timeline(id, place, (page) => this.read(place, page));
   }
 
   /** The replies to a message; its `parent` is the message, once it is known. */
   thread(parentId, { kind, id }) {
     const place = { kind, id };
     const thread = this.#timeline(parentId, place, (page) => this.api.thread(parentId, page), parentId);
-    if (!thread.parent) this.#findParent(thread);
+    if (!thread.parent) findParent(this, thread);
     return thread;
+  }
+
+  /** Read a page of a place's messages, and see which threads hang from it. */
+  async read(place, page) {
+    const messages = await this.api.messages(place, page);
+    for (const message of messages) this.threads.note(message, place.id, this.me?.id);
+    return messages;
   }
 
   /** The timelines there are. */
@@ -172,8 +184,18 @@ export class Model extends Emitter {
   }
 
   forget(id) {
-    for (const timeline of this.timelines) timeline.remove(id);
+    for (const timeline of this.timelines) {
+      timeline.remove(id);
+      if (timeline.parentId === id) timeline.end();
+    }
     this.unread.forget(id);
+    this.threads.forget(id);
+  }
+
+  forgetPlace(id) {
+    this.unread.forgetPlace(id);
+    this.threads.forgetPlace(id);
+    for (const timeline of this.timelines) if (timeline.place.id === id) timeline.end();
   }
 
   setReaction(id, reaction, userId, isThere) {
@@ -202,19 +224,6 @@ export class Model extends Emitter {
 
   #known(id) {
     return this.timelines.map((timeline) => timeline.find(id)).find(Boolean);
-  }
-
-  async #findParent(thread) {
-    const { place, parentId } = thread;
-    const known = this.timeline(place).find(parentId);
-    if (known) return thread.setParent(known);
-    try {
-      const [message] = await this.api.messages(place, { before: following(parentId), limit: 1 });
-      if (message?.id === parentId) thread.setParent({ ...message, place });
-    } catch (error) {
-      thread.error = error;
-    }
-    return thread.emit("state");
   }
 
   #showPending({ place, parentId }) {
@@ -247,6 +256,9 @@ export class Model extends Emitter {
       for (const backoff = new Backoff(); !signal.aborted; await backoff.wait(signal)) {
         try {
           await this.directory.load();
+          this.isLoaded = true;
+          this.#forgetGone();
+          this.emit("loaded");
           break;
         } catch (error) {
           if (!this.session.isSignedIn) return;
@@ -259,21 +271,29 @@ export class Model extends Emitter {
     return this.#loading;
   }
 
+  /** What was deleted while nobody was here is not unread. */
+  #forgetGone() {
+    for (const { placeId } of this.threads.sorted()) if (!this.place(placeId)) this.forgetPlace(placeId);
+    const isThere = (id) => this.place(id) || this.threads.has(id);
+    for (const id of this.unread.lists()) if (!isThere(id)) this.forgetPlace(id);
+  }
+
   /** The log no longer reaches back: everything is read anew. */
   async #resync() {
+    const since = this.unread.newest;
     await this.#load();
-    for (const timeline of this.timelines) {
-      if (timeline.isWatched) timeline.reload();
-      else timeline.unload();
-    }
-    (await import("./catch_up.js")).catchUp(this, this.#ending.signal);
+    (await import("./catch_up.js")).catchUp(this, since, this.#ending.signal);
   }
 
   #connected() {
     this.#setConnection("online");
     this.outbox.send();
-    for (const timeline of this.timelines) if (timeline.error && timeline.isWatched) timeline.load();
+    for (const timeline of this.timelines.filter(({ isWatched }) => isWatched)) {
+      if (timeline.error) timeline.load();
+      if (timeline.parentId && !timeline.parent) findParent(this, timeline);
+    }
     if (this.unread.lastEventId !== "") return;
+    this.unread.begin(this.stream.connectedAt);
     this.unread.reached(this.stream.lastEventId);
     if (!this.#loading) this.#resync(); // The first stream of all begins now; what was read is older.
   }
@@ -293,7 +313,6 @@ function changed(message, change) {
   return { ...message, ...(typeof change === "function" ? change(message) : change) };
 }
 
-/** The id right after another (ids are hexadecimal numbers): a page before it ends with the other. */
-function following(id) {
-  return /^[0-9a-f]+$/.test(id) ? (BigInt(`0x${id}`) + 1n).toString(16).padStart(id.length, "0") : id;
+async function findParent(model, thread) {
+  (await import("./parent.js")).findParent(model, thread);
 }

@@ -10,7 +10,7 @@ const PAGE = 50;
 
 /**
  * Emits "reset", "older" {count}, "added" {item}, "changed" {item}, "removed" {item}; "state" when
- * `isLoading`, `error` or `hasOlder` is another.
+ * `isLoading`, `error`, `hasOlder` or `isGone` is another.
  */
 export class Timeline extends Emitter {
   #fetch;
@@ -32,6 +32,7 @@ export class Timeline extends Emitter {
     this.parent = null;
     this.hasOlder = true;
     this.isLoaded = false;
+    this.isGone = false;
     this.error = null;
     this.#fetch = fetch;
   }
@@ -119,6 +120,12 @@ export class Timeline extends Emitter {
     this.emit("removed", { item });
   }
 
+  /** The channel, or the message that the thread hangs from, was deleted. */
+  end() {
+    this.isGone = true;
+    this.emit("state");
+  }
+
   /** What is pending here now; a list of the outbox's items. */
   setPending(items) {
     const before = this.#pending;
@@ -173,6 +180,7 @@ export class Timeline extends Emitter {
         await load();
       } catch (error) {
         this.error = error;
+        this.isGone ||= error.status === 404;
       }
       const held = this.#held;
       this.#held = this.#loading = null;

@@ -1,31 +1,34 @@
-// What has not been read, by place and by thread.
+// What has not been read: of each place its messages, and of each thread, under its parent's id, its replies.
 //
-// Two things are kept, in a way in which tabs can't undo each other: the messages that came (every tab hears
-// of the same ones, and writes the same), with the id of the last event, so that a page opened later counts
-// what came meanwhile; and for each place up to which message it was read, which only ever grows. A message
-// is unread if it came and is after that. Replies count at their place for those who take part, and under
-// their parent's id until the thread itself is read.
+// What came is kept with the id of the last event, so that a page opened later counts what came meanwhile;
+// every tab hears of the same messages, and writes the same. What of it was read is the marks' to say: a
+// message is unread if it came and is after the mark of its list.
 
 import { Emitter } from "../lib/emitter.js";
+import { ReadMarks } from "./read_marks.js";
 
 const MOST = 500;
 const SOON_MS = 250;
 const LOG = "unread";
-const READ = "read/";
 
-/** Emits "changed" {placeId}; null means all. */
+/** Emits "changed" {placeId}, the id of a place or of a thread's parent. */
 export class Unread extends Emitter {
   #kept;
+  #marks;
   #came;
   #lastEventId;
   #newest;
   #newestAt;
   #saving = null;
 
-  /** @param {import("../lib/kept.js").Kept} kept of this user */
-  constructor(kept) {
+  /**
+   * @param {import("../lib/kept.js").Kept} kept of this user
+   * @param {ReadMarks} [marks] up to where each list was read
+   */
+  constructor(kept, marks = new ReadMarks(kept)) {
     super();
     this.#kept = kept;
+    this.#marks = marks;
     const { lastEventId = "", newest = "", newestAt = 0, came = {} } = kept.get(LOG, {});
     this.#lastEventId = lastEventId;
     this.#newest = newest;
@@ -34,7 +37,8 @@ export class Unread extends Emitter {
   }
 
   start(signal) {
-    this.#kept.onChange((key) => key?.startsWith(READ) && this.#changed(key.slice(READ.length)), signal);
+    this.#marks.on("changed", (id) => this.#changed(id), signal);
+    this.#marks.start(signal);
     addEventListener("pagehide", () => this.save(), { signal });
     signal.addEventListener("abort", () => clearTimeout(this.#saving));
   }
@@ -44,52 +48,70 @@ export class Unread extends Emitter {
     return this.#lastEventId;
   }
 
-  /** The newest message that was heard of, anywhere. */
+  /** The newest message that was heard of, anywhere: its id, and when it was posted by the server's clock. */
   get newest() {
-    return this.#newest;
+    return { id: this.#newest, at: this.#newestAt };
   }
 
-  /** When it was posted, by the server's clock, in epoch milliseconds. */
-  get newestAt() {
-    return this.#newestAt;
+  /** The ids of the places and threads of which something came. */
+  lists() {
+    return [...this.#came.keys()];
   }
 
-  /** How many messages of a place, or replies of a thread (by its parent's id), are unread. */
-  count(placeId) {
-    return this.#unread(placeId).length;
+  /** How many messages of a place, or replies of a thread, are unread. */
+  count(id) {
+    return this.#unread(id).length;
   }
 
-  /** How many of them name the user. */
-  mentionCount(placeId) {
-    return this.#unread(placeId).filter((entry) => entry.isMention).length;
+  /** How many of them call for the user. */
+  mentionCount(id) {
+    return this.#unread(id).filter((entry) => entry.isMention).length;
   }
 
-  /** The id of the oldest unread message of a place, replies aside; null if there is none. */
-  firstUnread(placeId) {
-    return this.#unread(placeId).find((entry) => !entry.threadId)?.id ?? null;
+  /** The id of the oldest unread message of a place; null if there is none. */
+  firstUnread(id) {
+    return this.#unread(id)[0]?.id ?? null;
   }
 
-  /** All of it: `unread` messages, and how many of them are `mentions`. */
+  /** Whether a message of a place, or a reply of a thread, is unread. */
+  has(id, messageId) {
+    return this.#unread(id).some((entry) => entry.id === messageId);
+  }
+
+  /** All of it: `unread` messages and replies, and how many of them are `mentions`. */
   total() {
-    const all = [...this.#came.keys()];
-    const sum = (count) => all.reduce((total, placeId) => total + count(placeId), 0);
+    const sum = (count) => this.lists().reduce((total, id) => total + count(id), 0);
     return { unread: sum((id) => this.count(id)), mentions: sum((id) => this.mentionCount(id)) };
   }
 
   /** The place (or thread) was read, as far as anything came. */
-  markRead(placeId) {
-    const last = this.#unread(placeId).at(-1)?.id;
-    if (last) this.#read(placeId, last);
+  markRead(id) {
+    const last = this.#unread(id).at(-1)?.id;
+    if (last) this.#marks.advance(id, last);
   }
 
-  /** A message of somebody else that counts. It may be told more than once. */
-  add(placeId, { id, threadId = null }, isMention) {
-    const entries = this.#came.get(placeId) ?? [];
-    if (entries.some((entry) => entry.id === id)) return;
-    entries.push({ id, threadId, isMention });
+  /** A message of somebody else that counts; it may be told more than once. A mention calls for the user. */
+  add(id, message, isMention) {
+    const entries = this.#came.get(id) ?? [];
+    if (entries.some((entry) => entry.id === message.id)) return;
+    entries.push({ id: message.id, isMention });
     entries.sort((a, b) => (a.id < b.id ? -1 : 1));
-    this.#came.set(placeId, this.#stillNeeded(placeId, entries).slice(0, MOST));
-    this.#changed(placeId, threadId);
+    this.#came.set(id, few(this.#stillNeeded(id, entries)));
+    this.#changed(id);
+  }
+
+  /** A message was edited, and calls for the user now, or no longer. Returns whether that is news. */
+  edited(id, messageId, isMention) {
+    const entry = this.#unread(id).find((one) => one.id === messageId);
+    if (!entry || entry.isMention === isMention) return false;
+    entry.isMention = isMention;
+    this.#changed(id);
+    return isMention;
+  }
+
+  /** The stream begins, for the first time, at this moment by the server's clock: all before it was read. */
+  begin(at) {
+    this.#newestAt ||= at;
   }
 
   /** A message that was seen, counted or not. */
@@ -100,25 +122,24 @@ export class Unread extends Emitter {
   }
 
   /** One's own message: what stands before it was read. */
-  answered(placeId, { id, threadId = null }) {
-    if (this.#unread(threadId ?? placeId).some((entry) => entry.id < id)) this.#read(threadId ?? placeId, id);
+  answered(id, message) {
+    if (this.#unread(id).some((entry) => entry.id < message.id)) this.#marks.advance(id, message.id);
   }
 
-  /** A message was deleted, with its replies. */
+  /** A message was deleted. */
   forget(messageId) {
-    for (const [placeId, entries] of this.#came) {
-      const left = entries.filter((entry) => entry.id !== messageId && entry.threadId !== messageId);
+    for (const [id, entries] of this.#came) {
+      const left = entries.filter((entry) => entry.id !== messageId);
       if (left.length === entries.length) continue;
-      this.#came.set(placeId, left);
-      this.#changed(placeId);
+      this.#came.set(id, left);
+      this.#changed(id);
     }
   }
 
-  /** A place is gone. */
-  forgetPlace(placeId) {
-    this.#came.delete(placeId);
-    this.#kept.delete(READ + placeId);
-    this.#changed(placeId);
+  /** A place or a thread is gone. */
+  forgetPlace(id) {
+    this.#marks.forget(id);
+    if (this.#came.delete(id)) this.#changed(id);
   }
 
   /** An event was dealt with; the next visit goes on after it. */
@@ -131,42 +152,32 @@ export class Unread extends Emitter {
   save() {
     clearTimeout(this.#saving);
     this.#saving = null;
-    const came = {};
-    for (const [placeId, entries] of this.#came) {
-      const needed = this.#stillNeeded(placeId, entries);
-      if (needed.length) came[placeId] = needed;
-      this.#came.set(placeId, needed);
+    for (const [id, entries] of this.#came) {
+      const needed = this.#stillNeeded(id, entries);
+      if (needed.length) this.#came.set(id, needed);
+      else this.#came.delete(id);
     }
     const [lastEventId, newest, newestAt] = [this.#lastEventId, this.#newest, this.#newestAt];
-    this.#kept.set(LOG, { lastEventId, newest, newestAt, came });
+    this.#kept.set(LOG, { lastEventId, newest, newestAt, came: Object.fromEntries(this.#came) });
   }
 
   #unread(id) {
-    const own = this.#came.get(id);
-    const read = this.#readUpTo(id);
-    if (own) return own.filter((entry) => entry.id > read);
-    return [...this.#came.values()].flat().filter((entry) => entry.threadId === id && entry.id > read);
+    const came = this.#came.get(id);
+    return came ? this.#stillNeeded(id, came) : [];
   }
 
-  #stillNeeded(placeId, entries) {
-    const read = this.#readUpTo(placeId);
-    return entries.filter(
-      ({ id, threadId }) => id > read || (threadId !== null && id > this.#readUpTo(threadId)),
-    );
+  #stillNeeded(id, entries) {
+    const read = this.#marks.get(id);
+    return entries.filter((entry) => entry.id > read);
   }
 
-  #readUpTo(id) {
-    return this.#kept.get(READ + id, "");
-  }
-
-  #read(id, messageId) {
-    if (messageId <= this.#readUpTo(id)) return;
-    this.#kept.set(READ + id, messageId);
-    this.#changed(id);
-  }
-
-  #changed(placeId, threadId) {
+  #changed(placeId) {
     this.emit("changed", { placeId });
-    if (threadId) this.emit("changed", { placeId: threadId });
   }
+}
+
+/** No more than so many: the first stays, the newest, and what calls for the user. */
+function few(entries) {
+  const at = entries.length > MOST ? entries.findIndex((entry, place) => place > 0 && !entry.isMention) : -1;
+  return at < 0 ? entries : entries.toSpliced(at, 1);
 }

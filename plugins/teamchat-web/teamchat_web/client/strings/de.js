@@ -3,6 +3,7 @@
 export default {
   "common.cancel": "Abbrechen",
   "common.close": "Schließen",
+  "common.notices": "Hinweise",
   "common.save": "Speichern",
 
   "problem.unreachable": "Der Server ist nicht erreichbar. Prüfe deine Verbindung und versuche es noch einmal.",
@@ -14,13 +15,8 @@ export default {
 
   "settings.title": "Einstellungen",
 
-  "admin.title": "Verwaltung",
-
   "shell.skip": "Zum Schreiben springen",
   "shell.drawer": "Seitenleiste öffnen",
-  "shell.empty": "Noch kein Kanal",
-  "shell.empty_lead": "Kanäle legt die Verwaltung an. Bis dahin kannst du Leuten direkt schreiben.",
-  "shell.empty_admin": "In Kanälen redet ein Team miteinander. Lege den ersten an.",
 
   "title.signed_out": "Teamchat",
 
@@ -34,6 +30,8 @@ export default {
   "sidebar.offline": "Keine Verbindung. Geschriebenes geht später raus.",
   "sidebar.unread": "{count} ungelesen",
   "sidebar.mentions": "{count} für dich",
+
+  "threads.title": "Threads",
 
   "main.missing_part": "Dieser Teil der Seite lässt sich nicht laden. Vielleicht gibt es eine neue Fassung.",
   "main.reload": "Seite neu laden",
@@ -82,8 +80,6 @@ export default {
   "composer.send": "Senden",
   "composer.image": "Bilder hinzufügen",
   "composer.emoji": "Emoji einfügen",
-
-  "shortcuts.title": "Tastenkürzel",
 
   "post.files_lost": "Die Bilder dieser Nachricht sind nicht mehr da.",
 };

@@ -3,6 +3,7 @@
 export default {
   "common.cancel": "Cancel",
   "common.close": "Close",
+  "common.notices": "Notices",
   "common.save": "Save",
 
   "problem.unreachable": "The server can’t be reached. Check your connection and try again.",
@@ -14,13 +15,8 @@ export default {
 
   "settings.title": "Settings",
 
-  "admin.title": "Administration",
-
   "shell.skip": "Skip to writing",
   "shell.drawer": "Open the sidebar",
-  "shell.empty": "No channel yet",
-  "shell.empty_lead": "An administrator adds channels. You can write to people directly until then.",
-  "shell.empty_admin": "Channels are where a team talks. Add the first one.",
 
   "title.signed_out": "Teamchat",
 
@@ -34,6 +30,8 @@ export default {
   "sidebar.offline": "No connection. What you write is sent later.",
   "sidebar.unread": "{count} unread",
   "sidebar.mentions": "{count} for you",
+
+  "threads.title": "Threads",
 
   "main.missing_part": "This part of the page couldn’t be loaded. It may have been updated.",
   "main.reload": "Load the page anew",
@@ -82,8 +80,6 @@ export default {
   "composer.send": "Send",
   "composer.image": "Add images",
   "composer.emoji": "Insert an emoji",
-
-  "shortcuts.title": "Keyboard shortcuts",
 
   "post.files_lost": "The images of this message are no longer there.",
 };

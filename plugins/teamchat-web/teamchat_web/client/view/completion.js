@@ -5,6 +5,7 @@ import { element, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { avatar } from "./people.js";
+import "./menus.js";
 
 const MOST = 7;
 const OPEN = /(?:^|[\s(])([@:])([^\s@:]*)$/;

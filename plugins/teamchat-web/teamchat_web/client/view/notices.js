@@ -17,7 +17,7 @@ const STAY = 6000;
  */
 export function notices(signal) {
   const region = element("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
-  const stack = element("div", { class: "toasts", popover: "manual" });
+  const stack = element("section", { class: "toasts", popover: "manual", "aria-label": t("common.notices") });
   document.body.append(region, stack);
   signal?.addEventListener("abort", () => [region, stack].forEach((part) => part.remove()));
 

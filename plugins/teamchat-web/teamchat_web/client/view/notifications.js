@@ -1,41 +1,42 @@
 // Desktop notifications: of direct messages, mentions and replies in one's threads, while one looks
-// elsewhere.
-// What must stay true: permission is asked for only upon a press, and a text is shown by the browser
-// alone.
+// elsewhere. Permission is asked for only upon a press, and a text is shown by the browser alone.
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
-import { mentions } from "../lib/markdown.js";
 import { authorName } from "./message.js";
 
 const MOST = 180;
+const READ_ELSEWHERE_MS = 400; // Another tab that shows it has marked it as read by then.
 const hasNotifications = () => "Notification" in globalThis;
 
 /** Tells of a message that has come: what is in view is read out, others that call are notified of. */
-export function tell(ctx, { message, place, parentId }) {
-  const isHere = ctx.router.current?.place?.id === place.id;
-  const isSeen = isHere && document.visibilityState === "visible" && document.hasFocus();
+export function tell(ctx, news) {
+  const { message, place, parentId, calls } = news;
+  const { place: here, thread } = ctx.router.current;
+  const isHere = here?.id === place.id || Boolean(parentId && thread?.id === parentId);
+  const isWatched = isHere && document.visibilityState === "visible" && document.hasFocus();
+  const isSeen = isWatched && (!parentId || thread?.id === parentId);
   const words = { name: authorName(ctx, message), text: message.content || t("notify.image") };
-  if (isSeen) ctx.announce(t("notify.said", words));
-  else if (!isCall(ctx, message, place, parentId)) return;
-  else if (areOn(ctx)) notify(ctx, message, place, parentId, words);
+  if (isWatched) ctx.announce(t("notify.said", words));
+  if (isSeen || !calls) return;
+  if (areOn(ctx)) notifySoon(ctx, news, words);
   else offer(ctx);
 }
 
-function isCall(ctx, message, place, parentId) {
-  if (place.kind === "conversation") return true;
-  if (mentions(message.content, ctx.model.names()).has(ctx.model.me.id)) return true;
-  const parent = parentId && ctx.model.timeline(place).items.find(({ id }) => id === parentId);
-  return (
-    Boolean(parent) &&
-    (parent.author.id === ctx.model.me.id || parent.threadMeta?.participants.includes(ctx.model.me.id))
-  );
+/** Several tabs hear of it: one may show it, and of the others' notifications the browser keeps one. */
+function notifySoon(ctx, news, words) {
+  const { unread } = ctx.model;
+  const list = news.parentId ?? news.place.id;
+  const timer = setTimeout(() => {
+    if (unread.has(list, news.message.id)) notify(ctx, list, news, words);
+  }, READ_ELSEWHERE_MS);
+  ctx.signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
 function areOn(ctx) {
   return hasNotifications() && Notification.permission === "granted" && ctx.kept.get("notify", false);
 }
 
-async function notify(ctx, message, place, parentId, { name, text }) {
+async function notify(ctx, list, { message, place, parentId }, { name, text }) {
   const title = place.kind === "channel" ? `${name} · #${ctx.model.place(place.id)?.title}` : name;
   const data = { hash: ctx.router.address(place, parentId) };
   const options = { body: text.slice(0, MOST), tag: message.id, lang: document.documentElement.lang, data };
@@ -46,10 +47,26 @@ async function notify(ctx, message, place, parentId, { name, text }) {
       ctx.router.go(place, parentId);
       shown.close();
     };
+    closeWhenRead(ctx, shown, list, message.id);
   } catch {
     // Android has notifications for service workers alone; a press on one is dealt with in `sw.js`.
     (await navigator.serviceWorker?.getRegistration())?.showNotification(title, options);
   }
+}
+
+/** What was read, or deleted, needs no notification any more. */
+function closeWhenRead(ctx, shown, list, id) {
+  const { unread } = ctx.model;
+  const off = unread.on(
+    "changed",
+    ({ placeId }) => {
+      if (placeId !== list || unread.has(list, id)) return;
+      off();
+      shown.close();
+    },
+    ctx.signal,
+  );
+  shown.onclose = off;
 }
 
 /** Offers notifications, once, at the first message that would have been worth one. */

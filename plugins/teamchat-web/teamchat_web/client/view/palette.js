@@ -8,6 +8,7 @@ import { avatar } from "./people.js";
 import { words } from "./notices.js";
 import { sheet } from "./sheet.js";
 import { admin, settings } from "./sidebar.js";
+import "./menus.js";
 
 const MOST = 12;
 
@@ -139,13 +140,22 @@ function score(label, query) {
 function places({ model, router }) {
   const unread = (id) =>
     model.unread.count(id) ? t("palette.unread", { count: model.unread.count(id) }) : "";
-  return model.sortedChannels().map(({ id, name }) => ({
+  const channels = model.sortedChannels().map(({ id, name }) => ({
     label: name,
     note: unread(id),
     lift: 1,
     sign: () => icon("hash"),
     run: () => router.go({ kind: "channel", id }),
   }));
+  const count = model.threads.unreadCount();
+  const threads = {
+    label: t("threads.title"),
+    note: count ? t("palette.unread", { count }) : "",
+    lift: 1,
+    sign: () => icon("thread"),
+    run: () => router.follow(router.threadsAddress()),
+  };
+  return [...channels, threads];
 }
 
 function people(ctx) {

@@ -14,7 +14,7 @@ import { sheet } from "./sheet.js";
  * @param {(emoji: string) => void} choose is called once, after the picker has closed
  */
 export async function openPicker(ctx, anchor, choose) {
-  await sheet("overlays");
+  await Promise.all([sheet("overlays"), sheet("forms")]);
   const grid = element("div", { class: "picker-grid" });
   const field = element("input", {
     class: "input",

@@ -1,13 +1,14 @@
 // The shell: sidebar, conversation and thread beside each other, and what moves between them.
-// What must stay true: the address alone says what is shown (channel or conversation, thread); each
-// shown place has a signal of its own that ends all it listens to; on phones what is covered can't be
-// reached by keys.
+// The address alone says what is shown: a channel or conversation, the list of threads, a thread beside
+// either. What is shown has a signal of its own that ends all it listens to. On phones what is covered can't
+// be reached by keys.
 import { element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
 import { t } from "../lib/strings.js";
+import { bar } from "./bar.js";
 import { acceptDrops, composer } from "./composer.js";
 import { avatar } from "./people.js";
-import { admin, palette, sidebar } from "./sidebar.js";
+import { palette, sidebar } from "./sidebar.js";
 import { TimelineView } from "./timeline.js";
 
 const PHONE = matchMedia("(max-width: 48rem)");
@@ -28,8 +29,10 @@ class Shell {
   #side;
   #main = element("main", { class: "conversation", id: "main", tabindex: "-1" });
   #shown = null;
+  #title = "";
   #field = null;
   #reply = null;
+  #focus = () => this.#main.focus();
   #threadId = null;
   #placing = null;
   #threading = null;
@@ -47,7 +50,7 @@ class Shell {
         on: {
           click: (event) => {
             event.preventDefault();
-            (this.#field ?? this.#main).focus();
+            this.#focus();
           },
         },
       },
@@ -65,6 +68,7 @@ class Shell {
     router.on("changed", () => this.#go(), signal);
     model.on("channels", () => this.#go(), signal);
     model.on("conversations", () => this.#go(), signal);
+    model.on("loaded", () => this.#go(), signal);
     model.unread.on("changed", perFrame(() => this.#count(), signal), signal);
     model.on("message", async (news) => (await import("./notifications.js")).tell(this.#ctx, news), signal);
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
@@ -76,18 +80,22 @@ class Shell {
 
   /** Shows what the address says; without a place in it the last one, or the first there is. */
   #go() {
-    const { model, router, kept } = this.#ctx;
-    const { place: asked, threadId = null } = router.current ?? {};
+    const { model, router } = this.#ctx;
+    const { screen, place: asked, thread } = router.current;
+    if (!screen) return this.#begin();
     const place = asked && model.place(asked.id);
-    if (!place) {
-      const other = model.place(kept.get("place")) ?? this.#first();
-      if (other && other.id !== asked?.id) router.go(other);
-      else if (!other) this.#nothing();
-      return;
-    }
-    if (this.#shown !== place.id) this.#open(place);
-    if (this.#threadId !== threadId) this.#thread(place, threadId);
-    this.#title(place);
+    const isThere = screen === "threads" || place?.kind === asked?.kind;
+    if (screen === "threads") this.#openThreads();
+    else if (place && isThere) this.#open(place);
+    else this.#vacant(asked);
+    return this.#thread(isThere ? thread : null);
+  }
+
+  #begin() {
+    const { model, router, kept } = this.#ctx;
+    const place = model.place(kept.get("place")) ?? this.#first();
+    if (place) router.go(place);
+    else this.#vacant(null);
   }
 
   #first() {
@@ -96,69 +104,76 @@ class Shell {
   }
 
   #open(place) {
-    const ctx = this.#scope("place");
-    this.#shown = place.id;
+    if (this.#shown !== place.id) this.#openPlace(place);
+    this.#title = place.title;
+    const other = place.kind === "conversation" && this.#ctx.model.conversations.get(place.id)?.otherUser;
+    this.#head(other ? avatar({ ...other, userName: place.title }) : icon("hash"), place.title);
+  }
+
+  #openPlace(place) {
+    const ctx = this.#scope(place.id);
     this.#ctx.kept.set("place", place.id);
     const isChannel = place.kind === "channel";
     const name = isChannel ? `#${place.title}` : place.title;
-    this.#field = composer(ctx, {
+    const field = composer(ctx, {
       place,
       placeholder: t("composer.to", { name }),
       editLast: () => view.editLast(),
     });
     const view = new TimelineView(ctx, ctx.model.timeline(place), {
       label: t("timeline.label", { name }),
-      leave: this.#field.focus,
+      leave: field.focus,
       beginning: () => beginning(ctx, place),
     });
-    replace(this.#main, this.#bar(), view.element, this.#field.element);
-    this.#count();
+    this.#fill(view.element, field.element);
+    this.#field = field;
+    this.#focus = field.focus;
     view.toEnd();
-    if (FINE.matches && !document.querySelector("dialog[open]")) this.#field.focus();
+    if (FINE.matches && !document.querySelector("dialog[open]")) field.focus();
   }
 
-  #bar() {
-    const open = element(
-      "button",
-      {
-        type: "button",
-        class: "icon-button drawer-button",
-        "aria-controls": "sidebar",
-        "aria-expanded": "false",
-        "aria-label": t("shell.drawer"),
-        on: { click: () => this.#drawer(true) },
-      },
-      icon("menu"),
-      element("span", { class: "dot", hidden: true }),
-    );
-    const find = element(
-      "button",
-      {
-        type: "button",
-        class: "icon-button",
-        "aria-label": t("sidebar.jump"),
-        title: t("sidebar.jump"),
-        on: { click: () => palette(this.#ctx) },
-      },
-      icon("search"),
-    );
-    return element(
-      "header",
-      { class: "bar" },
-      open,
-      element("h1", {}),
-      element("span", { class: "grow" }),
-      find,
-    );
+  async #openThreads() {
+    if (this.#shown === "threads") return;
+    const ctx = this.#scope("threads");
+    this.#fill();
+    this.#head(icon("thread"), t("threads.title"));
+    const { threads } = await import("./threads.js");
+    if (ctx.signal.aborted) return;
+    const view = threads(ctx);
+    this.#focus = view.focus;
+    this.#fill(view.element);
+    this.#head(icon("thread"), t("threads.title"), view.action);
+    if (!this.#threadId && !document.querySelector("dialog[open]")) view.focus();
   }
 
-  #title({ kind, id, title }) {
-    const other = kind === "conversation" && this.#ctx.model.conversations.get(id)?.otherUser;
-    replace(
-      this.#main.querySelector("h1"),
-      other ? avatar({ ...other, userName: title }) : icon("hash"),
-      element("span", { dir: "auto" }, title),
-    );
+  /** There is nothing to show, or nothing any more: it says what is missing. */
+  async #vacant(asked) {
+    const { model } = this.#ctx;
+    const state = model.isLoaded || !asked ? "none" : "waiting";
+    const name = `${state} ${asked?.id} ${model.channels.size > 0}`;
+    if (this.#shown === name) return;
+    const title = this.#shown === asked?.id ? this.#title : null;
+    const ctx = this.#scope(name);
+    this.#fill();
+    const { vacant } = await import("./vacant.js");
+    if (ctx.signal.aborted) return;
+    const view = vacant(ctx, { asked, title, state, first: this.#first() });
+    this.#focus = view.focus;
+    this.#fill(view.element);
+    if (title !== null) view.focus();
+  }
+
+  /** Puts a screen below the head of the conversation. */
+  #fill(...parts) {
+    replace(this.#main, bar(this.#ctx, () => this.#drawer(true)), parts);
+    this.#count();
+  }
+
+  /** What stands in the head: a sign, a title, and what can be done with all of it. */
+  #head(sign, title, action = null) {
+    const [heading, place] = this.#main.querySelectorAll("h1, .bar-action");
+    replace(heading, sign, element("span", { dir: "auto" }, title)).hidden = false;
+    if (action) replace(place, action);
   }
 
   /** On phones the button of the drawer tells of what is unread behind it. */
@@ -170,61 +185,45 @@ class Shell {
     button.ariaLabel = t("shell.drawer") + (unread ? `, ${t("sidebar.unread", { count: unread })}` : "");
   }
 
-  async #thread(place, threadId) {
-    this.#threadId = threadId;
+  async #thread(thread) {
+    const id = thread?.id ?? null;
+    if (this.#threadId === id) return;
+    this.#threadId = id;
     const hadFocus = this.#app.querySelector(".thread")?.contains(document.activeElement);
     this.#threading?.abort();
     this.#app.querySelector(".thread")?.remove();
     this.#reply = null;
-    this.#app.classList.toggle("thread-open", Boolean(threadId));
-    this.#main.inert = PHONE.matches && Boolean(threadId);
-    if (!threadId) return hadFocus && this.#field.focus();
-    const ctx = this.#scope("thread");
-    const { thread } = await import("./thread.js");
+    this.#app.classList.toggle("thread-open", Boolean(id));
+    this.#main.inert = PHONE.matches && Boolean(id);
+    if (!id) return hadFocus && this.#focus();
+    this.#threading = new AbortController();
+    const ctx = this.#until(this.#threading);
+    const { thread: panelOf } = await import("./thread.js");
     if (ctx.signal.aborted) return;
-    const panel = thread(ctx, place, threadId, () => this.#ctx.router.go(place));
+    const panel = panelOf(ctx, thread.place, id, () => this.#closeThread());
     this.#reply = panel;
     this.#app.append(panel.element);
     panel.focus();
   }
 
-  /** A context whose signal ends with what is shown now. */
-  #scope(part) {
-    const control = new AbortController();
-    if (part === "place") {
-      this.#placing?.abort();
-      this.#placing = control;
-    } else {
-      this.#threading = control;
-    }
-    return { ...this.#ctx, signal: AbortSignal.any([this.#ctx.signal, control.signal]) };
+  #closeThread() {
+    const { router } = this.#ctx;
+    const { place } = router.current;
+    router.follow(place ? router.address(place) : router.threadsAddress());
   }
 
-  #nothing() {
+  /** A context whose signal ends when something else is shown than `name`. */
+  #scope(name) {
     this.#placing?.abort();
-    this.#shown = this.#field = null;
-    const { isAdmin } = this.#ctx.model.me;
-    replace(
-      this.#main,
-      this.#bar(),
-      element(
-        "div",
-        { class: "empty" },
-        icon("hash"),
-        element("h2", {}, t("shell.empty")),
-        element("p", {}, t(isAdmin ? "shell.empty_admin" : "shell.empty_lead")),
-        isAdmin &&
-          element(
-            "button",
-            {
-              type: "button",
-              class: "button button-primary",
-              on: { click: () => admin(this.#ctx, "channels") },
-            },
-            t("sidebar.add_channel"),
-          ),
-      ),
-    );
+    this.#placing = new AbortController();
+    this.#shown = name;
+    this.#field = null;
+    this.#focus = () => this.#main.focus();
+    return this.#until(this.#placing);
+  }
+
+  #until({ signal }) {
+    return { ...this.#ctx, signal: AbortSignal.any([this.#ctx.signal, signal]) };
   }
 
   #drawer(isOpen) {

@@ -1,6 +1,6 @@
 // The sidebar: every place there is, what is unread in it, and the ways to settings and administration.
-// What must stay true: it is a list of links (the address is the place), names are the newest known, and
-// nothing is told by colour alone.
+// It is a list of links (the address is the place), names are the newest known, and nothing is told by colour
+// alone. The list of threads stands above what scrolls.
 import { element, icon, renew, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
 import { t } from "../lib/strings.js";
@@ -15,6 +15,7 @@ const MANY = 99;
 export function sidebar(ctx) {
   const { model, router, signal } = ctx;
   const server = element("span", { class: "name" });
+  const threads = element("ul", { class: "side-list side-top" });
   const channels = element("ul", { class: "side-list" });
   const people = element("ul", { class: "side-list" });
   const offline = element("p", { class: "offline", role: "status", hidden: true });
@@ -25,9 +26,27 @@ export function sidebar(ctx) {
   });
   const addChannel = add(t("sidebar.add_channel"), () => admin(ctx, "channels"));
 
+  const scroller = element(
+    "div",
+    { class: "side-scroll" },
+    section("side-channels", t("sidebar.channels"), addChannel, channels),
+    section(
+      "side-people",
+      t("sidebar.people"),
+      add(t("sidebar.add_person"), () => palette(ctx, "people")),
+      people,
+    ),
+  );
+  /** What is unread beyond the edges is marked there, from the first that is unread. */
+  let fold = async () => {
+    fold = () => {};
+    const { markFold } = await import("./fold.js");
+    if (!signal.aborted) markFold(scroller, signal);
+  };
   const drawLists = () => {
-    const held =
-      [channels, people].some((list) => list.contains(document.activeElement)) && document.activeElement.hash;
+    const lists = [threads, channels, people];
+    const held = lists.some((list) => list.contains(document.activeElement)) && document.activeElement.hash;
+    renew(threads, [threadsLink(ctx)]);
     renew(
       channels,
       model.sortedChannels().map((one) => link(ctx, { ...one, kind: "channel", title: one.name })),
@@ -36,10 +55,9 @@ export function sidebar(ctx) {
       people,
       model.sortedConversations().map((one) => conversationLink(ctx, one)),
     );
-    if (held)
-      [...channels.children, ...people.children]
-        .find(({ firstChild }) => firstChild.hash === held)
-        ?.firstChild.focus();
+    const links = lists.flatMap((list) => [...list.querySelectorAll("a")]);
+    if (held) links.find(({ hash }) => hash === held)?.focus();
+    if (links.some(({ classList }) => classList.contains("unread"))) fold();
   };
   const draw = perFrame(drawLists, signal);
   const drawMe = () => {
@@ -52,7 +70,7 @@ export function sidebar(ctx) {
     replace(offline, offline.hidden ? null : [icon("offline"), t("sidebar.offline")]);
   };
   for (const type of ["channels", "conversations", "users"]) model.on(type, draw, signal);
-  model.unread.on("changed", draw, signal);
+  for (const told of [model.unread, model.threads]) told.on("changed", draw, signal);
   router.on("changed", draw, signal);
   model.on("me", drawMe, signal);
   model.on("server", drawServer, signal);
@@ -67,14 +85,9 @@ export function sidebar(ctx) {
     offline,
     element(
       "nav",
-      { class: "side-scroll", "aria-label": t("sidebar.label") },
-      section("side-channels", t("sidebar.channels"), addChannel, channels),
-      section(
-        "side-people",
-        t("sidebar.people"),
-        add(t("sidebar.add_person"), () => palette(ctx, "people")),
-        people,
-      ),
+      { class: "side-nav", "aria-label": t("sidebar.label") },
+      threads,
+      element("div", { class: "side-body" }, scroller),
     ),
     element(
       "footer",
@@ -112,18 +125,7 @@ export async function palette(ctx, scope) {
 
 function serverMenu(ctx, name) {
   const open = async ({ currentTarget }) =>
-    (await import("./popup.js")).openMenu(
-      currentTarget,
-      [
-        { icon: "settings", label: t("settings.title"), run: () => settings(ctx) },
-        ctx.model.me.isAdmin && { icon: "shield", label: t("admin.title"), run: () => admin(ctx) },
-        {
-          icon: "keyboard",
-          label: t("shortcuts.title"),
-          run: async () => (await import("./shortcuts.js")).openShortcuts(ctx),
-        },
-      ].filter(Boolean),
-    );
+    (await import("./server_menu.js")).openServerMenu(ctx, currentTarget);
   return element(
     "button",
     {
@@ -173,18 +175,29 @@ function conversationLink(ctx, conversation) {
   return link(ctx, { id: conversation.id, kind: "conversation", title }, avatar({ id, userName: title }));
 }
 
+function threadsLink(ctx) {
+  const unread = ctx.model.threads.unreadCount();
+  const isHere = ctx.router.current.screen === "threads";
+  const href = ctx.router.threadsAddress();
+  return sideLink({ href, title: t("threads.title"), isHere, unread, calls: unread }, icon("thread"));
+}
+
 function link(ctx, { id, kind, title }, sign = icon("hash")) {
   const unread = ctx.model.unread.count(id);
   const calls = kind === "conversation" ? unread : ctx.model.unread.mentionCount(id);
-  const isHere = ctx.router.current?.place?.id === id;
+  const isHere = ctx.router.current.place?.id === id;
+  return sideLink({ href: ctx.router.address({ kind, id }), title, isHere, unread, calls }, sign);
+}
+
+function sideLink({ href, title, isHere, unread, calls }, sign) {
   return element(
     "li",
     {},
     element(
       "a",
       {
-        class: unread ? "side-link unread" : "side-link",
-        href: `#/${kind}/${encodeURIComponent(id)}`,
+        class: `side-link${unread ? " unread" : ""}${calls ? " calls" : ""}`,
+        href,
         "aria-current": isHere ? "page" : null,
       },
       sign,

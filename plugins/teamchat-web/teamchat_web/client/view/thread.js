@@ -1,10 +1,11 @@
 // The thread beside the conversation: the message it hangs from, the replies, a composer of its own.
-import { element, icon } from "../lib/dom.js";
+import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { acceptDrops, composer } from "./composer.js";
 import { messageView } from "./message.js";
 import { TimelineView } from "./timeline.js";
+import { unsent } from "./vacant.js";
 
 /**
  * @param {object} ctx its signal ends this panel
@@ -15,6 +16,38 @@ import { TimelineView } from "./timeline.js";
  */
 export function thread(ctx, place, parentId, close) {
   const timeline = ctx.model.thread(parentId, place);
+  const panel = element("aside", { class: "thread", "aria-label": t("thread.title") });
+  let focus = () => panel.querySelector("button").focus();
+  let control = null;
+
+  function show() {
+    control = new AbortController();
+    const field = replies({ ...ctx, signal: AbortSignal.any([ctx.signal, control.signal]) }, timeline, panel);
+    panel.prepend(head(ctx, timeline.place, close));
+    focus = field.focus;
+    acceptDrops(panel, () => control && field);
+  }
+
+  /** The message was deleted, and the replies with it. */
+  function end() {
+    if (!timeline.isGone || panel.querySelector(".empty")) return;
+    const hadFocus = panel.contains(document.activeElement);
+    control?.abort();
+    control = null;
+    replace(panel, head(ctx, place, close), gone(ctx, parentId));
+    focus = () => panel.querySelector(".empty").focus();
+    if (hadFocus) focus();
+  }
+
+  panel.addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && close());
+  timeline.on("state", end, ctx.signal);
+  if (!timeline.isGone) show();
+  end();
+  return { element: panel, focus: () => focus() };
+}
+
+function replies(ctx, timeline, panel) {
+  const { place, parentId } = timeline;
   const field = composer(ctx, {
     place,
     parentId,
@@ -22,43 +55,49 @@ export function thread(ctx, place, parentId, close) {
     editLast: () => view.editLast(),
   });
   const parent = () =>
-    timeline.parent
-      ? [
-          messageView(ctx, timeline.parent, { isThread: true }),
-          element("p", { class: "day" }, t("message.replies", { count: timeline.items.length })),
-        ]
-      : element("p", { class: "empty" }, t("thread.gone"));
+    timeline.parent && [
+      messageView(ctx, timeline.parent, { isThread: true }),
+      element("p", { class: "day" }, t("message.replies", { count: timeline.items.length })),
+    ];
   const view = new TimelineView(ctx, timeline, {
     label: t("thread.title"),
     isThread: true,
     leave: field.focus,
-    beginning: () => element("div", { class: "parent" }, parent()),
+    beginning: () => element("div", { class: "parent" }, parent() ?? []),
   });
-  const panel = element(
-    "aside",
-    { class: "thread", "aria-label": t("thread.title") },
+  replace(panel, view.element, field.element);
+  return field;
+}
+
+function head(ctx, place, close) {
+  return element(
+    "header",
+    { class: "bar" },
+    element("h2", {}, t("thread.title")),
+    element("span", { class: "soft small name" }, `#${ctx.model.place(place.id)?.title ?? ""}`),
+    element("span", { class: "grow" }),
     element(
-      "header",
-      { class: "bar" },
-      element("h2", {}, t("thread.title")),
-      element("span", { class: "soft small name" }, `#${ctx.model.place(place.id)?.title ?? ""}`),
-      element("span", { class: "grow" }),
-      element(
-        "button",
-        {
-          type: "button",
-          class: "icon-button",
-          "aria-label": t("thread.close"),
-          title: `${t("thread.close")} (Esc)`,
-          on: { click: close },
-        },
-        icon("close"),
-      ),
+      "button",
+      {
+        type: "button",
+        class: "icon-button",
+        "aria-label": t("thread.close"),
+        title: `${t("thread.close")} (Esc)`,
+        on: { click: close },
+      },
+      icon("close"),
     ),
-    view.element,
-    field.element,
   );
-  panel.addEventListener("keydown", (event) => event.key === "Escape" && !event.defaultPrevented && close());
-  acceptDrops(panel, () => field);
-  return { element: panel, focus: field.focus };
+}
+
+function gone(ctx, parentId) {
+  const draft = ctx.kept.get(`draft/${parentId}`);
+  return element(
+    "section",
+    { class: "empty", tabindex: "-1" },
+    icon("thread"),
+    element("h3", {}, t("thread.gone")),
+    element("p", {}, t("thread.gone_lead")),
+    draft && unsent(draft),
+  );
 }

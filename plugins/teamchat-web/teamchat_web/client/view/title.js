@@ -11,8 +11,10 @@ export function keepTitle(ctx) {
   const drawNow = () => {
     const { unread, mentions } = model.unread.total();
     const count = mentions ? `(${mentions}) ` : unread ? "• " : "";
-    const place = router.current?.place && model.place(router.current.place.id);
-    const name = place?.kind === "channel" ? `#${place.title}` : place?.title;
+    const { screen, place: asked } = router.current;
+    const place = asked && model.place(asked.id);
+    const where = place?.kind === "channel" ? `#${place.title}` : place?.title;
+    const name = screen === "threads" ? t("threads.title") : where;
     const title = count + [name, model.serverName || "Teamchat"].filter(Boolean).join(" · ");
     if (title !== document.title) document.title = title;
     if (mentions === shownMentions) return;

@@ -1,0 +1,19 @@
+// The menu of the server: settings, administration for whom it is, and the list of keys.
+import "../lib/more_strings.js";
+import { t } from "../lib/strings.js";
+import { openMenu } from "./popup.js";
+import { admin, settings } from "./sidebar.js";
+
+/** Opens the menu beside the button that has it. */
+export function openServerMenu(ctx, button) {
+  const items = [
+    { icon: "settings", label: t("settings.title"), run: () => settings(ctx) },
+    ctx.model.me.isAdmin && { icon: "shield", label: t("admin.title"), run: () => admin(ctx) },
+    {
+      icon: "keyboard",
+      label: t("shortcuts.title"),
+      run: async () => (await import("./shortcuts.js")).openShortcuts(ctx),
+    },
+  ];
+  openMenu(button, items.filter(Boolean));
+}
