@@ -136,6 +136,21 @@ async def test_d16_a_decoy_is_sent_to_nobody(live: World, nursery: trio.Nursery)
     assert postman.tries == {}
 
 
+async def test_d16_a_decoy_is_written_as_any_mail_so_that_what_follows_takes_as_long(
+    live: World, nursery: trio.Nursery
+) -> None:
+    written: list[str] = []
+
+    async def compose(queued: QueuedMail) -> Mail:
+        written.append(queued.email)
+        return Mail(id=queued.link_id, recipient=queued.email, subject="s", text="t", html="h")
+
+    outbox = await queue(live, "nobody@example.org", is_decoy=True)
+    await nursery.start(MailSender(outbox, Postman(), compose, max_retries=2, rhythm=QUICK).run)
+    await until_empty(live)
+    assert written == ["nobody@example.org"]
+
+
 async def test_a_few_are_sent_at_once_and_all_in_the_end(live: World, nursery: trio.Nursery) -> None:
     postman = Postman()
     emails = [f"user{number}@example.org" for number in range(40)]
