@@ -147,11 +147,11 @@ class Ask:
             raise Refusal(400, "email must be an address")
         return value
 
-    def password(self) -> str:
+    def password(self, field: str = "password") -> str:
         """Return a new password of the body."""
-        value = self.text("password", most=1024, blank=True)
+        value = self.text(field, most=1024, blank=True)
         if len(value) < 8:
-            raise Refusal(400, "password must have at least 8 characters")
+            raise Refusal(400, f"{field} must have at least 8 characters")
         return value
 
 

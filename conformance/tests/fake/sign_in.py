@@ -113,6 +113,18 @@ def register(fake: Fake, ask: Ask) -> dict[str, Any]:
     return pair(fake, user)
 
 
+@route("PUT", "/auth/password", "user", "password")
+def change_password(fake: Fake, ask: Ask) -> dict[str, Any]:
+    given, password = ask.text("password", blank=True), ask.password("newPassword")
+    if ask.user.password is None or not fits(given, ask.user.password):
+        raise Refusal(401, "The password is wrong")
+    ask.user.password = kept_password(password)
+    for session in [one for one in fake.store.sessions.values() if one.user_id == ask.user.id]:
+        if session is not ask.session:
+            fake.end_session(session.id)
+    return success()
+
+
 @route("POST", "/auth/refresh", "open")
 def refresh(fake: Fake, ask: Ask) -> dict[str, Any]:
     given = ask.text("refreshToken")

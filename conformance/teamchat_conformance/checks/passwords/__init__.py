@@ -5,6 +5,7 @@ from __future__ import annotations
 from teamchat_conformance.checks.passwords import (
     admin_resets,
     asking_in,
+    changing,
     kinds,
     registering,
     resetting,
@@ -12,4 +13,4 @@ from teamchat_conformance.checks.passwords import (
 )
 from teamchat_conformance.checks.passwords._area import area
 
-__all__ = ["admin_resets", "area", "asking_in", "kinds", "registering", "resetting", "setting_up"]
+__all__ = ["admin_resets", "area", "asking_in", "changing", "kinds", "registering", "resetting", "setting_up"]
