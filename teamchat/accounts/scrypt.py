@@ -90,7 +90,7 @@ class Hasher:
     def __init__(self, max_waiting: int = MAX_WAITING) -> None:
         self._limiter = trio.CapacityLimiter(max(2, (os.cpu_count() or 2) // 2))
         self._max_waiting = max_waiting
-        self._nobody = PasswordHash.of_nobody()
+        self._nobody = nobodys_hash()
 
     async def hash(self, password: str) -> str:
         """Return the hash to store. Raises `BadRequest` if `password` can't be a password (D-17)."""
@@ -101,12 +101,12 @@ class Hasher:
     async def matches(self, stored: str | None, password: str) -> bool:
         """Tell whether `password` is the stored one; None stands for no account or no password."""
         self._refuse_overflow()
-        against = self._nobody if stored is None else PasswordHash.parse(stored)
         # Normalising takes quadratic time in the worst case, so nothing longer than a password reaches it.
         if len(password) > MAX_PASSWORD:
-            against, password = self._nobody, ""
+            stored, password = None, ""
+        against = PasswordHash.parse(self._nobody if stored is None else stored)
         matched = await self._in_thread(against.matches, password)
-        return matched and against is not self._nobody
+        return matched and stored is not None
 
     async def _in_thread(self, work: Callable[[str], _T], password: str) -> _T:
         measures.passwords_waiting.value += 1
