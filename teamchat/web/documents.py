@@ -31,14 +31,16 @@ _encode = msgspec.json.Encoder().encode
 class ClientConfiguration(Struct, frozen=True):
     """What a web client must know (interface, part 5).
 
-    `API_BASE_URL` empty means: the origin this was read from.  `IS_INVITE_REQUIRED` is an extension: whether
-    only admins add users; if not, a client offers people to sign up.
+    `API_BASE_URL` empty means: the origin this was read from.  Extensions are `IS_INVITE_REQUIRED`, whether
+    only admins add users (if not, a client offers people to sign up), and `MUST_CHANGE_SET_PASSWORDS`, whether
+    a password that an admin sets must be changed at the next sign-in (decision D-43).
     """
 
     AUTH_MODE: str
     HAS_EMAIL: bool
     ENABLE_OAUTH: bool
     IS_INVITE_REQUIRED: bool
+    MUST_CHANGE_SET_PASSWORDS: bool
     API_BASE_URL: str = ""
 
 
@@ -49,6 +51,7 @@ def configuration(settings: Settings) -> ClientConfiguration:
         HAS_EMAIL=settings.email is not None,
         ENABLE_OAUTH=bool(settings.oauth.presets or settings.oauth.custom),
         IS_INVITE_REQUIRED=settings.auth.is_invite_required,
+        MUST_CHANGE_SET_PASSWORDS=settings.auth.must_change_set_passwords,
     )
 
 

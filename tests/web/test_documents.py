@@ -256,6 +256,7 @@ async def test_d38_the_configuration_is_the_servers_own_as_script_and_as_json(wo
         "HAS_EMAIL": False,
         "ENABLE_OAUTH": False,
         "IS_INVITE_REQUIRED": False,
+        "MUST_CHANGE_SET_PASSWORDS": False,
         "API_BASE_URL": "",
     }
     script = await world.nobody.call("GET", "/config.js")
@@ -277,6 +278,12 @@ def test_d38_whether_people_may_sign_up_is_told() -> None:
     for required in (True, False):
         told = configuration(Settings(auth=AuthSettings(is_invite_required=required)))
         assert told.IS_INVITE_REQUIRED is required
+
+
+def test_d43_whether_a_password_that_an_admin_sets_must_be_changed_is_told() -> None:
+    for must in (True, False):
+        told = configuration(Settings(auth=AuthSettings(must_change_set_passwords=must)))
+        assert told.MUST_CHANGE_SET_PASSWORDS is must
 
 
 class MessageList(Struct):

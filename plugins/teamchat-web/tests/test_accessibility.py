@@ -129,7 +129,7 @@ def test_settings_and_administration(serve: Serve, visit: Visit, look: dict[str,
 
     menu(page, "Settings")
     dialog = page.get_by_role("dialog", name="Settings")
-    for section in ("Profile", "Notifications", "Signed in on", "Account"):
+    for section in ("Profile", "Notifications", "Signed in on", "Password", "Account"):
         dialog.get_by_role("button", name=section, exact=True).click()
         expect(dialog.get_by_role("heading", name=section)).to_be_visible()
         seen.examine(f"settings, {section}")
@@ -157,6 +157,23 @@ def test_settings_and_administration(serve: Serve, visit: Visit, look: dict[str,
     dialog.get_by_role("button", name="Add a webhook").click()
     expect(page.get_by_role("region", name="Token")).to_be_visible()
     seen.examine("the token of a webhook")
+    seen.nothing()
+
+
+def test_a_password_that_must_be_changed(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
+    server = serve(auth={"authMode": "password", "isInviteRequired": True, "mustChangeSetPasswords": True})
+    server.post("/users/add", {"email": "bea@example.org", "password": PASSWORD}, server.admin_token())
+    page = visit(server.base, **look)
+    seen = Examiner(page)
+    page.get_by_label("Email").fill("bea@example.org")
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Choose a password of your own")).to_be_visible()
+    seen.examine("a password that must be changed")
+    page.reload()
+    expect(page.get_by_label("Present password")).to_be_visible()
+    page.get_by_role("button", name="Change password").click()
+    seen.examine("the same, with problems")
     seen.nothing()
 
 

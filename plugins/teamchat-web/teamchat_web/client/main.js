@@ -36,18 +36,31 @@ async function run(landing) {
   if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
   if (landing.accessToken && landing.earlierAccessEnded) tellOfEarlierAccess();
-  for (let given = landing; ; given = { ended: await chat() }) {
+  for (let given = landing; ; ) {
     if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
-    if (session.isSignedIn) continue;
-    const { signIn } = await import("./view/sign_in/sign_in.js");
-    const signal = new AbortController().signal;
-    await signIn(root, { ...common, kept, signal }, given);
+    const typed = session.isSignedIn ? null : await signIn(given);
+    const { userId } = session;
+    const ended = await (session.mustChangePassword ? changePassword(typed) : chat());
+    if (FOR_GOOD.has(ended)) await forget(userId);
+    given = { ended };
   }
+}
+
+/** Ask who it is; return the password, if they typed one. */
+async function signIn(given) {
+  const view = await import("./view/sign_in/sign_in.js");
+  return view.signIn(root, { ...common, kept, signal: new AbortController().signal }, given);
+}
+
+/** Ask for another password before anything else is shown (decision D-43); return why that ended. */
+async function changePassword(typed) {
+  const { ownPassword } = await import("./view/sign_in/own_password.js");
+  return ownPassword(root, common, typed);
 }
 
 /** Show the chat until the session ends; return why it did. */
 async function chat() {
-  const own = new Kept(`teamchat/${session.userId}`);
+  const own = keptOf(session.userId);
   const model = new Model({ api: common.api, http, session, config, kept: own });
   const ending = new AbortController();
   const ended = new Promise((resolve) => session.on("ended", resolve, ending.signal));
@@ -57,16 +70,22 @@ async function chat() {
   if (isKnown) show(); // Before all else is asked for: so the messages come first.
   const started = model.start();
   if (!isKnown) await Promise.race([started, ended]);
-  if (!isKnown && session.isSignedIn) show();
+  if (!isKnown && session.isSignedIn && model.directory.isFilled) show();
   const { reason } = await ended;
   ending.abort();
   model.stop();
   document.title = model.serverName || document.title;
-  if (FOR_GOOD.has(reason)) {
-    own.clear();
-    await (await import("./lib/files.js")).dropFiles();
-  }
   return reason;
+}
+
+/** Keep nothing of whoever signed out. */
+async function forget(userId) {
+  keptOf(userId).clear();
+  await (await import("./lib/files.js")).dropFiles();
+}
+
+function keptOf(userId) {
+  return new Kept(`teamchat/${userId}`);
 }
 
 /** A part of the page can't be had: the server has another version by now, or there is no network. */

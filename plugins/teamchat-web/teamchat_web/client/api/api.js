@@ -53,10 +53,14 @@ export class Api {
     return (await this.#http.send("GET", "/auth/oauth/providers")).providers;
   }
 
-  // The current user and their sessions.
+  // The current user, their password and their sessions.
 
   async me() {
     return (await this.#get("/auth/me")).user;
+  }
+  /** Change one's own password. */
+  async changePassword(...given) {
+    return (await import("./own_password.js")).change(this.#http, this.#session, ...given);
   }
   async rename(userName) {
     return (await this.#put("/users/me", { userName })).user;
@@ -189,6 +193,7 @@ export class Api {
     try {
       return await send(token);
     } catch (error) {
+      if (error.status === 403) this.#session.checkPassword();
       if (error.status !== 401) throw error;
       return send(await this.#session.replace(token));
     }

@@ -5,6 +5,9 @@
 // a session (it refused the refresh token), never a network that is down. In dev mode there is no refresh
 // token and an email signs in: that replaces a token which expires, and never one that the server refused,
 // for whoever was signed out or removed there must not come back by themselves.
+//
+// Where a password must be changed before anything else (decision D-43), "ended" with the reason "password"
+// ends the chat though the tokens stay, and "freed" says that it has been changed, in whichever tab.
 
 import { Emitter } from "../lib/emitter.js";
 import { exclusively } from "../lib/tabs.js";
@@ -22,6 +25,7 @@ export class Session extends Emitter {
   #http;
   #kept;
   #refreshing;
+  #checking;
 
   /**
    * @param {import("./http.js").Http} http
@@ -31,16 +35,18 @@ export class Session extends Emitter {
     super();
     this.#http = http;
     this.#kept = kept;
-    let userId = this.userId;
+    let [userId, isDue] = [this.userId, this.mustChangePassword];
+    const note = () => ([userId, isDue] = [this.userId, this.mustChangePassword]);
     kept.onChange((key) => {
       if (key !== null && key !== KEY) return;
-      const before = userId;
-      userId = this.userId;
+      const [before, wasDue] = [userId, isDue];
+      note();
       if (before && userId !== before) this.emit("ended", { reason: "elsewhere" });
       else if (!before && userId) this.emit("began");
+      else if (isDue && !wasDue) this.emit("ended", { reason: "password" });
+      else if (wasDue && !isDue) this.emit("freed");
     });
-    this.on("began", () => (userId = this.userId));
-    this.on("ended", () => (userId = this.userId));
+    for (const type of ["began", "ended", "freed"]) this.on(type, note);
   }
 
   get isSignedIn() {
@@ -58,14 +64,46 @@ export class Session extends Emitter {
     return this.#tokens?.refreshToken ?? null;
   }
 
+  /** The user's email, as the access token says. */
+  get email() {
+    return claims(this.#tokens?.accessToken).email ?? "";
+  }
+
+  /** Whether nothing can be done before the password is changed, as far as is known here. */
+  get mustChangePassword() {
+    return Boolean(this.#tokens?.mustChangePassword);
+  }
+
   get #tokens() {
     return this.#kept.get(KEY);
   }
 
   /** Begin with what a sign-in answered. */
-  begin({ accessToken, refreshToken = null }) {
-    this.#keep(accessToken, refreshToken);
+  begin({ accessToken, refreshToken = null, mustChangePassword = false }) {
+    this.#keep(accessToken, refreshToken, mustChangePassword);
     this.emit("began");
+  }
+
+  /** The password has been changed: the session goes on. */
+  free() {
+    this.#setDue(false);
+  }
+
+  /** Something was forbidden: find out whether that is because the password must be changed first. */
+  checkPassword() {
+    if (this.mustChangePassword) return;
+    this.#checking ??= import("./own_password.js")
+      .then(({ isDue }) => isDue(this.#http, this))
+      .then((is) => is && this.#setDue(true))
+      .finally(() => (this.#checking = undefined));
+  }
+
+  #setDue(mustChangePassword) {
+    const tokens = this.#tokens;
+    if (!tokens || Boolean(tokens.mustChangePassword) === mustChangePassword) return;
+    this.#kept.set(KEY, { ...tokens, mustChangePassword });
+    if (mustChangePassword) this.emit("ended", { reason: "password" });
+    else this.emit("freed");
   }
 
   /**
@@ -147,12 +185,12 @@ export class Session extends Emitter {
     }
   }
 
-  #keep(accessToken, refreshToken) {
+  #keep(accessToken, refreshToken, mustChangePassword = this.mustChangePassword) {
     const { iat, exp } = claims(accessToken);
     const life = (exp - iat) * 1000 || 2 * EARLY_MS; // By this clock, whatever the server's says.
     const expiresAt = Date.now() + life;
     const refreshAt = expiresAt - Math.min(EARLY_MS, life / 2);
-    this.#kept.set(KEY, { accessToken, refreshToken, expiresAt, refreshAt });
+    this.#kept.set(KEY, { accessToken, refreshToken, expiresAt, refreshAt, mustChangePassword });
   }
 }
 

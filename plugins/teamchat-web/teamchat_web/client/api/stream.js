@@ -161,6 +161,7 @@ export class Stream extends Emitter {
     const token = await this.#session.token();
     const response = await this.#request(token, signal);
     if (response.ok) return response;
+    if (response.status === 403) this.#session.checkPassword();
     if (response.status !== 401) throw await refusal(response);
     const second = await this.#request(await this.#session.replace(token), signal);
     if (!second.ok) throw await refusal(second);

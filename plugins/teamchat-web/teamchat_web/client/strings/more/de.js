@@ -96,6 +96,15 @@ export default {
   "settings.leave_lead": "Dein Konto wird endgültig gelöscht. Was du geschrieben hast, bleibt unter deinem Namen.",
   "settings.leave_last": "Außer dir verwaltet niemand diesen Server. Gib die Aufgabe weiter, bevor du gehst.",
 
+  "password.present": "Jetziges Passwort",
+  "password.change": "Passwort ändern",
+  "password.changed": "Dein Passwort ist geändert. Überall sonst bist du abgemeldet.",
+  "password.others_end": "Wenn du es änderst, wirst du überall sonst abgemeldet.",
+  "password.wrong": "Das ist nicht dein jetziges Passwort.",
+  "password.same": "Das hast du schon. Wähle ein anderes.",
+  "password.due_title": "Wähle ein eigenes Passwort",
+  "password.due_lead": "Dein jetziges hat die Verwaltung gesetzt. Das nächste sollst nur du kennen.",
+
   "admin.title": "Verwaltung",
   "admin.users": "Personen",
   "admin.channels": "Kanäle",
@@ -109,6 +118,7 @@ export default {
   "admin.user_added": "{email} ist dabei.",
   "admin.user_invited": "{email} ist dabei und bekommt eine Einladung per E-Mail.",
   "admin.user_password_hint": "Mindestens 8 Zeichen. Gib es selbst weiter.",
+  "admin.password_is_changed": "Wer sich damit anmeldet, muss ein anderes wählen.",
   "admin.user_remove": "{name} entfernen",
   "admin.user_remove_title": "{name} entfernen?",
   "admin.user_remove_lead": "{name} wird sofort abgemeldet und kommt nicht mehr herein. Nachrichten bleiben stehen.",

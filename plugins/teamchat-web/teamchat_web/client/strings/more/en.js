@@ -96,6 +96,15 @@ export default {
   "settings.leave_lead": "Your account is deleted for good. What you wrote stays, with your name.",
   "settings.leave_last": "You’re the only administrator. Make somebody else one before you leave.",
 
+  "password.present": "Present password",
+  "password.change": "Change password",
+  "password.changed": "Your password is changed. You’re signed out everywhere else.",
+  "password.others_end": "You’re signed out everywhere else when you change it.",
+  "password.wrong": "This isn’t your present password.",
+  "password.same": "That’s the one you have. Choose another.",
+  "password.due_title": "Choose a password of your own",
+  "password.due_lead": "An administrator set the one you have. Only you should know the next one.",
+
   "admin.title": "Administration",
   "admin.users": "People",
   "admin.channels": "Channels",
@@ -109,6 +118,7 @@ export default {
   "admin.user_added": "{email} is added.",
   "admin.user_invited": "{email} is added and gets an invitation by mail.",
   "admin.user_password_hint": "At least 8 characters. Tell it to the person yourself.",
+  "admin.password_is_changed": "They have to choose another when they sign in with it.",
   "admin.user_remove": "Remove {name}",
   "admin.user_remove_title": "Remove {name}?",
   "admin.user_remove_lead": "{name} is signed out at once and can’t come back. What they wrote stays.",

@@ -57,18 +57,19 @@ function adder(ctx, dialog, list) {
 }
 
 /** The first password of a new user; who signs in at a provider needs none. */
-function passwordField({ ENABLE_OAUTH }) {
-  const check = (value) => (ENABLE_OAUTH && !value ? null : checks.password(value));
-  return newPassword(check);
+function passwordField(config) {
+  const check = (value) => (config.ENABLE_OAUTH && !value ? null : checks.password(value));
+  return newPassword(config, check);
 }
 
-function newPassword(check = checks.password) {
+function newPassword({ MUST_CHANGE_SET_PASSWORDS }, check = checks.password) {
+  const hint = t("admin.user_password_hint");
   return field({
     name: "password",
     label: t("common.password"),
     type: "password",
     autocomplete: "new-password",
-    hint: t("admin.user_password_hint"),
+    hint: MUST_CHANGE_SET_PASSWORDS ? `${hint} ${t("admin.password_is_changed")}` : hint,
     check,
   });
 }
@@ -108,7 +109,7 @@ async function removeUser(ctx, dialog, { id, userName: name }) {
 
 function resetPassword(ctx, dialog, { id, userName: name }) {
   const set = form({
-    fields: [newPassword()],
+    fields: [newPassword(ctx.config)],
     action: t("admin.password_reset_short"),
     send: async ({ password }) => {
       await ctx.api.resetPassword(id, password);

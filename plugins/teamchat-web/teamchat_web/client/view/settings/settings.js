@@ -5,6 +5,7 @@ import { t } from "../../lib/strings.js";
 import { openSections } from "../sections.js";
 import { account } from "./account.js";
 import { notifications } from "./notifications.js";
+import { password } from "./password.js";
 import { profile } from "./profile.js";
 import { sessions } from "./sessions.js";
 
@@ -18,7 +19,13 @@ export function openSettings(ctx, first) {
     { id: "profile", label: t("settings.profile"), icon: "user", make: profile },
     { id: "notifications", label: t("settings.notifications"), icon: "bell", make: notifications },
     { id: "sessions", label: t("settings.sessions"), icon: "device", make: sessions },
+    ctx.config.AUTH_MODE === "password" && {
+      id: "password",
+      label: t("common.password"),
+      icon: "key",
+      make: password,
+    },
     { id: "account", label: t("settings.account"), icon: "sign-out", make: account },
-  ];
+  ].filter(Boolean);
   return openSections(ctx, { title: t("settings.title"), sections, first });
 }

@@ -20,10 +20,10 @@ export function emailField({ value, ...more } = {}) {
 }
 
 /** The password of an account that there is. */
-export function currentPasswordField() {
+export function currentPasswordField(label = t("common.password")) {
   return field({
     name: "password",
-    label: t("common.password"),
+    label,
     type: "password",
     autocomplete: "current-password",
     check: checks.given,
@@ -31,12 +31,12 @@ export function currentPasswordField() {
 }
 
 /** A new password, and the same once more. */
-export function newPasswordFields() {
-  const same = (again, { password }) => (again === password ? null : t("problem.different"));
+export function newPasswordFields(name = "password") {
+  const same = (again, values) => (again === values[name] ? null : t("problem.different"));
   const properties = { type: "password", autocomplete: "new-password", minlength: "8" };
   return [
     field({
-      name: "password",
+      name,
       label: t("sign_in.new_password"),
       hint: t("sign_in.password_hint"),
       check: checks.password,

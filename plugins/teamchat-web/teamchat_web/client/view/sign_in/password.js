@@ -14,7 +14,7 @@ export function password(frame, { email, ...said }) {
   const sign = form({
     fields,
     action: t("sign_in.action"),
-    send: async (values) => frame.begin(await api.passwordLogin(values.email, values.password)),
+    send: async ({ email: who, password: typed }) => frame.begin(await api.passwordLogin(who, typed), typed),
     explain: ({ status }) => status === 401 && { field: "password", text: t("sign_in.wrong") },
   });
   const typed = () => ({ email: fields[0].value });

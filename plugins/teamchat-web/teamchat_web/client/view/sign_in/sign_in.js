@@ -2,12 +2,11 @@
 //
 // What must stay true: the server's mode chooses the first screen, unless a link from a mail led here. A
 // screen is a function (frame, given) that returns {title, lead, content}; it knows the frame and the screens
-// it leads to, nothing else of the page. Each is announced by its heading or by the field that has the focus.
+// it leads to, nothing else of the page.
 
-import { element, icon, replace } from "../../lib/dom.js";
 import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
-import "../layers.js";
+import { openCard } from "./card.js";
 import { dev } from "./dev.js";
 import { magicLink, magicLinkLanding } from "./magic_link.js";
 import { password } from "./password.js";
@@ -22,23 +21,24 @@ const MODES = { dev, "magic-link": magicLink, password };
  * @param {object} ctx
  * @param {{token?: string, email?: string, mode?: string, oauthError?: string, ended?: string}} [landing]
  *   what the page's address said, and why the last session ended
- * @returns {Promise<void>}
+ * @returns {Promise<?string>} the password that was typed; it may have to be changed at once
  */
 export function signIn(root, ctx, landing = {}) {
   return new Promise((resolve) => {
-    const card = element("div", { class: "card" });
-    replace(root, element("main", { class: "page" }, card));
+    const draw = openCard(root);
+    let typed = null;
     const off = ctx.session.on("began", () => {
       off();
-      resolve();
+      resolve(typed);
     });
     const frame = {
       ctx,
-      show: (screen, given = {}) => draw(card, screen(frame, given)),
+      show: (screen, given = {}) => draw(screen(frame, given)),
       start: (given) => frame.show(MODES[ctx.config.AUTH_MODE] ?? unknown, given),
-      begin: ({ accessToken, refreshToken, earlierAccessEnded }) => {
-        ctx.session.begin({ accessToken, refreshToken });
-        if (earlierAccessEnded) ctx.tellOfEarlierAccess();
+      begin: (answer, password = null) => {
+        typed = password;
+        ctx.session.begin(answer);
+        if (answer.earlierAccessEnded) ctx.tellOfEarlierAccess();
       },
       otherWays: () => (ctx.config.ENABLE_OAUTH ? providers(ctx) : null),
     };
@@ -51,20 +51,6 @@ function begin(frame, { token, email, mode, oauthError, ended }) {
   if (token && email) return frame.show(magicLinkLanding, { token, email });
   if (oauthError) return frame.start({ problem: told(`oauth.${oauthError}`, "oauth.unknown") });
   return frame.start({ notice: ended && told(`ended.${ended}`, "ended.expired") });
-}
-
-function draw(card, { title, lead, notice, problem, content }) {
-  const heading = element("h1", { tabindex: "-1" }, title);
-  document.title = t("sign_in.page", { title });
-  replace(
-    card,
-    element("div", { class: "card-head" }, icon("teamchat"), heading, lead && element("p", {}, lead)),
-    notice && element("p", { class: "note", role: "status" }, notice),
-    problem && element("p", { class: "note note-danger", role: "alert" }, problem),
-    content,
-  );
-  const empty = [...card.querySelectorAll("input:not([readonly])")].find((input) => !input.value);
-  (empty ?? heading).focus();
 }
 
 /** The words for a key that came from outside, or for `fallback` where there are none. */

@@ -1,0 +1,43 @@
+// The form that changes one's own password (decision D-43). The email is in it, unseen, so that a password
+// manager keeps the new one under it.
+
+import { element } from "../lib/dom.js";
+import { t } from "../lib/strings.js";
+import { form } from "./form.js";
+import { currentPasswordField, newPasswordFields } from "./sign_in/fields.js";
+
+/**
+ * Make the form.
+ * @param {object} ctx
+ * @param {string} email
+ * @param {?string} typed the present password, if it is known; else it is asked for
+ * @param {function(HTMLFormElement): void} done
+ * @returns {HTMLFormElement}
+ */
+export function passwordForm({ api }, email, typed, done) {
+  const present = typed === null ? [currentPasswordField(t("password.present"))] : [];
+  const made = form({
+    fields: [...present, ...newPasswordFields("newPassword")],
+    action: t("password.change"),
+    send: async ({ password = typed, newPassword }) => {
+      if (password === newPassword) throw new SamePassword();
+      await api.changePassword(password, newPassword);
+      done(made);
+    },
+    explain,
+  });
+  made.prepend(element("input", { type: "email", autocomplete: "username", value: email, hidden: true }));
+  return made;
+}
+
+class SamePassword extends Error {
+  status = 400;
+}
+
+/** Passwords are the same if Unicode says so, too: then the server finds it. */
+function explain({ status, message }) {
+  if (status === 401) return { field: "password", text: t("password.wrong") };
+  if (status !== 400) return null;
+  const isSame = !message || message.includes("same");
+  return { field: "newPassword", text: isSame ? t("password.same") : message };
+}
