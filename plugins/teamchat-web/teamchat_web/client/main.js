@@ -21,7 +21,6 @@ const kept = new Kept("teamchat");
 const http = new Http(config.API_BASE_URL);
 const session = new Session(http, kept);
 const shared = { config, session, api: new Api(http, session), router: new Router(), ...notices() };
-const common = { ...shared, tellOfEarlierAccess };
 
 addEventListener("unhandledrejection", (event) => {
   if (!/import\w* (a )?module/i.test(event.reason?.message)) return;
@@ -35,37 +34,32 @@ keepShell();
 async function run(landing) {
   if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
-  if (landing.accessToken && landing.earlierAccessEnded) tellOfEarlierAccess();
+  if (landing.accessToken && landing.earlierAccessEnded) {
+    (await import("./view/sign_in/earlier_access.js")).tell(shared);
+  }
   for (let given = landing; ; ) {
     if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
-    const typed = session.isSignedIn ? null : await signIn(given);
     const { userId } = session;
-    const ended = await (session.mustChangePassword ? changePassword(typed) : chat());
-    if (FOR_GOOD.has(ended)) await forget(userId);
-    given = { ended };
+    const mayChat = session.isSignedIn && !session.mustChangePassword;
+    given = mayChat ? { ended: await chat() } : await enter(given);
+    if (FOR_GOOD.has(given.ended)) await forget(userId);
   }
 }
 
-/** Ask who it is; return the password, if they typed one. */
-async function signIn(given) {
-  const view = await import("./view/sign_in/sign_in.js");
-  return view.signIn(root, { ...common, kept, signal: new AbortController().signal }, given);
-}
-
-/** Ask for another password before anything else is shown (decision D-43); return why that ended. */
-async function changePassword(typed) {
-  const { ownPassword } = await import("./view/sign_in/own_password.js");
-  return ownPassword(root, common, typed);
+/** Sign in, or change a password that has to be changed first; return what is known then. */
+async function enter(given) {
+  const view = await import("./view/sign_in/enter.js");
+  return view.enter(root, { ...shared, kept, signal: new AbortController().signal }, given);
 }
 
 /** Show the chat until the session ends; return why it did. */
 async function chat() {
   const own = keptOf(session.userId);
-  const model = new Model({ api: common.api, http, session, config, kept: own });
+  const model = new Model({ api: shared.api, http, session, config, kept: own });
   const ending = new AbortController();
   const ended = new Promise((resolve) => session.on("ended", resolve, ending.signal));
   const { shell } = await import("./view/shell.js");
-  const show = () => shell(root, { ...common, model, kept: own, signal: ending.signal });
+  const show = () => shell(root, { ...shared, model, kept: own, signal: ending.signal });
   const isKnown = model.directory.isFilled;
   if (isKnown) show(); // Before all else is asked for: so the messages come first.
   const started = model.start();
@@ -91,12 +85,7 @@ function keptOf(userId) {
 /** A part of the page can't be had: the server has another version by now, or there is no network. */
 function offerReload() {
   const action = { label: t("main.reload"), run: () => location.reload() };
-  common.toast(t("main.missing_part"), { kind: "danger", action });
-}
-
-/** Whoever had this account without a proof of its address has lost it now; it stays until it is closed. */
-function tellOfEarlierAccess() {
-  shared.toast(t("main.earlier_access_ended"), { kind: "danger" });
+  shared.toast(t("main.missing_part"), { kind: "danger", action });
 }
 
 /** What the address says of a sign-in, taken out of it. */

@@ -1,5 +1,5 @@
-// One's own password: whether it must be changed before anything else, and changing it (decision D-43). Seldom
-// needed, so it is loaded when it is.
+// One's own password: whether it must be changed before anything else, and changing it (decision D-43).
+// Loaded when it is needed, which is seldom.
 
 /** Whether the server says that the password must be changed first; false where it can't be asked. */
 export async function isDue(http, session) {

@@ -11,9 +11,14 @@ const SVG = "http://www.w3.org/2000/svg";
  * @returns {HTMLElement}
  */
 export function element(tag, properties = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) set(made, name, value);
+  const made = assign(document.createElement(tag), properties);
   for (const node of nodes(children)) made.append(node);
+  return made;
+}
+
+/** Give an element the properties that `element` takes. */
+export function assign(made, properties) {
+  for (const [name, value] of Object.entries(properties)) set(made, name, value);
   return made;
 }
 

@@ -35,7 +35,6 @@ export default {
 
   "main.missing_part": "Dieser Teil der Seite lässt sich nicht laden. Vielleicht gibt es eine neue Fassung.",
   "main.reload": "Seite neu laden",
-  "main.earlier_access_ended": "Dieses Konto wurde benutzt, bevor du die E-Mail-Adresse nachgewiesen hast. Frühere Sitzungen und das Passwort gelten nicht mehr. Warst du das nicht, sieh nach, was in deinem Namen geschrieben wurde.",
 
   "time.today": "Heute",
   "time.yesterday": "Gestern",

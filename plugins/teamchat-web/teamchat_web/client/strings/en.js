@@ -35,7 +35,6 @@ export default {
 
   "main.missing_part": "This part of the page couldn’t be loaded. It may have been updated.",
   "main.reload": "Load the page anew",
-  "main.earlier_access_ended": "This account was in use before you proved its email address. Its earlier sessions and password have ended. If that wasn’t you, look through what was written in your name.",
 
   "time.today": "Today",
   "time.yesterday": "Yesterday",

@@ -1,11 +1,11 @@
 // A message: who, when, what, and what others did with it. It is made anew when something of it changes.
 // What must stay true: text from people becomes nodes by the Markdown module alone, and a screen reader
 // hears author, time and text when the message has the focus.
-import { element, icon } from "../lib/dom.js";
+import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
 import { dateTime, t, time } from "../lib/strings.js";
 import { imagesOf } from "./images.js";
-import { avatar } from "./people.js";
+import { avatar, leadsToCard } from "./people.js";
 
 const FACES = 3;
 const EMOJI = /\p{Emoji_Presentation}|\uFE0F/u;
@@ -58,12 +58,18 @@ function classes(item, isGrouped, text) {
 }
 
 function head(ctx, item, id, isGrouped) {
+  const { author, place } = item;
+  const card = !isGrouped && leadsToCard(author.id, { bot: author.isBot && place.id });
   return element(
     "div",
     { class: isGrouped ? "visually-hidden" : "message-head", id },
-    element("strong", { class: "name", dataset: { author: item.author.id } }, authorName(ctx, item)),
+    element(
+      "strong",
+      { class: "name", ...card, dataset: { author: author.id, ...card.dataset } },
+      authorName(ctx, item),
+    ),
     " ",
-    item.author.isBot && element("span", { class: "tag" }, t("message.bot")),
+    author.isBot && element("span", { class: "tag" }, t("message.bot")),
     " ",
     element(
       "time",
@@ -80,6 +86,7 @@ function body(ctx, item, id) {
     { class: "message-body rich", id },
     item.content && render(item.content, names),
   );
+  for (const name of shown.querySelectorAll(".mention")) assign(name, leadsToCard(name.dataset.user));
   if (item.updatedAt) {
     const last = shown.lastElementChild?.localName === "p" ? shown.lastElementChild : shown;
     last.append(

@@ -1,4 +1,5 @@
-// People in small: initials on a tint that stays the same for a person wherever they appear.
+// People in small: initials on a tint that stays the same for a person wherever they appear, and names that
+// lead to their card (person.js). A name is a button that is no <button>: its text can be selected and copied.
 import { element } from "../lib/dom.js";
 
 const TINTS = 8;
@@ -10,6 +11,17 @@ const TINTS = 8;
  */
 export function avatar({ id, userName }) {
   return element("span", { class: `avatar tint-${tint(id)}`, "aria-hidden": "true" }, initials(userName));
+}
+
+/**
+ * What makes the element of a name lead to the card.
+ * @param {string} person the id of a user or a webhook
+ * @param {{bot?: string, tabindex?: string}} [more] `bot` is the id of the channel a webhook posts into; in a
+ *   message `reach` of the timeline gives the tab stop
+ */
+export function leadsToCard(person, { bot, tabindex = "-1" } = {}) {
+  const dataset = bot ? { person, bot } : { person };
+  return { role: "button", tabindex, "aria-haspopup": "dialog", dataset };
 }
 
 function initials(name) {

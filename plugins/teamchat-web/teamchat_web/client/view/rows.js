@@ -4,6 +4,7 @@
 // name of the action; where that is gone, the focus is on the list and not lost.
 
 import { element, icon, replace } from "../lib/dom.js";
+import { leadsToCard } from "./people.js";
 
 /** A list to draw rows into. */
 export function rows(label) {
@@ -26,11 +27,11 @@ export function draw(list, made, none = null) {
 
 /**
  * Make a row.
- * @param {{id: string, title: string, tags?: string[], detail?: string, lead?: Node,
+ * @param {{id: string, person?: string, title: string, tags?: string[], detail?: string, lead?: Node,
  *   actions?: {icon?: string, label: string, text?: string, act: function(): void}[]}} about `label` is read
- *   out; what is seen is the icon or the text
+ *   out; what is seen is the icon or the text; `person` is the id of whose name the title is
  */
-export function row({ id, title, tags = [], detail, lead, actions = [] }) {
+export function row({ id, person, title, tags = [], detail, lead, actions = [] }) {
   const words = tags.filter(Boolean).map((tag) => [" ", element("span", { class: "tag" }, tag)]);
   return element(
     "li",
@@ -39,11 +40,16 @@ export function row({ id, title, tags = [], detail, lead, actions = [] }) {
     element(
       "div",
       { class: "row-main" },
-      element("span", {}, element("strong", {}, title), words),
+      element("span", {}, element("strong", named(person), title), words),
       detail && element("span", { class: "soft" }, detail),
     ),
     element("div", { class: "row-actions" }, actions.filter(Boolean).map((action) => button(id, action))),
   );
+}
+
+/** A person's name leads to their card. */
+function named(person) {
+  return person ? leadsToCard(person, { tabindex: "0" }) : {};
 }
 
 function button(id, { icon: name, label, text, act }) {

@@ -2,12 +2,12 @@
 // The address alone says what is shown: a channel or conversation, the list of threads, a thread beside
 // either. What is shown has a signal of its own that ends all it listens to. On phones what is covered can't
 // be reached by keys.
-import { element, icon, replace } from "../lib/dom.js";
+import { assign, element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
 import { t } from "../lib/strings.js";
 import { bar } from "./bar.js";
 import { acceptDrops, composer } from "./composer.js";
-import { avatar } from "./people.js";
+import { avatar, leadsToCard } from "./people.js";
 import { palette, sidebar } from "./sidebar.js";
 import { TimelineView } from "./timeline.js";
 
@@ -60,7 +60,7 @@ class Shell {
     this.#listen();
     this.#drawer(false);
     this.#go();
-    keepTitle(ctx);
+    follow(ctx);
   }
 
   #listen() {
@@ -108,6 +108,7 @@ class Shell {
     this.#title = place.title;
     const other = place.kind === "conversation" && this.#ctx.model.conversations.get(place.id)?.otherUser;
     this.#head(other ? avatar({ ...other, userName: place.title }) : icon("hash"), place.title);
+    if (other) assign(this.#main.querySelector("h1").lastChild, leadsToCard(other.id, { tabindex: "0" }));
   }
 
   #openPlace(place) {
@@ -267,9 +268,11 @@ class Shell {
   }
 }
 
-/** The title comes after what it is about. */
-async function keepTitle(ctx) {
+/** The title comes after what it is about, and what is not seen after that. */
+async function follow(ctx) {
   (await import("./title.js")).keepTitle(ctx);
+  if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
+  (await import("./later.js")).later(ctx);
 }
 
 /** Whether a press in the sidebar leads somewhere: all do but the one that opens the menu. */

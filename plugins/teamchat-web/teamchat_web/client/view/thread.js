@@ -4,8 +4,12 @@ import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { acceptDrops, composer } from "./composer.js";
 import { messageView } from "./message.js";
+import { participants } from "./participants.js";
+import { sheet } from "./sheet.js";
 import { TimelineView } from "./timeline.js";
 import { unsent } from "./vacant.js";
+
+await sheet("people");
 
 /**
  * @param {object} ctx its signal ends this panel
@@ -58,6 +62,7 @@ function replies(ctx, timeline, panel) {
     timeline.parent && [
       messageView(ctx, timeline.parent, { isThread: true }),
       element("p", { class: "day" }, t("message.replies", { count: timeline.items.length })),
+      participants(ctx, timeline),
     ];
   const view = new TimelineView(ctx, timeline, {
     label: t("thread.title"),

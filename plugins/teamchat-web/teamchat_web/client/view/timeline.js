@@ -317,7 +317,7 @@ export class TimelineView {
 
 /** Tab stops at one message and what is in it; arrow keys lead to the others. */
 function reach(article, tabIndex) {
-  for (const stop of [article, ...article.querySelectorAll("a, button")]) stop.tabIndex = tabIndex;
+  for (const stop of [article, ...article.querySelectorAll("a, button, [role=button]")]) stop.tabIndex = tabIndex;
 }
 
 function failure(again) {

@@ -5,6 +5,9 @@ import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { pickReaction, recentReactions, toggle } from "./reactions.js";
+import { sheet } from "./sheet.js";
+
+await sheet("tools");
 
 const QUICK = 3;
 const DELETE_KEYS = ["Delete", "Backspace"];

@@ -37,6 +37,7 @@ export default {
   "sign_in.forgot_lead": "Sag uns deine Adresse, dann schicken wir dir einen Link für ein neues.",
   "sign_in.forgot_action": "Link schicken",
   "sign_in.forgot_sent": "Wenn es zu {email} ein Konto gibt, ist ein Link für ein neues Passwort unterwegs.",
+  "sign_in.earlier_access_ended": "Dieses Konto wurde benutzt, bevor du die E-Mail-Adresse nachgewiesen hast. Frühere Sitzungen und das Passwort gelten nicht mehr. Warst du das nicht, sieh nach, was in deinem Namen geschrieben wurde.",
   "sign_in.back": "Zurück zur Anmeldung",
   "sign_in.setup_title": "Willkommen!",
   "sign_in.setup_lead": "Wähle ein Passwort, dann kann es losgehen.",
@@ -239,8 +240,18 @@ export default {
 
   "composer.suggestions": "Vorschläge",
 
+  "person.you": "Du",
+  "person.gone": "Nicht mehr hier",
+  "person.gone_lead": "Dieses Konto gibt es auf dem Server nicht mehr. Was darunter geschrieben wurde, bleibt.",
+  "person.since": "Dabei seit: {day}",
+  "person.bot": "Ein Webhook: Unter diesem Namen schreibt ein anderes Programm.",
+  "person.bot_in": "Ein Webhook: Unter diesem Namen schreibt ein anderes Programm in #{name}.",
+  "person.write": "Nachricht schreiben",
+  "person.profile": "Profil bearbeiten",
+
   "thread.title": "Thread",
   "thread.close": "Thread schließen",
+  "thread.participants": "In diesem Thread",
   "thread.placeholder": "Antworten",
   "thread.gone": "Dieser Thread wurde gelöscht",
   "thread.gone_lead": "Die Nachricht, zu der er gehört, ist weg, und die Antworten mit ihr.",

@@ -37,6 +37,7 @@ export default {
   "sign_in.forgot_lead": "Tell us your email, and we’ll send you a link to set a new one.",
   "sign_in.forgot_action": "Send the link",
   "sign_in.forgot_sent": "If there is an account for {email}, a link to a new password is on its way.",
+  "sign_in.earlier_access_ended": "This account was in use before you proved its email address. Its earlier sessions and password have ended. If that wasn’t you, look through what was written in your name.",
   "sign_in.back": "Back to sign-in",
   "sign_in.setup_title": "Welcome!",
   "sign_in.setup_lead": "Choose a password, and you’re in.",
@@ -239,8 +240,18 @@ export default {
 
   "composer.suggestions": "Suggestions",
 
+  "person.you": "You",
+  "person.gone": "No longer here",
+  "person.gone_lead": "This account is no longer on the server. What they wrote stays.",
+  "person.since": "Here since: {day}",
+  "person.bot": "A webhook: another program posts under this name.",
+  "person.bot_in": "A webhook: another program posts under this name into #{name}.",
+  "person.write": "Message",
+  "person.profile": "Edit your profile",
+
   "thread.title": "Thread",
   "thread.close": "Close the thread",
+  "thread.participants": "In this thread",
   "thread.placeholder": "Reply",
   "thread.gone": "This thread was deleted",
   "thread.gone_lead": "The message it hangs from is gone, and the replies with it.",

@@ -89,6 +89,7 @@ function line(ctx, dialog, user) {
   };
   return row({
     id: user.id,
+    person: user.id,
     lead: avatar(user),
     title: name,
     tags: [user.isAdmin && t("admin.role_admin"), isMe && t("admin.you")],

@@ -8,6 +8,7 @@ import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
 import { openCard } from "./card.js";
 import { dev } from "./dev.js";
+import { tell } from "./earlier_access.js";
 import { magicLink, magicLinkLanding } from "./magic_link.js";
 import { password } from "./password.js";
 import { providers } from "./providers.js";
@@ -38,7 +39,7 @@ export function signIn(root, ctx, landing = {}) {
       begin: (answer, password = null) => {
         typed = password;
         ctx.session.begin(answer);
-        if (answer.earlierAccessEnded) ctx.tellOfEarlierAccess();
+        if (answer.earlierAccessEnded) tell(ctx);
       },
       otherWays: () => (ctx.config.ENABLE_OAUTH ? providers(ctx) : null),
     };

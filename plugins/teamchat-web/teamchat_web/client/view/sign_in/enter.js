@@ -1,0 +1,17 @@
+// The way in, step by step: signing in, and then changing a password that has to be changed before anything
+// else (decision D-43).
+
+import { ownPassword } from "./own_password.js";
+import { signIn } from "./sign_in.js";
+
+/**
+ * Show the next step until it is done.
+ * @param {HTMLElement} root
+ * @param {object} ctx
+ * @param {object} given what the page's address said, or what the step before returned
+ * @returns {Promise<{typed?: ?string, ended?: string}>} the password that was typed, or why the session ended
+ */
+export async function enter(root, ctx, given) {
+  if (!ctx.session.isSignedIn) return { typed: await signIn(root, ctx, given) };
+  return { ended: await ownPassword(root, ctx, given.typed ?? null) };
+}
