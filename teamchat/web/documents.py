@@ -32,8 +32,8 @@ class ClientConfiguration(Struct, frozen=True):
     """What a web client must know (interface, part 5).
 
     `API_BASE_URL` empty means: the origin this was read from.  Extensions are `IS_INVITE_REQUIRED`, whether
-    only admins add users (if not, a client offers people to sign up), and `MUST_CHANGE_SET_PASSWORDS`, whether
-    a password that an admin sets must be changed at the next sign-in (decision D-43).
+    only admins add users (if not, a client offers people to sign up), and `MUST_CHANGE_SET_PASSWORDS`,
+    whether a password that an admin sets must be changed at the next sign-in (decision D-43).
     """
 
     AUTH_MODE: str

@@ -76,7 +76,9 @@ def test_a_password_is_changed_and_other_sessions_end(serve: Serve, visit: Visit
         "The two passwords differ."
     )
     change(dialog, PASSWORD, PASSWORD)
-    expect(new).to_have_accessible_description("At least 8 characters That’s the one you have. Choose another.")
+    expect(new).to_have_accessible_description(
+        "At least 8 characters That’s the one you have. Choose another."
+    )
     change(dialog, PASSWORD, OWN)
     expect(dialog.get_by_role("status").filter(has_text="Your password is changed.")).to_be_visible()
     expect(present).to_have_value("")
@@ -219,9 +221,7 @@ def test_a_session_that_comes_to_be_due_later_is_led_there_too(serve: Serve, vis
 
 
 @pytest.mark.parametrize("must", [True, False])
-def test_an_admin_is_told_what_becomes_of_a_password_they_set(
-    serve: Serve, visit: Visit, must: bool
-) -> None:
+def test_an_admin_is_told_what_becomes_of_a_password_they_set(serve: Serve, visit: Visit, must: bool) -> None:
     server = serve(auth=MUST if must else MODE)
     given(server)
     page = visit(server.base)
