@@ -11,7 +11,7 @@ from typing import Self
 
 from teamchat.chat.channels import Channels
 from teamchat.chat.conversations import Conversations
-from teamchat.chat.drafts import Draft
+from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
 from teamchat.chat.images import Images
 from teamchat.chat.messages import Messages
@@ -21,7 +21,7 @@ from teamchat.chat.threads import Replied, Threads
 from teamchat.chat.webhooks import Webhooks
 from teamchat.interfaces import ImageStore, Storage
 
-__all__ = ["Chat", "Draft", "Reacted", "Replied"]
+__all__ = ["Chat", "Draft", "MessageEdit", "Reacted", "Replied"]
 
 
 @dataclass(frozen=True)

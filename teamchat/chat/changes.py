@@ -8,29 +8,64 @@ a direct message that is addressed as a plain message behaves as it does on its 
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 
 from msgspec import UNSET
 
 from teamchat import events
 from teamchat.chat import records
 from teamchat.chat.access import FoundMessage, Participants
-from teamchat.chat.drafts import Draft, content_of
+from teamchat.chat.drafts import Draft, MessageEdit, content_of
+from teamchat.chat.filters import Filters
 from teamchat.chat.images_table import attach
 from teamchat.chat.messages_table import delete_messages
-from teamchat.errors import NotFound
-from teamchat.interfaces import Transaction
+from teamchat.errors import BadRequest, NotFound
+from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Message, ThreadMeta, UserName, now_ms
 from teamchat.storage.log import blank
 
 
-async def amend(tx: Transaction, found: FoundMessage, draft: Draft, most: int) -> Message:
-    """Give a held message the content of `draft`, and its images if it names any; tell everyone concerned."""
-    content = content_of(draft, most=most, has_images=await _will_have_images(tx, found.id, draft))
+async def accepted_edit(
+    storage: Storage,
+    filters: Filters,
+    edit: Draft | MessageEdit,
+    check: Callable[[], Awaitable[None]],
+    *,
+    author_id: str,
+    message_id: str,
+) -> Draft | MessageEdit:
+    """Return an edit as the filters leave it; they are shown the content that the message will have.
+
+    `check` raises if the author may not edit the message.  Raises what `Filters.passed` raises, and
+    `BadRequest` for an edit of nothing.
+    """
+    if edit.content is not UNSET:
+        draft = Draft(edit.content, edit.images)
+        return await filters.passed(draft, check, author_id=author_id, message_id=message_id)
+    await check()  # an outsider is told nothing else, whatever they sent (decision D-03)
+    if edit.images is UNSET:
+        raise BadRequest("content is missing.")
+    async with storage.read() as tx:
+        draft = Draft(await _content(tx, message_id), edit.images)
+    kept = await filters.passed(draft, check, author_id=author_id, message_id=message_id)
+    # Content that no filter touched is not written back: another edit may have come in between.
+    return edit if kept.content == draft.content else kept
+
+
+async def amend(tx: Transaction, found: FoundMessage, edit: Draft | MessageEdit, most: int) -> Message:
+    """Give a held message the content and the images that `edit` names; tell everyone concerned."""
+    has_images = await _will_have_images(tx, found.id, edit)
+    if edit.content is UNSET:
+        content = await _content(tx, found.id)
+        most = max(most, len(content))  # what is there already may be longer than what may be written today
+    else:
+        content = edit.content
+    content = content_of(Draft(content), most=most, has_images=has_images)
     await tx.fetch(
         "update messages set content = $2, updated_at = $3 where id = $1", found.id, content, now_ms()
     )
-    if draft.images is not UNSET:
-        await attach(tx, found.place_id, found.id, draft.images)
+    if edit.images is not UNSET:
+        await attach(tx, found.place_id, found.id, edit.images)
     message = await records.message(tx, found.id)
     if message is None:
         raise NotFound("No such message.")
@@ -98,9 +133,16 @@ async def recount_thread(tx: Transaction, parent_id: str) -> ThreadMeta | None:
     return await records.thread_meta(tx, parent_id)
 
 
-async def _will_have_images(tx: Transaction, message_id: str, draft: Draft) -> bool:
-    if draft.images is not UNSET:
-        return bool(draft.images)
+async def _content(tx: Transaction, message_id: str) -> str:
+    rows = await tx.fetch("select content from messages where id = $1", message_id)
+    if not rows:
+        raise NotFound("No such message.")
+    return str(rows[0][0])
+
+
+async def _will_have_images(tx: Transaction, message_id: str, edit: Draft | MessageEdit) -> bool:
+    if edit.images is not UNSET:
+        return bool(edit.images)
     return bool(await tx.fetch("select 1 from message_images where message_id = $1 limit 1", message_id))
 
 

@@ -17,8 +17,8 @@ from teamchat.chat.access import (
     find_direct,
     hold_direct,
 )
-from teamchat.chat.changes import amend, erase
-from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.changes import accepted_edit, amend, erase
+from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_place, insert_message
@@ -115,10 +115,14 @@ class Conversations:
         async with self._storage.read() as tx:
             check_may_edit(caller, await find_direct(tx, caller, conversation_id, message_id))
 
-    async def edit(self, caller: Caller, conversation_id: str, message_id: str, draft: Draft) -> Message:
+    async def edit(
+        self, caller: Caller, conversation_id: str, message_id: str, edit: Draft | MessageEdit
+    ) -> Message:
         """Edit a direct message of the caller's own and return it whole."""
-        kept = await self._filters.passed(
-            draft,
+        kept = await accepted_edit(
+            self._storage,
+            self._filters,
+            edit,
             lambda: self.check_edit(caller, conversation_id, message_id),
             author_id=caller.user.id,
             message_id=message_id,

@@ -1,7 +1,8 @@
 """What somebody sends to become a message: its content and its images, and which of that is accepted.
 
-`Draft` is the wire form.  Images left out mean "none" when posting and "as they were" when editing, so a
-client that knows nothing of `images` does not strip them from what it edits (decision D-25).
+`Draft` and `MessageEdit` are the wire forms.  What an edit leaves out stays as it was: a client that knows
+nothing of `images` does not strip them from what it edits (decision D-25), and one that sends `images` alone
+keeps the content (decision D-42).
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ from teamchat import text
 
 
 class Draft(Struct, frozen=True, rename="camel"):
-    """The body of a POST or PUT of a message. `images` are names of uploaded files of the same place."""
+    """The body of a POST of a message. `images` are names of uploaded files of the same place."""
 
     content: str
+    images: list[str] | UnsetType = UNSET
+
+
+class MessageEdit(Struct, frozen=True, rename="camel"):
+    """The body of a PUT of a message. What is left out stays as it was; one of the two must be there."""
+
+    content: str | UnsetType = UNSET
     images: list[str] | UnsetType = UNSET
 
 

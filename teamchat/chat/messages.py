@@ -10,8 +10,8 @@ from collections.abc import Callable
 from teamchat import events, recall
 from teamchat.chat import records
 from teamchat.chat.access import check_may_delete, check_may_edit, find_message, hold_message
-from teamchat.chat.changes import amend, erase
-from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.changes import accepted_edit, amend, erase
+from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import hold_channel, insert_message
@@ -92,10 +92,12 @@ class Messages:
         async with self._storage.read() as tx:
             check_may_edit(caller, await find_message(tx, caller, message_id))
 
-    async def edit(self, caller: Caller, message_id: str, draft: Draft) -> Message:
+    async def edit(self, caller: Caller, message_id: str, edit: Draft | MessageEdit) -> Message:
         """Edit a message of the caller's own and return it whole."""
-        kept = await self._filters.passed(
-            draft,
+        kept = await accepted_edit(
+            self._storage,
+            self._filters,
+            edit,
             lambda: self.check_edit(caller, message_id),
             author_id=caller.user.id,
             message_id=message_id,

@@ -18,8 +18,8 @@ from teamchat.chat.access import (
     hold_message,
     hold_reply,
 )
-from teamchat.chat.changes import amend, count_reply, erase
-from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.changes import accepted_edit, amend, count_reply, erase
+from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.messages_table import insert_message
@@ -89,10 +89,12 @@ class Threads:
         async with self._storage.read() as tx:
             check_may_edit(caller, await find_reply(tx, caller, parent_id, reply_id))
 
-    async def edit(self, caller: Caller, parent_id: str, reply_id: str, draft: Draft) -> Message:
+    async def edit(self, caller: Caller, parent_id: str, reply_id: str, edit: Draft | MessageEdit) -> Message:
         """Edit a reply of the caller's own and return it whole."""
-        kept = await self._filters.passed(
-            draft,
+        kept = await accepted_edit(
+            self._storage,
+            self._filters,
+            edit,
             lambda: self.check_edit(caller, parent_id, reply_id),
             author_id=caller.user.id,
             message_id=reply_id,

@@ -28,6 +28,17 @@ _FRESH = "no-cache"
 _encode = msgspec.json.Encoder().encode
 
 
+class SignIn(Struct, frozen=True, rename="camel"):
+    """Which ways to sign in there are, as clients of the interface's origin read it (decision D-42)."""
+
+    mode: str
+    has_email: bool
+    is_invite_required: bool
+    oauth_enabled: bool
+    password_reset_enabled: bool
+    registration_enabled: bool
+
+
 class ClientConfiguration(Struct, frozen=True):
     """What a web client must know (interface, part 5).
 
@@ -41,17 +52,30 @@ class ClientConfiguration(Struct, frozen=True):
     ENABLE_OAUTH: bool
     IS_INVITE_REQUIRED: bool
     MUST_CHANGE_SET_PASSWORDS: bool
+    auth: SignIn
     API_BASE_URL: str = ""
 
 
 def configuration(settings: Settings) -> ClientConfiguration:
     """Return the clients' configuration that follows from the server's."""
+    mode, is_invite_required = settings.auth.auth_mode, settings.auth.is_invite_required
+    has_email = settings.email is not None
+    has_providers = bool(settings.oauth.presets or settings.oauth.custom)
+    has_passwords = mode == "password"
     return ClientConfiguration(
-        AUTH_MODE=settings.auth.auth_mode,
-        HAS_EMAIL=settings.email is not None,
-        ENABLE_OAUTH=bool(settings.oauth.presets or settings.oauth.custom),
-        IS_INVITE_REQUIRED=settings.auth.is_invite_required,
+        AUTH_MODE=mode,
+        HAS_EMAIL=has_email,
+        ENABLE_OAUTH=has_providers,
+        IS_INVITE_REQUIRED=is_invite_required,
         MUST_CHANGE_SET_PASSWORDS=settings.auth.must_change_set_passwords,
+        auth=SignIn(
+            mode=mode,
+            has_email=has_email,
+            is_invite_required=is_invite_required,
+            oauth_enabled=has_providers,
+            password_reset_enabled=has_passwords and has_email,
+            registration_enabled=has_passwords and not is_invite_required,
+        ),
     )
 
 

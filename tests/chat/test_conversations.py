@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import trio
 
-from teamchat.chat import Draft
+from teamchat.chat import Draft, MessageEdit
 from teamchat.ids import new_id
 
 
@@ -220,3 +220,10 @@ async def test_d25_direct_messages_carry_images_of_their_conversation(world, ada
         await world.chat.conversations.post(ada, direct, Draft("", [foreign]))
     await world.chat.conversations.delete(ada, direct, message.id)
     assert await world.run("select key from doomed_images") == [(image,)]
+
+
+async def test_d42_an_edit_of_a_direct_messages_images_keeps_its_content(world, ada, direct):
+    message = await world.chat.conversations.post(ada, direct, Draft("psst"))
+    image = await world.image(direct)
+    edited = await world.chat.conversations.edit(ada, direct, message.id, MessageEdit(images=[image]))
+    assert (edited.content, edited.images) == ("psst", [image])

@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from teamchat import BadRequest, Forbidden, NotFound, Posting, Unauthorized, Unavailable
-from teamchat.chat import Draft, filters
+from teamchat.chat import Draft, MessageEdit, filters
 from teamchat.model import Caller
 from tests.chat.conftest import MAX_LENGTH, World
 
@@ -182,3 +182,21 @@ async def test_a_repeated_request_gets_the_message_again_though_filters_make_som
         world.chat.filters.use(filters_now)
         assert await world.chat.messages.post(ada, channel, Draft("hello"), "key") == first
     assert len(await world.chat.messages.page(ada, channel, 50, None)) == 1
+
+
+async def test_d42_an_edit_of_images_alone_shows_the_filters_the_content_that_stays(
+    world: World, ada: Caller, channel: str
+) -> None:
+    message = await world.chat.messages.post(ada, channel, Draft("hello"))
+    image = await world.image(channel)
+
+    async def as_it_is(posting: Posting) -> str:
+        return posting.content
+
+    asked = Filter(as_it_is)
+    world.chat.filters.use([asked])
+    kept = await world.chat.messages.edit(ada, message.id, MessageEdit(images=[image]))
+    assert kept.content == "hello"
+    assert [(one.content, one.images) for one in asked.asked] == [("hello", (image,))]
+    world.chat.filters.use([Filter(shouting)])
+    assert (await world.chat.messages.edit(ada, message.id, MessageEdit(images=[]))).content == "HELLO"

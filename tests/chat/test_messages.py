@@ -6,9 +6,10 @@ import msgspec
 import pytest
 import trio
 
-from teamchat.chat import Draft
+from teamchat.chat import Draft, MessageEdit
 from teamchat.chat.records import MAX_PAGE, chunks
 from teamchat.ids import new_id
+from tests.chat.conftest import MAX_LENGTH
 from tests.storages import sqlite_only
 
 
@@ -107,6 +108,33 @@ async def test_d25_images_stay_when_an_edit_does_not_name_them(world, bob, chann
     assert (await world.chat.messages.edit(bob, message.id, Draft("see", [first]))).images == [first]
     bare = await world.chat.messages.edit(bob, message.id, Draft("see", []))
     assert "images" not in wire(bare)
+
+
+async def test_d42_an_edit_of_images_alone_keeps_the_content(world, bob, channel, refused):
+    image = await world.image(channel)
+    message = await world.chat.messages.post(bob, channel, Draft("look"))
+    edited = await world.chat.messages.edit(bob, message.id, MessageEdit(images=[image]))
+    assert (edited.content, edited.images) == ("look", [image])
+    assert edited.updated_at is not None
+    bare = await world.chat.messages.edit(bob, message.id, MessageEdit(images=[]))
+    assert (bare.content, "images" in wire(bare)) == ("look", False)
+    async with refused(400):
+        await world.chat.messages.edit(bob, message.id, MessageEdit())
+
+
+async def test_d42_a_message_that_is_an_image_does_not_lose_its_last_one(world, bob, channel, refused):
+    message = await world.chat.messages.post(bob, channel, Draft("", [await world.image(channel)]))
+    async with refused(400):
+        await world.chat.messages.edit(bob, message.id, MessageEdit(images=[]))
+
+
+async def test_d42_what_is_longer_than_may_be_written_today_is_kept(world, bob, channel):
+    message = await world.chat.messages.post(bob, channel, Draft("x"))
+    long = "y" * (MAX_LENGTH + 1)
+    async with world.storage.write() as tx:
+        await tx.fetch("update messages set content = $2 where id = $1", message.id, long)
+    image = await world.image(channel)
+    assert (await world.chat.messages.edit(bob, message.id, MessageEdit(images=[image]))).content == long
 
 
 async def test_d25_an_image_of_elsewhere_and_more_than_ten_are_refused(world, ada, bob, channel, refused):

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import trio
 
-from teamchat.chat import Draft
+from teamchat.chat import Draft, MessageEdit
 from teamchat.ids import new_id
 
 
@@ -226,3 +226,10 @@ async def test_thirty_replies_and_fifteen_deletions_at_once_are_counted_right(
     counts = [payload["threadMeta"]["replyCount"] for _, payload, _ in await world.events()]
     steps = {after - before for before, after in zip([0, *counts], counts, strict=False)}
     assert steps <= {1, -1}
+
+
+async def test_d42_an_edit_of_a_replys_images_keeps_its_content(world, ada, channel, parent):
+    reply = (await world.chat.threads.reply(ada, parent.id, Draft("reply"))).reply
+    image = await world.image(channel)
+    edited = await world.chat.threads.edit(ada, parent.id, reply.id, MessageEdit(images=[image]))
+    assert (edited.content, edited.images) == ("reply", [image])

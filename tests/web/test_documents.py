@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import trio
@@ -257,6 +257,14 @@ async def test_d38_the_configuration_is_the_servers_own_as_script_and_as_json(wo
         "ENABLE_OAUTH": False,
         "IS_INVITE_REQUIRED": False,
         "MUST_CHANGE_SET_PASSWORDS": False,
+        "auth": {
+            "mode": "password",
+            "hasEmail": False,
+            "isInviteRequired": False,
+            "oauthEnabled": False,
+            "passwordResetEnabled": False,
+            "registrationEnabled": True,
+        },
         "API_BASE_URL": "",
     }
     script = await world.nobody.call("GET", "/config.js")
@@ -272,6 +280,20 @@ def test_d38_email_and_the_mode_are_told() -> None:
     mail = EmailSettings(user="a@example.org", host="smtp.example.org")
     told = configuration(Settings(auth=AuthSettings(auth_mode="magic-link"), email=mail))
     assert (told.AUTH_MODE, told.HAS_EMAIL) == ("magic-link", True)
+
+
+@pytest.mark.parametrize("mode", ["password", "magic-link", "dev"])
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize("has_email", [True, False])
+def test_d42_resets_and_registering_are_told_where_there_are_passwords(
+    mode: Literal["password", "magic-link", "dev"], required: bool, has_email: bool
+) -> None:
+    mail = EmailSettings(user="a@example.org", host="smtp.example.org") if has_email else None
+    auth = AuthSettings(auth_mode=mode, is_invite_required=required)
+    told = configuration(Settings(auth=auth, email=mail)).auth
+    assert (told.mode, told.has_email, told.is_invite_required) == (mode, has_email, required)
+    assert told.password_reset_enabled is (mode == "password" and has_email)
+    assert told.registration_enabled is (mode == "password" and not required)
 
 
 def test_d38_whether_people_may_sign_up_is_told() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from teamchat.application import Application
-from teamchat.chat.drafts import Draft
+from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.model import Caller, Conversation
 from teamchat.web.endpoints import Answer, Section, Success
 from teamchat.web.reader import Page
@@ -83,12 +83,12 @@ async def post_direct_message(
 @section.endpoint(
     "PUT",
     "/conversations/:conversationId/messages/:messageId",
-    body=Draft,
+    body=MessageEdit,
     answer=Edited,
     first=_check_edit,
 )
 async def edit_direct_message(
-    app: Application, caller: Caller, conversation_id: str, message_id: str, body: Draft
+    app: Application, caller: Caller, conversation_id: str, message_id: str, body: MessageEdit
 ) -> Edited:
     """Edit one's own direct message."""
     return Edited.of(await app.chat.conversations.edit(caller, conversation_id, message_id, body))

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from teamchat.application import Application
-from teamchat.chat.drafts import Draft
+from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.model import Caller, Message
 from teamchat.web.endpoints import Answer, Section, Success
 from teamchat.web.reader import Page
@@ -83,8 +83,8 @@ async def post_message(
     return OneMessage(await app.chat.messages.post(caller, channel_id, body, key))
 
 
-@section.endpoint("PUT", "/messages/:messageId", body=Draft, answer=Edited, first=_check_edit)
-async def edit_message(app: Application, caller: Caller, message_id: str, body: Draft) -> Edited:
+@section.endpoint("PUT", "/messages/:messageId", body=MessageEdit, answer=Edited, first=_check_edit)
+async def edit_message(app: Application, caller: Caller, message_id: str, body: MessageEdit) -> Edited:
     """Edit one's own message."""
     return Edited.of(await app.chat.messages.edit(caller, message_id, body))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from teamchat.application import Application
-from teamchat.chat.drafts import Draft
+from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.model import Caller, Message, ThreadMeta
 from teamchat.web.endpoints import Answer, Section, Success
 from teamchat.web.reader import Page
@@ -54,8 +54,12 @@ async def post_reply(
     return Reply(replied.reply, replied.thread_meta)
 
 
-@section.endpoint("PUT", "/messages/:messageId/thread/:replyId", body=Draft, answer=Edited, first=_check_edit)
-async def edit_reply(app: Application, caller: Caller, message_id: str, reply_id: str, body: Draft) -> Edited:
+@section.endpoint(
+    "PUT", "/messages/:messageId/thread/:replyId", body=MessageEdit, answer=Edited, first=_check_edit
+)
+async def edit_reply(
+    app: Application, caller: Caller, message_id: str, reply_id: str, body: MessageEdit
+) -> Edited:
     """Edit one's own reply."""
     return Edited.of(await app.chat.threads.edit(caller, message_id, reply_id, body))
 
