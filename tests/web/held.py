@@ -85,15 +85,20 @@ class Watched:
         self.unwatched = storage
         self.written: dict[trio.lowlevel.Task, list[str]] = {}
         """What each task ran, from when it asked to write."""
+        self.committed: dict[trio.lowlevel.Task, list[str]] = {}
+        """What each task ran in transactions that were committed."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unwatched, name)
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Any]:
-        statements = self.written.setdefault(trio.lowlevel.current_task(), [])
+        task = trio.lowlevel.current_task()
+        statements = self.written.setdefault(task, [])
+        before = len(statements)
         async with self.unwatched.write() as tx:
             yield _WatchedTransaction(tx, statements)
+        self.committed.setdefault(task, []).extend(statements[before:])
 
 
 class _WatchedTransaction:
@@ -362,7 +367,7 @@ OPEN = {
     ("POST", "/auth/login"),
     ("POST", "/auth/request-password-reset"),
     ("POST", "/auth/register"),
-    # With a token or a password of their own, which `test_held_requests` takes away meanwhile.
+    # With a token or a password of their own, which `test_held_open_requests` takes away meanwhile.
     ("POST", "/auth/refresh"),
     ("POST", "/auth/verify"),
     ("POST", "/auth/password-login"),
@@ -456,6 +461,7 @@ class Held(NamedTuple):
 
     answer: Answer
     statements: list[str]
+    committed: list[str]
     changed: list[str]
 
 
@@ -468,9 +474,14 @@ async def held(
     write lock behind what `act` writes (``lock``).
     """
     path, body = await REQUESTS[endpoint].of(victim, endpoint[1])
-    sent = _Sent(victim.client, endpoint[0], path, body)
+    return await held_up(scene, Sent(victim.client, endpoint[0], path, body), how, act)
+
+
+async def held_up(scene: Scene, sent: Sent, how: str, act: Callable[[], Awaitable[object]]) -> Held:
+    """Send a request as `held` does, whoever it is of."""
     stored, own = set(scene.images.kept), {trio.lowlevel.current_task()}
     scene.watched.written.clear()
+    scene.watched.committed.clear()
 
     async def acting() -> None:
         own.add(trio.lowlevel.current_task())
@@ -479,16 +490,21 @@ async def held(
     with trio.fail_after(_DEADLINE):
         async with trio.open_nursery() as nursery:
             before = await _HOLDS[how](scene, sent, acting, nursery)
-    statements = [sql for task, ran in scene.watched.written.items() if task not in own for sql in ran]
+    statements = _of_others(own, scene.watched.written)
+    committed = _of_others(own, scene.watched.committed)
     after = await scene.rows()
     changed = sorted(set(scene.images.kept) ^ stored)
     if before is not None:
         changed += [table for table, rows in after.items() if rows != before[table]]
     assert sent.answer is not None
-    return Held(sent.answer, statements, changed)
+    return Held(sent.answer, statements, committed, changed)
 
 
-class _Sent:
+def _of_others(own: set[trio.lowlevel.Task], ran: Mapping[trio.lowlevel.Task, list[str]]) -> list[str]:
+    return [sql for task, statements in ran.items() if task not in own for sql in statements]
+
+
+class Sent:
     """A request in a task of its own."""
 
     def __init__(self, client: Client, method: str, path: str, body: Any) -> None:
@@ -512,13 +528,13 @@ Rows = Mapping[str, list[Any]]
 Act = Callable[[], Awaitable[object]]
 
 
-async def _hold_by_body(scene: Scene, sent: _Sent, act: Act, nursery: trio.Nursery) -> Rows:
+async def _hold_by_body(scene: Scene, sent: Sent, act: Act, nursery: trio.Nursery) -> Rows:
     gate = Gate()
     nursery.start_soon(sent.run, gate)
     return await _open_after(scene, gate, act)
 
 
-async def _hold_by_filter(scene: Scene, sent: _Sent, act: Act, nursery: trio.Nursery) -> Rows:
+async def _hold_by_filter(scene: Scene, sent: Sent, act: Act, nursery: trio.Nursery) -> Rows:
     gate = scene.filter.gate = Gate()
     nursery.start_soon(sent.run)
     rows = await _open_after(scene, gate, act)
@@ -535,7 +551,7 @@ async def _open_after(scene: Scene, gate: Gate, act: Act) -> Rows:
     return rows
 
 
-async def _hold_by_lock(scene: Scene, sent: _Sent, act: Act, nursery: trio.Nursery) -> None:
+async def _hold_by_lock(scene: Scene, sent: Sent, act: Act, nursery: trio.Nursery) -> None:
     """Have the request wait to write, behind an act that waits to do so too."""
     written, acted = scene.watched.written, trio.Event()
 
