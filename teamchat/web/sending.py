@@ -67,7 +67,7 @@ class Rooms:
                 return answer
             size = PIECE + len(data)
             del answer, data  # What waits for room must not take any.
-            await self._hold(scope).wait(_line(scope), size)
+            await self._hold(scope).wait(self._line(scope), size)
 
     async def open_stream(self, scope: Any) -> None:
         """Take the room of an answer that is made piece by piece, before anything is opened for it.
@@ -78,7 +78,7 @@ class Rooms:
         hold = self._hold(scope)
         if method == "HEAD" or hold.size or hold.take(_STREAM_BYTES, by_force=method != "GET"):
             return
-        await hold.wait(_line(scope), _STREAM_BYTES)
+        await hold.wait(self._line(scope), _STREAM_BYTES)
 
     def release(self, scope: Any) -> None:
         """The answer is sent, or never will be."""
@@ -100,10 +100,10 @@ class Rooms:
 
         So what is known to be large is not made in vain.
         """
-        row = self.answers.lines.get(_line(scope)) if scope["method"] == "GET" else None
+        row = self.answers.lines.get(self._line(scope)) if scope["method"] == "GET" else None
         if row:
             hold = scope[_HOLD] = Hold(self.answers, row[0].hold.owner)
-            await hold.wait(_line(scope), row[0].size)
+            await hold.wait(self._line(scope), row[0].size)
 
     def _take(self, scope: Any, data: bytes) -> bool:
         if scope["method"] == "HEAD":
@@ -118,6 +118,14 @@ class Rooms:
         if hold is None:
             hold = scope[_HOLD] = Hold(self.answers, self._owner(scope))
         return hold
+
+    def _line(self, scope: Any) -> Hashable:
+        """Return where a request waits: with those of the same token, or network, for the same address."""
+        for name, value in scope["headers"]:
+            if name == b"authorization":
+                return value, scope["path"]
+        # Not the peer: a proxy would have all strangers wait behind the one who has taken the most.
+        return self._owner(scope), scope["path"]
 
 
 async def send_data(scope: Any, send: Send, data: bytes) -> None:
@@ -158,11 +166,3 @@ def _data_of(answer: Any) -> bytes | None:
         return answer.data
     body = answer.response
     return body.data if type(body) is DataBody else None
-
-
-def _line(scope: Any) -> Hashable:
-    """Return where a request waits: with those of the same token for the same address."""
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            return value, scope["path"]
-    return (scope.get("client") or ("",))[0], scope["path"]

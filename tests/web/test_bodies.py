@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -257,6 +258,23 @@ async def test_a_body_has_60_seconds_and_one_more_for_each_16_kib_that_came(
         await body(trickling.receive).read(32 * 1024**2)
     assert told.value.status == 408
     assert trio.current_time() - began < 70, "and not when all of it should have been there"
+
+
+async def test_a_body_that_comes_in_very_small_pieces_takes_no_more_memory_than_it_holds() -> None:
+    left = 150_000
+
+    async def receive() -> dict[str, Any]:
+        nonlocal left
+        left -= 1
+        await trio.lowlevel.checkpoint()
+        return {"type": "http.request", "body": b"%02d" % (left % 100), "more_body": left > 0}
+
+    tracemalloc.start()
+    try:
+        assert len(await body(receive).read(1_000_000)) == 300_000
+        assert tracemalloc.get_traced_memory()[1] < 4 * 300_000
+    finally:
+        tracemalloc.stop()
 
 
 async def test_bodies_share_one_budget_but_their_first_16_kib_need_none(

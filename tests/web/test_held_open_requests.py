@@ -1,7 +1,7 @@
-"""What opens an endpoint without an access token ends for requests that are on their way too (decision D-39).
+"""What opens an endpoint instead of an access token ends for requests on their way too (decision D-39).
 
-A webhook's token, a refresh token, a link in a mail or a password is taken away while a request with it is held
-up: by its body, in a message filter, or where it waits for the write lock.
+A webhook's token, a refresh token, a link in a mail or a password is taken away while a request with it is
+held up: by its body, in a message filter, or where it waits for the write lock.
 """
 
 from __future__ import annotations

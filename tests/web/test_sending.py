@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Any
 from unittest.mock import patch
@@ -240,6 +241,34 @@ async def test_a_plugins_plain_view_waits_for_room_too(world: World, autojump_cl
             (await Client(site, peer="192.0.2.8").call("GET", "/text")).problem(503)
             assert len(asked) == 2
     assert (await Client(site).call("GET", "/text")).body == b"x" * 600_000
+
+
+async def test_strangers_behind_one_proxy_do_not_wait_behind_the_one_who_has_taken_the_most(
+    world: World, autojump_clock: Any
+) -> None:
+    pages = Blueprint("pages", __name__)
+
+    @pages.get("/large")
+    async def large() -> Response:
+        return Response(bytes(300_000))
+
+    site = world.rebuilt(pages, trusted_proxies=["192.0.2.0/24"])
+    greedy, other = [("X-Forwarded-For", "198.51.100.1")], [("X-Forwarded-For", "203.0.113.1")]
+    readers = [Reader(site), Reader(site)]
+    with patch.object(site.rooms.answers, "most", 1_000_000):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(partial(readers[0].call, "GET", "/large", headers=greedy))
+            await readers[0].begun.wait()
+            nursery.start_soon(partial(readers[1].call, "GET", "/large", headers=greedy))
+            while not site.rooms.answers.lines:
+                await trio.lowlevel.checkpoint()
+            since = trio.current_time()
+            answer = await Client(site).call("GET", "/large", headers=other)
+            assert (answer.status, len(answer.body)) == (200, 300_000)
+            assert trio.current_time() == since
+            for reader in readers:
+                reader.go.set()
+    assert site.rooms.answers.held == 0
 
 
 async def test_an_image_is_opened_when_there_is_room_for_it(world: World, autojump_clock: Any) -> None:
