@@ -7,6 +7,7 @@ runs in threads.  No file stays open between two chunks, so a reader who goes aw
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
@@ -19,7 +20,7 @@ from typing import TypeVar
 import trio
 from msgspec import Struct
 
-from teamchat import StorageError
+from teamchat import StorageError, Unavailable
 
 CHUNK_BYTES = 64 * 1024
 # Several servers may share the directory; a temporary file this old is nobody's any more.
@@ -28,6 +29,8 @@ LEFTOVER_SECONDS = 60 * 60
 _KEY = re.compile(r"[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")
 _TEMPORARY = ".writing-"
 _THREADS = 8
+
+_log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
@@ -46,7 +49,14 @@ class FilesStore:
 
     async def put(self, key: str, data: bytes) -> None:
         path = self._path(key)
-        await self._in_thread(lambda: _write(path, data))
+        try:
+            await self._in_thread(lambda: _write(path, data))
+        except OSError as error:
+            # Its message holds a path; what the system says of it holds none.
+            _log.error("an image could not be written: %s", error.strerror or type(error).__name__)
+            raise Unavailable(
+                "The server can't keep images now. Nothing was changed; try again later."
+            ) from error
 
     async def get(self, key: str) -> AsyncIterator[bytes] | None:
         path = self._path(key)

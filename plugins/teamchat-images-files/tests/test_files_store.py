@@ -12,7 +12,7 @@ import trio
 from teamchat_images_files import FilesOptions, image_stores, open_files
 from teamchat_images_files.store import FilesStore
 
-from teamchat import ImageStore, StorageError
+from teamchat import ImageStore, StorageError, Unavailable
 from teamchat.testing import ImageStoreContract
 
 
@@ -70,14 +70,17 @@ async def test_what_another_server_finishes_while_this_one_starts_is_no_error(tm
 
 
 async def test_a_failed_write_leaves_nothing_under_the_key_nor_beside_it(
-    store: FilesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: FilesStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(Unavailable, match="Nothing was changed"):
         await store.put("1-a.png", b"bytes")
+    assert [record.getMessage() for record in caplog.records] == [
+        "an image could not be written: No space left on device"
+    ]
     assert list((tmp_path / "images").iterdir()) == []
 
 

@@ -28,9 +28,10 @@ import trio
 from teamchat import measures
 from teamchat.errors import StorageError, Unavailable
 from teamchat.events import LoggedEvent
+from teamchat.logs import get_logger
 from teamchat.storage.log import logged_in
 from teamchat.storage.sqlite.connections import connect
-from teamchat.storage.sqlite.transaction import SqliteTransaction, failure_of
+from teamchat.storage.sqlite.transaction import DiskUnwritable, SqliteTransaction, failure_of
 from teamchat.storage.sqlite.turns import Turns
 
 BUSY_SECONDS = 5.0
@@ -40,6 +41,9 @@ _SHORTEST_POLL = 0.002  # seconds between two looks for what other processes hav
 _LONGEST_POLL = 0.04
 _FOLLOW_BATCH = 1000
 _LAST = "select coalesce((select seq from sqlite_sequence where name = 'events'), 0)"
+
+
+_log = get_logger(__name__)
 
 
 class DatabaseBusy(Unavailable, StorageError):
@@ -65,6 +69,7 @@ class SqliteStorage:
         self._writer = writer
         self._turn = trio.StrictFIFOLock()
         self._batch: _Batch | None = None
+        self._is_unwritable = False
         self._readers: list[apsw.Connection] = []
         self._watch = connect(path, _READERS_WAIT)
         self._turns = Turns(path.with_name(f"{path.name}-turns"))
@@ -131,6 +136,7 @@ class SqliteStorage:
         except StorageError as error:
             if isinstance(error.__cause__, apsw.BusyError):
                 return False
+            self._tell(error)
             raise
         return True
 
@@ -145,6 +151,7 @@ class SqliteStorage:
 
         A full disk makes SQLite roll the whole transaction back by itself, with what other bodies did.
         """
+        self._tell(error)
         with suppress(apsw.Error):
             self._writer.execute("rollback to body; release body")
         if is_only or not self._writer.in_transaction:
@@ -170,11 +177,21 @@ class SqliteStorage:
             except Exception as error:  # Whatever it was: nobody may take this batch for committed.
                 failure = failure_of("could not commit", error)
             self._end(batch, failure)
+            self._tell(failure)
             measures.commits.observe(trio.current_time() - began)
         if failure is None:
             self._turns.wrote()
             with suppress(StorageError):  # What is committed is committed; who follows looks again anyway.
                 self._look()
+
+    def _tell(self, failure: BaseException | None) -> None:
+        """Log when the disk begins to refuse writes and when it takes them again, not each one in between."""
+        if isinstance(failure, DiskUnwritable) and not self._is_unwritable:
+            self._is_unwritable = True
+            _log.error("the database can't be written to", why=failure.sentence)
+        elif failure is None and self._is_unwritable:
+            self._is_unwritable = False
+            _log.info("the database can be written to again")
 
     async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
         while True:

@@ -15,12 +15,19 @@ from typing import Any
 
 import apsw
 
-from teamchat.errors import StorageError
+from teamchat.errors import StorageError, Unavailable
 from teamchat.events import Event
 from teamchat.interfaces import Row
 from teamchat.model import now_ms
 from teamchat.storage.log import blank_in
 from teamchat.storage.sqlite.connections import cause
+
+
+class DiskUnwritable(Unavailable, StorageError):
+    """The disk takes no writes, and nothing was changed: a client gets 503 and may try again."""
+
+    def __init__(self, what: str, why: str) -> None:
+        super().__init__(f"SQLite {what}: {why}. Nothing was changed; try again later.")
 
 
 class SqliteTransaction:
@@ -79,9 +86,20 @@ class SqliteTransaction:
 
 def failure_of(what: str, error: BaseException) -> StorageError:
     """Return what is raised for an error of SQLite's, whose own message may quote what was given."""
-    failure = StorageError(f"SQLite {what}: {cause(error)}.")
+    if isinstance(error, apsw.FullError | apsw.ReadOnlyError) or _failed_to_write(error):
+        failure: StorageError = DiskUnwritable(what, cause(error))
+    else:
+        failure = StorageError(f"SQLite {what}: {cause(error)}.")
     failure.__cause__ = error  # By it the log tells a full disk from others.
     return failure
+
+
+def _failed_to_write(error: BaseException) -> bool:
+    """Whether the system refused a write.
+
+    Not where it refused to have it reach the disk (IOERR_FSYNC): then a commit may be there after a crash.
+    """
+    return isinstance(error, apsw.IOError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_WRITE
 
 
 @lru_cache(maxsize=512)
