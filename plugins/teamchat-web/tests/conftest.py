@@ -169,17 +169,26 @@ class Watch:
         dialog.dismiss()
 
 
+# A browser in which the greetings of the first minute were dismissed.
+_GREETED = """try { localStorage["teamchat/greeted"] = '["admin","member"]'; } catch {}"""
+
+
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
-    """Open an address in a browser of its own (no cookies, nothing kept): `visit(url, locale="de-DE")`."""
+    """Open an address in a browser of its own (no cookies, nothing kept): `visit(url, locale="de-DE")`.
+
+    The greetings were dismissed there, unless `greeted` is False.
+    """
     watch = Watch()
     with ExitStack() as stack:
 
-        def go(url: str, **options: Any) -> Page:
+        def go(url: str, *, greeted: bool = True, **options: Any) -> Page:
             context = browser.new_context(**{"locale": "en-GB", "reduced_motion": "reduce"} | options)
             stack.callback(context.close)
             context.set_default_timeout(DEADLINE_MS)
             watch.on(context)
+            if greeted:
+                context.add_init_script(_GREETED)
             page = context.new_page()
             page.goto(url)
             return page

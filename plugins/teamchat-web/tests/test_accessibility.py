@@ -160,6 +160,20 @@ def test_settings_and_administration(serve: Serve, visit: Visit, look: dict[str,
     seen.nothing()
 
 
+def test_the_first_minute(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
+    server = serve()
+    for email, screen in ((ADMIN, "an empty server"), ("bea@example.org", "somebody new")):
+        page = visit(f"{server.base}/?access_token={server.token(email)}", greeted=False, **look)
+        seen = Examiner(page)
+        expect(page.get_by_role("region", name="Welcome")).to_be_visible()
+        seen.examine(screen)
+        if email == ADMIN:
+            page.get_by_role("button", name="Invite people").click()
+            expect(page.get_by_role("dialog", name="Invite people")).to_be_visible()
+            seen.examine("inviting people")
+        seen.nothing()
+
+
 def test_a_password_that_must_be_changed(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True, "mustChangeSetPasswords": True})
     server.post("/users/add", {"email": "bea@example.org", "password": PASSWORD}, server.admin_token())

@@ -29,6 +29,7 @@ class Shell {
   #side;
   #main = element("main", { class: "conversation", id: "main", tabindex: "-1" });
   #shown = null;
+  #greeting = element("div", { hidden: true });
   #title = "";
   #field = null;
   #reply = null;
@@ -60,7 +61,7 @@ class Shell {
     this.#listen();
     this.#drawer(false);
     this.#go();
-    follow(ctx);
+    follow(ctx, this.#greeting);
   }
 
   #listen() {
@@ -166,7 +167,7 @@ class Shell {
 
   /** Puts a screen below the head of the conversation. */
   #fill(...parts) {
-    replace(this.#main, bar(this.#ctx, () => this.#drawer(true)), parts);
+    replace(this.#main, bar(this.#ctx, () => this.#drawer(true)), this.#greeting, parts);
     this.#count();
   }
 
@@ -269,10 +270,10 @@ class Shell {
 }
 
 /** The title comes after what it is about, and what is not seen after that. */
-async function follow(ctx) {
+async function follow(ctx, greeting) {
   (await import("./title.js")).keepTitle(ctx);
   if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
-  (await import("./later.js")).later(ctx);
+  (await import("./later.js")).later(ctx, greeting);
 }
 
 /** Whether a press in the sidebar leads somewhere: all do but the one that opens the menu. */

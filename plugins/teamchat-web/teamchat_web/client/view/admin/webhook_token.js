@@ -5,6 +5,7 @@
 
 import { element } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";
+import { copyable } from "../copyable.js";
 import { openDialog } from "../dialog.js";
 
 /** Show the token and a command that posts with it. */
@@ -32,33 +33,4 @@ function command({ API_BASE_URL }, id, token) {
     `  -H "Content-Type: application/json" \\`,
     `  -d '${body}'`,
   ].join("\n");
-}
-
-function copyable(label, text) {
-  const said = element("span", { class: "visually-hidden", role: "status" });
-  const button = element("button", { class: "button button-small", type: "button" }, t("common.copy"));
-  const shown = element("pre", { class: "token", role: "region", "aria-label": label }, text);
-  button.ariaLabel = `${t("common.copy")}: ${label}`;
-  button.addEventListener("click", async () => {
-    const isCopied = await copied(text);
-    if (!isCopied) getSelection().selectAllChildren(shown);
-    said.textContent = button.textContent = t(isCopied ? "common.copied" : "common.selected");
-  });
-  return element(
-    "div",
-    { class: "field" },
-    element("div", { class: "spread" }, element("strong", {}, label), button),
-    shown,
-    said,
-  );
-}
-
-/** Copy, where the browser lets the page: without TLS it does not, and it may ask. */
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,38 @@
+// What the administrator of an empty server does first. Each step opens what administration has for it.
+
+import { t } from "../../lib/strings.js";
+import { admin } from "../sidebar.js";
+import { openInvite } from "./invite.js";
+
+const DEFAULT_NAME = "teamchat";
+
+/** The steps; a webhook is known of when the server is asked. */
+export async function adminSteps(ctx) {
+  const { model, api, signal } = ctx;
+  let hasBot = false;
+  const ask = async () => {
+    try {
+      hasBot = (await api.webhooks()).length > 0;
+      model.emit("greeting");
+    } catch {
+      // The step stays open; it can be dismissed.
+    }
+  };
+  model.on("webhooks", ask, signal);
+  await ask();
+  const step = (name, sign, isDone, open) => ({
+    sign,
+    title: t(`greeting.${name}`),
+    lead: t(`greeting.${name}_lead`),
+    isDone,
+    open,
+  });
+  return {
+    steps: [
+      step("server", "sliders", () => model.serverName !== DEFAULT_NAME, () => admin(ctx, "server")),
+      step("invite", "users", () => model.users.size > 1, () => openInvite(ctx)),
+      step("channels", "hash", () => model.channels.size > 1, () => admin(ctx, "channels")),
+      step("bot", "plug", () => hasBot, () => admin(ctx, "webhooks")),
+    ],
+  };
+}
