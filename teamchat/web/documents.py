@@ -43,8 +43,9 @@ class ClientConfiguration(Struct, frozen=True):
     """What a web client must know (interface, part 5).
 
     `API_BASE_URL` empty means: the origin this was read from.  Extensions are `IS_INVITE_REQUIRED`, whether
-    only admins add users (if not, a client offers people to sign up), and `MUST_CHANGE_SET_PASSWORDS`,
-    whether a password that an admin sets must be changed at the next sign-in (decision D-43).
+    only admins add users (if not, a client offers people to sign up), `MUST_CHANGE_SET_PASSWORDS`, whether a
+    password that an admin sets must be changed at the next sign-in (decision D-43), and `MAX_MESSAGE_LENGTH`,
+    the most characters (code points) that a message holds, so that a client can say so before it sends one.
     """
 
     AUTH_MODE: str
@@ -53,6 +54,7 @@ class ClientConfiguration(Struct, frozen=True):
     IS_INVITE_REQUIRED: bool
     MUST_CHANGE_SET_PASSWORDS: bool
     auth: SignIn
+    MAX_MESSAGE_LENGTH: int
     API_BASE_URL: str = ""
 
 
@@ -76,6 +78,7 @@ def configuration(settings: Settings) -> ClientConfiguration:
             password_reset_enabled=has_passwords and has_email,
             registration_enabled=has_passwords and not is_invite_required,
         ),
+        MAX_MESSAGE_LENGTH=settings.chat.max_message_length,
     )
 
 

@@ -16,7 +16,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from teamchat.model import Channel
-from teamchat.settings import AuthSettings, EmailSettings, Settings
+from teamchat.settings import AuthSettings, ChatSettings, EmailSettings, Settings
 from teamchat.web import Section, documents
 from teamchat.web.documents import configuration
 from tests.web.client import Answer, Client
@@ -265,6 +265,7 @@ async def test_d38_the_configuration_is_the_servers_own_as_script_and_as_json(wo
             "passwordResetEnabled": False,
             "registrationEnabled": True,
         },
+        "MAX_MESSAGE_LENGTH": 16_000,
         "API_BASE_URL": "",
     }
     script = await world.nobody.call("GET", "/config.js")
@@ -306,6 +307,11 @@ def test_d43_whether_a_password_that_an_admin_sets_must_be_changed_is_told() -> 
     for must in (True, False):
         told = configuration(Settings(auth=AuthSettings(must_change_set_passwords=must)))
         assert told.MUST_CHANGE_SET_PASSWORDS is must
+
+
+def test_the_most_characters_of_a_message_are_told() -> None:
+    assert configuration(Settings()).MAX_MESSAGE_LENGTH == 16_000
+    assert configuration(Settings(chat=ChatSettings(max_message_length=7))).MAX_MESSAGE_LENGTH == 7
 
 
 class MessageList(Struct):

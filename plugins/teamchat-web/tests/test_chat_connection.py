@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 GRACE = "grace@example.org"
 RECONNECTED_MS = 60_000
@@ -102,9 +102,17 @@ def test_what_is_written_offline_is_kept_over_a_reload_and_sent_once(serve: Serv
     assert bodies(ada) == ["Written on a train"]
 
 
+def without_limit(route: Route) -> None:
+    """Answer as a server does that doesn't tell how much it takes."""
+    told = route.fetch().text()
+    route.fulfill(body=told.replace("MAX_MESSAGE_LENGTH", "UNKNOWN"), content_type="text/javascript")
+
+
 def test_what_the_server_refuses_says_why_and_can_be_discarded(serve: Serve, enter: Enter) -> None:
     server = serve(chat={"maxMessageLength": 20})
     ada = enter(server)
+    ada.context.route("**/config.js", without_limit)
+    ada.reload()
     write(ada, "This is longer than twenty characters")
     failed = ada.locator("article.failed")
     expect(failed).to_contain_text(re.compile("Not sent"))

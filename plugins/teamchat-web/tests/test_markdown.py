@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,7 @@ def page(browser: Browser, standing: Any) -> Iterator[Page]:
             box.append(render(text, { names, me: "1" }));
             return box.innerHTML;
           };
+          window.nodes = (text) => render(text, { names, me: "1" });
           window.mentioned = (text) => [...mentions(text, names)].sort().join();
         }"""
     )
@@ -35,6 +37,11 @@ def page(browser: Browser, standing: Any) -> Iterator[Page]:
 
 
 def rendered(page: Page, text: str) -> str:
+    """Return the markup, without the attributes of direction, of which there are tests of their own."""
+    return re.sub(r' dir="(auto|ltr)"', "", marked_up(page, text))
+
+
+def marked_up(page: Page, text: str) -> str:
     return str(page.evaluate("(text) => markdown(text)", text))
 
 
@@ -70,6 +77,18 @@ PLAIN = [
         '<ul><li>a</li><li><em>b</em></li></ul><ol start="3"><li>c</li><li>d</li></ol>',
     ),
     ("text\n- item", "<p>text</p><ul><li>item</li></ul>"),
+    (
+        "- a\n  - b\n    - c\n  - d\n- e",
+        "<ul><li>a<ul><li>b<ul><li>c</li></ul></li><li>d</li></ul></li><li>e</li></ul>",
+    ),
+    ("1. a\n   - b\n   - c\n2. d", '<ol start="1"><li>a<ul><li>b</li><li>c</li></ul></li><li>d</li></ol>'),
+    ("- a\n\t1. b\n\t2. c", '<ul><li>a<ol start="1"><li>b</li><li>c</li></ol></li></ul>'),
+    ("- a\n  - b\n  1. c", '<ul><li>a<ul><li>b</li></ul><ol start="1"><li>c</li></ol></li></ul>'),
+    ("- a\n    - b\n  - c\n- d", "<ul><li>a<ul><li>b</li><li>c</li></ul></li><li>d</li></ul>"),
+    (" - a\n- b\n - c", "<ul><li>a</li><li>b</li><li>c</li></ul>"),
+    ("- a\n  goes *on*\n- b\nends", "<ul><li>a<br>goes <em>on</em></li><li>b</li></ul><p>ends</p>"),
+    ("> - a\n>   - b", "<blockquote><ul><li>a<ul><li>b</li></ul></li></ul></blockquote>"),
+    ("    - not a list", "<p>    - not a list</p>"),
     ("-not a list\n1.5 is a number", "<p>-not a list<br>1.5 is a number</p>"),
     ("🎉", '<p class="emoji-only">🎉</p>'),
     (" 👩‍👩‍👧 🇩🇪 1️⃣ ", '<p class="emoji-only"> 👩‍👩‍👧 🇩🇪 1️⃣ </p>'),
@@ -97,6 +116,20 @@ LINKS = [
     ("[words](https://a.example)", f'<p><a href="https://a.example/" {LINK}>words</a></p>'),
     ("**[w](https://a.example)**", f'<p><strong><a href="https://a.example/" {LINK}>w</a></strong></p>'),
     ("mailto:a@b.example", f'<p><a href="mailto:a@b.example" {LINK}>mailto:a@b.example</a></p>'),
+    ("https://a.example/x[1]", f'<p><a href="https://a.example/x[1]" {LINK}>https://a.example/x[1]</a></p>'),
+    (
+        "[https://a.example/x[1]]",
+        f'<p>[<a href="https://a.example/x[1]" {LINK}>https://a.example/x[1]</a>]</p>',
+    ),
+    ("[see [1]](https://a.example/)", f'<p><a href="https://a.example/" {LINK}>see [1]</a></p>'),
+    ("[x](https://a.example/b_(c))", f'<p><a href="https://a.example/b_(c)" {LINK}>x</a></p>'),
+    ("[x](www.a.example)", f'<p><a href="https://www.a.example/" {LINK}>x</a></p>'),
+    ("(www.a.example/b).", f'<p>(<a href="https://www.a.example/b" {LINK}>www.a.example/b</a>).</p>'),
+    ("WWW.a.example", f'<p><a href="https://www.a.example/" {LINK}>WWW.a.example</a></p>'),
+    ("ask ada@b.example.", f'<p>ask <a href="mailto:ada@b.example" {LINK}>ada@b.example</a>.</p>'),
+    ("a_b+c@b.example!", f'<p><a href="mailto:a_b+c@b.example" {LINK}>a_b+c@b.example</a>!</p>'),
+    ("_me@b.example_", f'<p><em><a href="mailto:me@b.example" {LINK}>me@b.example</a></em></p>'),
+    ("www.me@b.example", f'<p><a href="mailto:www.me@b.example" {LINK}>www.me@b.example</a></p>'),
 ]
 
 
@@ -122,7 +155,13 @@ HARMLESS = [
     "mailto:nobody",
     "xhttps://a.example",
     "@nobody",
-    "ada@example.org",
+    "ada@localhost",
+    "ada@example.org@ada",
+    "@example.org",
+    "www.",
+    "www.a",
+    "www.1.2",
+    "awww.a.example",
     "@bobby",
 ]
 
@@ -146,17 +185,62 @@ def test_an_address_cannot_leave_its_attribute(page: Page) -> None:
             .then(({ render }) => (box.append(render(text)), [...box.querySelectorAll("*")].flatMap(names)));
         }""",
         '[a" onclick="x](https://a.example/?"onclick="x)',
-    ) == ["href", "target", "rel"]
+    ) == ["dir", "href", "target", "rel"]
+
+
+DIRECTED = [
+    ("hello", '<p dir="auto">hello</p>'),
+    (
+        "> a\n\n- b\n  - c",
+        '<blockquote dir="auto"><p>a</p></blockquote><ul dir="auto"><li>b<ul><li>c</li></ul></li></ul>',
+    ),
+    ("`a` b", '<p dir="auto"><code dir="ltr">a</code> b</p>'),
+    ("```\na\n```", '<pre dir="ltr" tabindex="0"><code>a</code></pre>'),
+]
+
+
+@pytest.mark.parametrize(("text", "html"), DIRECTED, ids=[text[:9] for text, _ in DIRECTED])
+def test_each_block_has_the_direction_of_its_text_and_code_its_own(page: Page, text: str, html: str) -> None:
+    assert marked_up(page, text) == html
+
+
+DIRECTIONS = {
+    "שלום": "rtl",
+    "مرحبا https://a.example/": "rtl",
+    "https://a.example/ שלום": "rtl",
+    "@Ada שלום": "rtl",
+    "`code` שלום": "rtl",
+    "ada@b.example مرحبا": "rtl",
+    "> שלום": "rtl",
+    "- שלום\n- two": "rtl",
+    "hello שלום": "ltr",
+    "1. one\n2. שלום": "ltr",
+    "```\nשלום\n```": "ltr",
+}
+
+
+@pytest.mark.parametrize(("text", "direction"), DIRECTIONS.items())
+def test_a_text_goes_the_way_of_its_words(page: Page, text: str, direction: str) -> None:
+    """Addresses, code and names that stand first don't say which way that is."""
+    script = """(text) => {
+      const box = document.createElement("div");
+      document.body.append(box);
+      box.append(window.nodes(text));
+      const found = getComputedStyle(box.firstChild).direction;
+      box.remove();
+      return found;
+    }"""
+    assert page.evaluate(script, text) == direction
 
 
 MENTIONS = [
-    ("@Ada", "1", '<p><span class="mention mention-me" data-user="1">@Ada</span></p>'),
-    ("hi @grace hopper!", "2", '<p>hi <span class="mention" data-user="2">@grace hopper</span>!</p>'),
+    ("@Ada", "1", '<p><bdi class="mention mention-me" data-user="1">@Ada</bdi></p>'),
+    ("hi @grace hopper!", "2", '<p>hi <bdi class="mention" data-user="2">@grace hopper</bdi>!</p>'),
     (
         "@bob.b and @bob.",
         "3,4",
-        '<p><span class="mention" data-user="4">@bob.b</span> and '
-        '<span class="mention" data-user="3">@bob</span>.</p>',
+        '<p><bdi class="mention" data-user="4">@bob.b</bdi> and '
+        '<bdi class="mention" data-user="3">@bob</bdi>.</p>',
     ),
     ("`@ada` a@ada", "", "<p><code>@ada</code> a@ada</p>"),
     ("```\n@ada\n```", "", '<pre tabindex="0"><code>@ada</code></pre>'),
@@ -194,6 +278,14 @@ HOSTILE = {
     "underscores": "_a" * 8000,
     "marks in a row": "*" * 16000,
     "tildes": "~" * 16000,
+    "nested lists": "".join(" " * (number % 120) + "- a\n" for number in range(260)),
+    "ever deeper": "".join(" " * (2 * number) + "- a\n" for number in range(120)),
+    "brackets in brackets": "[" + "[a]" * 5000,
+    "long brackets in brackets": ("[" + "a" * 49 + "]") * 300,
+    "half mails": "a.b-c'" * 2600,
+    "mails": "a@b." * 4000,
+    "mails without end": "a@" + "b." * 8000,
+    "www": "www.a." * 2600,
 }
 
 

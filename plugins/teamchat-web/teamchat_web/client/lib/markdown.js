@@ -6,14 +6,24 @@
 
 import { element } from "./dom.js";
 
-const DEEPEST = 8; // Marks within marks, and quotes within quotes; beyond it marks are text.
+const DEEPEST = 8; // Marks within marks, quotes within quotes, lists within lists; beyond it marks are text.
 const MOST_EMOJI = 40;
 const ITEM = /^ {0,3}(?:([-*])|(\d{1,9})[.)]) +(?=\S)/;
+const INNER_ITEM = /^[ \t]*(?:([-*])|(\d{1,9})[.)]) +(?=\S)/;
+const INDENTED = /^(?: {2}|\t)\s*(?=\S)/;
+const STEP = 2; // Spaces further in than the item above: a list within it.
+const TAB = "    ";
 const QUOTE = /^ {0,3}> ?/;
 const FENCE = /^ {0,3}```/;
-const MARK = /`+|\*+|_+|~+|@|\[|\b(?:https?:\/\/|mailto:)/gi;
-const NAMED_LINK = /\[([^[\]\n]{1,500})\]\(((?:https?:\/\/|mailto:)[^\s()<>]{1,2000})\)/iy;
-const BARE_LINK = /(?:https?:\/\/|mailto:)[^\s<>"]{1,2000}/iy;
+// The repetitions have bounds, so that what never ends as it began costs no more than those at each place.
+const RUN = /`+|\*+|_+|~+|\[|(?<![\p{L}\p{N}])(?:https?:\/\/|mailto:)/;
+const NAME = /(?<![\p{L}\p{N}.%+-])(?:[a-z0-9](?:[\w.%+'-]{0,62}[a-z0-9])?@|www\.)|@/;
+const MARK = new RegExp(`${RUN.source}|${NAME.source}`, "giu");
+const LINK_WORDS = /\[((?:[^[\]\n]|\[[^[\]\n]{0,50}\]){1,500})\]/;
+const LINK_END = /\(((?:https?:\/\/|mailto:|www\.)(?:[^\s()<>]|\([^\s()<>]{0,200}\)){1,2000})\)/;
+const NAMED_LINK = new RegExp(LINK_WORDS.source + LINK_END.source, "iy");
+const BARE_LINK = /(?:https?:\/\/|mailto:|www\.[\p{L}\p{N}-]{1,63}\.(?=\p{L}))[^\s<>"]{1,2000}/iuy;
+const MAIL = /[\w.%+'-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,63}(?![\p{L}\p{N}@-])/iuy;
 const WORD = /[\p{L}\p{N}_]/u;
 const EMOJI = /^(?:\p{RGI_Emoji}|\s)+$/v;
 const TAGS = { "**": "strong", "*": "em", _: "em", "~~": "s" };
@@ -27,7 +37,10 @@ const TAGS = { "**": "strong", "*": "em", _: "em", "~~": "s" };
 export function render(text, { names = new Map(), me } = {}) {
   const fragment = document.createDocumentFragment();
   const context = { names, lengths: lengthsOf(names), me };
-  for (const block of blocks(text.split(/\r?\n/), context, 0)) fragment.append(block);
+  for (const block of blocks(text.split(/\r?\n/), context, 0)) {
+    block.dir ||= "auto"; // What is within follows it, or has a direction by itself (base.css).
+    fragment.append(block);
+  }
   const isEmoji = text.length <= MOST_EMOJI && EMOJI.test(text.trim());
   if (isEmoji) fragment.firstElementChild?.classList.add("emoji-only");
   return fragment;
@@ -36,7 +49,8 @@ export function render(text, { names = new Map(), me } = {}) {
 /** The ids of the users that a text mentions, outside of code. */
 export function mentions(text, names) {
   if (!text.includes("@")) return new Set();
-  return new Set([...render(text, { names }).querySelectorAll(".mention")].map((span) => span.dataset.user));
+  const found = render(text, { names }).querySelectorAll(".mention");
+  return new Set([...found].map(({ dataset }) => dataset.user));
 }
 
 // Blocks.
@@ -52,15 +66,16 @@ function blocks(lines, context, depth) {
     if (FENCE.test(lines[at])) {
       at = upTo(lines, at + 1, (line) => FENCE.test(line));
       const code = element("code", {}, lines.slice(start + 1, at).join("\n"));
-      made.push(element("pre", { tabindex: "0" }, code)); // What scrolls can be reached by keys.
+      made.push(element("pre", { dir: "ltr", tabindex: "0" }, code)); // What scrolls can be reached by keys.
       at++;
     } else if (depth < DEEPEST && QUOTE.test(lines[at])) {
       at = upTo(lines, at, (line) => !QUOTE.test(line));
       const inner = lines.slice(start, at).map((line) => line.replace(QUOTE, ""));
       made.push(element("blockquote", {}, blocks(inner, context, depth + 1)));
     } else if (ITEM.test(lines[at])) {
-      const isNumbered = Boolean(ITEM.exec(lines[at])[2]);
-      at = upTo(lines, at, (line) => !ITEM.test(line) || Boolean(ITEM.exec(line)[2]) !== isNumbered);
+      const isNumbered = kindOf(ITEM.exec(lines[at]));
+      const isOther = (line) => ITEM.test(line) && !isInner(line) && kindOf(ITEM.exec(line)) !== isNumbered;
+      at = upTo(lines, at + 1, (line) => isOther(line) || !continues(line, depth));
       made.push(list(lines.slice(start, at), context));
     } else {
       at = upTo(lines, at + 1, (line) => !line.trim() || isOpening(line, depth));
@@ -80,10 +95,47 @@ function upTo(lines, from, isEnd) {
   return at;
 }
 
+/** Whether a line belongs to the list above it: as an item, or as more of one. */
+function continues(line, depth) {
+  return INNER_ITEM.test(line) || (INDENTED.test(line) && !isOpening(line, depth));
+}
+
+function isInner(line) {
+  return indentOf(line) >= STEP;
+}
+
+const indentOf = (line) => /^[ \t]*/.exec(line)[0].replaceAll("\t", TAB).length;
+const kindOf = (item) => Boolean(item[2]);
+
+/** Lines of items as a list, with lists in it for what stands further in. */
 function list(lines, context) {
-  const number = ITEM.exec(lines[0])[2];
-  const items = lines.map((line) => element("li", {}, inline(line.replace(ITEM, ""), context)));
-  return number ? element("ol", { start: Number(number) }, items) : element("ul", {}, items);
+  const open = [];
+  let words = null;
+  for (const line of [...lines, null]) {
+    const item = line !== null && INNER_ITEM.exec(line);
+    if (line !== null && !item) {
+      words.push(line.trim());
+      continue;
+    }
+    if (words) open.at(-1).node.lastChild.append(...inline(words.join("\n"), context));
+    if (line === null) break;
+    words = [line.slice(item[0].length)];
+    settle(open, indentOf(line), item);
+    open.at(-1).node.append(element("li", {}));
+  }
+  return open[0].node;
+}
+
+/** Have the list on top of `open` be the one to which an item with this indent belongs. */
+function settle(open, indent, item) {
+  while (open.length > 1 && indent < Math.min(open.at(-1).indent, open.at(-2).indent + STEP)) open.pop();
+  const top = open.at(-1);
+  const isDeeper = top && indent >= top.indent + STEP && open.length < DEEPEST;
+  if (top && !isDeeper && (open.length === 1 || kindOf(item) === top.isNumbered)) return;
+  const node = kindOf(item) ? element("ol", { start: Number(item[2]) }) : element("ul");
+  if (top && !isDeeper) open.pop();
+  open.at(-1)?.node.lastChild.append(node);
+  open.push({ node, indent: top && !isDeeper ? top.indent : indent, isNumbered: kindOf(item) });
 }
 
 // What is within a line.
@@ -154,7 +206,8 @@ function read(text, at, mark, codeEnds, context) {
   if (mark[0] === "`") return code(text, at, mark, codeEnds) ?? none;
   if (mark === "[") return namedLink(text, at) ?? none;
   if (mark === "@") return mention(text, at, context) ?? none;
-  return /^[hm]/i.test(mark) ? bareLink(text, at) ?? none : none;
+  if (mark.endsWith("@")) return mail(text, at) ?? bareLink(text, at) ?? none;
+  return /^[hmw]/i.test(mark) ? bareLink(text, at) ?? none : none;
 }
 
 /** For each run of backticks that has a counterpart of the same length, where that begins. */
@@ -173,7 +226,7 @@ function code(text, at, mark, codeEnds) {
   if (close === undefined) return null;
   let inside = text.slice(at + mark.length, close);
   if (inside.trim() && inside.startsWith(" ") && inside.endsWith(" ")) inside = inside.slice(1, -1);
-  return { node: element("code", {}, inside), end: close + mark.length };
+  return { node: element("code", { dir: "ltr" }, inside), end: close + mark.length };
 }
 
 function namedLink(text, at) {
@@ -188,22 +241,33 @@ function bareLink(text, at) {
   const found = BARE_LINK.exec(text)?.[0];
   const address = found && withoutPunctuation(found);
   const node = address && link(address, address);
+  if (node) node.dir = "ltr";
   return node ? { node, end: at + address.length } : null;
+}
+
+function mail(text, at) {
+  MAIL.lastIndex = at;
+  const found = MAIL.exec(text)?.[0];
+  const node = found && link(`mailto:${found}`, found);
+  if (node) node.dir = "ltr";
+  return node ? { node, end: at + found.length } : null;
 }
 
 /** An address without what belongs to the sentence around it. */
 function withoutPunctuation(address) {
+  const count = (sign) => address.split(sign).length;
+  const excess = { ")": count(")") - count("("), "]": count("]") - count("[") };
   let end = address.length;
-  let excess = address.split(")").length - address.split("(").length;
   for (; end > 0; end--) {
     const last = address[end - 1];
-    if (last === ")" && excess > 0) excess--;
-    else if (!".,;:!?'*_~`]".includes(last)) break;
+    if (excess[last] > 0) excess[last]--;
+    else if (!".,;:!?'*_~`".includes(last)) break;
   }
   return address.slice(0, end);
 }
 
-function link(address, words) {
+function link(given, words) {
+  const address = /^www\./i.test(given) ? `https://${given}` : given;
   const url = URL.canParse(address) && new URL(address);
   if (!url || !["http:", "https:", "mailto:"].includes(url.protocol)) return null;
   if (url.protocol === "mailto:" && !url.pathname.includes("@")) return null;
@@ -218,7 +282,7 @@ function mention(text, at, { names, lengths, me }) {
     const end = at + 1 + length;
     if (!user || (end < text.length && WORD.test(text[end]))) continue;
     const kind = user === me ? "mention mention-me" : "mention";
-    return { node: element("span", { class: kind, dataset: { user } }, text.slice(at, end)), end };
+    return { node: element("bdi", { class: kind, dataset: { user } }, text.slice(at, end)), end };
   }
   return null;
 }

@@ -57,6 +57,12 @@ export default {
     one: "{count} Antwort",
     other: "{count} Antworten",
   },
+  "message.more": "Mehr anzeigen",
+  "message.less": "Weniger anzeigen",
+  "message.images": {
+    one: "{count} Bild",
+    other: "{count} Bilder",
+  },
   "message.new_replies": "{count} neu",
   "message.last_reply": "zuletzt um {time}",
   "message.waiting": "Wird gesendet, sobald Verbindung besteht",

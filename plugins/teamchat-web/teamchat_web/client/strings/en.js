@@ -57,6 +57,12 @@ export default {
     one: "{count} reply",
     other: "{count} replies",
   },
+  "message.more": "Show more",
+  "message.less": "Show less",
+  "message.images": {
+    one: "{count} image",
+    other: "{count} images",
+  },
   "message.new_replies": "{count} new",
   "message.last_reply": "last at {time}",
   "message.waiting": "Sent when there is a connection",

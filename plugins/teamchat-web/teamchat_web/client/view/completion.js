@@ -78,7 +78,7 @@ export class Completion {
             on: { pointerdown: (event) => (event.preventDefault(), this.#take(at)) },
           },
           mark,
-          label,
+          element("bdi", {}, label),
         ),
       ),
     );

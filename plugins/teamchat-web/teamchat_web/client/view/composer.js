@@ -30,6 +30,7 @@ class Composer {
   #previews = element("div", { class: "previews", hidden: true });
   #draft;
   #attached = null;
+  #excess = 0;
   #completion = null;
 
   element;
@@ -130,9 +131,23 @@ class Composer {
   #changed() {
     const { value } = this.#field;
     const { item } = this.#about;
-    this.#send.disabled = !value.trim() && !this.#files.length && !item?.images?.length;
+    this.#measure(value.trim());
+    this.#send.disabled = this.#excess > 0 || (!value.trim() && !this.#files.length && !item?.images?.length);
     if (!item) value ? this.#ctx.kept.set(this.#draft, value) : this.#ctx.kept.delete(this.#draft);
     if (!GROWS_BY_ITSELF) this.#grow();
+  }
+
+  /** The server counts code points; a text of so many UTF-16 units has no more of them. */
+  #measure(text) {
+    const most = this.#ctx.config.MAX_MESSAGE_LENGTH ?? Infinity;
+    const before = this.#excess;
+    this.#excess = text.length <= most ? 0 : Math.max(0, [...text].length - most);
+    if (this.#excess !== before) this.#tellTooLong(most);
+  }
+
+  async #tellTooLong(most) {
+    const { tellTooLong } = await import("./too_long.js");
+    if (this.#field.isConnected) tellTooLong(this.#field, this.#excess, most);
   }
 
   /** Completion is loaded for the first text that can be completed. */

@@ -36,7 +36,7 @@ export function field({ name, label, hint, check, options, ...properties }) {
   const choices = Object.entries(options ?? {}).map(([value, text]) => element("option", { value }, text));
   const input = element(
     options ? "select" : "input",
-    { id, name, "aria-describedby": described, ...properties },
+    { id, name, dir: "auto", "aria-describedby": described, ...properties },
     choices,
   );
   if (options && properties.value) input.value = properties.value;

@@ -74,7 +74,8 @@ class Lightbox {
     this.#at = (at + images.length) % images.length;
     const shown = this.#at;
     const name = authorName(this.#ctx, this.#item);
-    replace(this.#words, images.length > 1 ? `${name} · ${shown + 1} / ${images.length}` : name);
+    const number = images.length > 1 && ` · ${shown + 1} / ${images.length}`;
+    replace(this.#words, element("bdi", {}, name), number);
     replace(this.#stage, element("div", { class: "spinner" })).classList.remove("zoomed");
     try {
       const address = await this.#ctx.model.pictures.url(place, images[shown], { thumb: false });

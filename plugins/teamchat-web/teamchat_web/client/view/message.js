@@ -4,6 +4,7 @@
 import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
 import { dateTime, t, time } from "../lib/strings.js";
+import { fold, isLong } from "./long.js";
 import { imagesOf } from "./images.js";
 import { avatar, leadsToCard } from "./people.js";
 
@@ -27,12 +28,13 @@ export function authorName(ctx, { author }) {
 export function messageView(ctx, item, { isGrouped, isThread }) {
   const id = `message-${++made}`;
   const text = body(ctx, item, `${id}-body`);
+  const more = summary(item, isThread);
   return element(
     "article",
     {
       class: classes(item, isGrouped, text),
       tabindex: "-1",
-      "aria-labelledby": `${id}-head ${id}-body`,
+      "aria-labelledby": `${id}-head ${id}-body ${id}-more`,
       dataset: { id: item.id ?? "", state: item.state ?? "" },
     },
     isGrouped
@@ -40,9 +42,27 @@ export function messageView(ctx, item, { isGrouped, isThread }) {
       : avatar({ ...item.author, userName: authorName(ctx, item) }),
     head(ctx, item, `${id}-head`, isGrouped),
     text,
+    isLong(item.content ?? "") && fold(ctx, item.localId ?? item.id, text),
     imagesOf(ctx, item),
     item.state ? pendingFoot(ctx, item) : [reactionsRow(ctx, item), !isThread && threadLink(ctx, item)],
+    more && element("span", { id: `${id}-more`, hidden: true }, more),
   );
+}
+
+/** What a screen reader hears of a message after its text: images, reactions and replies, or its failure. */
+function summary(item, isThread) {
+  const images = (item.files ?? item.images ?? []).length;
+  const reactions = Object.entries(item.reactions ?? {}).filter(([, users]) => users.length);
+  const replies = isThread ? 0 : item.threadMeta?.replyCount;
+  const listed = reactions.map(([reaction, users]) => `${reaction} ${users.length}`).join(", ");
+  return [
+    images && t("message.images", { count: images }),
+    listed && `${t("reactions.label")}: ${listed}`,
+    replies && t("message.replies", { count: replies }),
+    item.state === "failed" && t("message.failed", { reason: reason(item.error) }),
+  ]
+    .filter(Boolean)
+    .join(". ");
 }
 
 function classes(item, isGrouped, text) {
@@ -65,7 +85,7 @@ function head(ctx, item, id, isGrouped) {
     { class: isGrouped ? "visually-hidden" : "message-head", id },
     element(
       "strong",
-      { class: "name", ...card, dataset: { author: author.id, ...card.dataset } },
+      { class: "name", dir: "auto", ...card, dataset: { author: author.id, ...card.dataset } },
       authorName(ctx, item),
     ),
     " ",
@@ -91,7 +111,7 @@ function body(ctx, item, id) {
     const last = shown.lastElementChild?.localName === "p" ? shown.lastElementChild : shown;
     last.append(
       " ",
-      element("span", { class: "edited", title: dateTime(item.updatedAt) }, t("message.edited")),
+      element("bdi", { class: "edited", title: dateTime(item.updatedAt) }, t("message.edited")),
     );
   }
   return shown;

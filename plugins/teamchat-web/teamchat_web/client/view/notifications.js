@@ -1,6 +1,7 @@
 // Desktop notifications: of direct messages, mentions and replies in one's threads, while one looks
 // elsewhere. Permission is asked for only upon a press, and a text is shown by the browser alone.
 import "../lib/more_strings.js";
+import { plainText } from "../lib/plain_text.js";
 import { t } from "../lib/strings.js";
 import { authorName } from "./message.js";
 
@@ -15,11 +16,17 @@ export function tell(ctx, news) {
   const isHere = here?.id === place.id || Boolean(parentId && thread?.id === parentId);
   const isWatched = isHere && document.visibilityState === "visible" && document.hasFocus();
   const isSeen = isWatched && (!parentId || thread?.id === parentId);
-  const words = { name: authorName(ctx, message), text: message.content || t("notify.image") };
+  const words = { name: authorName(ctx, message), text: textOf(message) };
   if (isWatched) ctx.announce(t("notify.said", words));
   if (isSeen || !calls) return;
   if (areOn(ctx)) notifySoon(ctx, news, words);
   else offer(ctx);
+}
+
+/** What is said of a message: its words, and how many images are with it. */
+function textOf({ content, images = [] }) {
+  const said = [plainText(content), images.length && t("message.images", { count: images.length })];
+  return said.filter(Boolean).join("\n");
 }
 
 /** Several tabs hear of it: one may show it, and of the others' notifications the browser keeps one. */

@@ -84,7 +84,7 @@ class Palette {
             on: { click: () => this.#take(at), pointermove: () => this.#choose(at) },
           },
           sign(),
-          element("span", { class: "name" }, label),
+          element("bdi", { class: "name" }, label),
           note && element("span", { class: "soft" }, note),
         ),
       ),

@@ -32,7 +32,7 @@ export function draw(list, made, none = null) {
  *   out; what is seen is the icon or the text; `person` is the id of whose name the title is
  */
 export function row({ id, person, title, tags = [], detail, lead, actions = [] }) {
-  const words = tags.filter(Boolean).map((tag) => [" ", element("span", { class: "tag" }, tag)]);
+  const words = tags.filter(Boolean).map((tag) => [" ", element("bdi", { class: "tag" }, tag)]);
   return element(
     "li",
     { class: "row" },
@@ -40,8 +40,8 @@ export function row({ id, person, title, tags = [], detail, lead, actions = [] }
     element(
       "div",
       { class: "row-main" },
-      element("span", {}, element("strong", named(person), title), words),
-      detail && element("span", { class: "soft" }, detail),
+      element("span", {}, element("strong", named(person), element("bdi", {}, title)), words),
+      detail && element("span", { class: "soft", dir: "auto" }, detail),
     ),
     element("div", { class: "row-actions" }, actions.filter(Boolean).map((action) => button(id, action))),
   );

@@ -291,7 +291,7 @@ function beginning(ctx, { kind, id, title }) {
     "div",
     { class: "beginning" },
     other ? avatar({ ...other, userName: title }) : icon("hash"),
-    element("h2", {}, title),
+    element("h2", { dir: "auto" }, title),
     element(
       "p",
       { class: "soft" },

@@ -14,7 +14,7 @@ const MANY = 99;
  */
 export function sidebar(ctx) {
   const { model, router, signal } = ctx;
-  const server = element("span", { class: "name" });
+  const server = element("bdi", { class: "name" });
   const threads = element("ul", { class: "side-list side-top" });
   const channels = element("ul", { class: "side-list" });
   const people = element("ul", { class: "side-list" });
@@ -61,7 +61,7 @@ export function sidebar(ctx) {
   };
   const draw = perFrame(drawLists, signal);
   const drawMe = () => {
-    replace(me, avatar(model.me), element("span", { class: "name" }, model.me.userName));
+    replace(me, avatar(model.me), element("bdi", { class: "name" }, model.me.userName));
     addChannel.hidden = !model.me.isAdmin;
   };
   const drawServer = () => replace(server, model.serverName || "Teamchat");

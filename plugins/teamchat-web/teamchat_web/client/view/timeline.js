@@ -233,7 +233,8 @@ export class TimelineView {
     const parts = [messageView(this.#ctx, item, { isGrouped, isThread: this.#look.isThread })];
     reach(parts[0], -1);
     if (isNew) parts.unshift(element("div", { class: "new-line" }, t("timeline.new")));
-    if (isNewDay) parts.unshift(element("h3", { class: "day" }, day(item.createdAt)));
+    const heading = this.#look.isThread ? "h3" : "h2"; // Below the thread's title, or the place's.
+    if (isNewDay) parts.unshift(element(heading, { class: "day" }, day(item.createdAt)));
     return parts;
   }
 
@@ -317,7 +318,7 @@ export class TimelineView {
 
 /** Tab stops at one message and what is in it; arrow keys lead to the others. */
 function reach(article, tabIndex) {
-  for (const stop of [article, ...article.querySelectorAll("a, button, [role=button]")]) stop.tabIndex = tabIndex;
+  for (const stop of [article, ...article.querySelectorAll("a, button, pre, [role=button]")]) stop.tabIndex = tabIndex;
 }
 
 function failure(again) {

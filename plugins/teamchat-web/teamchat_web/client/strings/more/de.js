@@ -95,7 +95,7 @@ export default {
   "settings.signed_in_as": "Du bist als {email} angemeldet.",
   "settings.leave_title": "Server verlassen?",
   "settings.leave_lead": "Dein Konto wird endgültig gelöscht. Was du geschrieben hast, bleibt unter deinem Namen.",
-  "settings.leave_last": "Außer dir verwaltet niemand diesen Server. Gib die Aufgabe weiter, bevor du gehst.",
+  "settings.leave_last": "Außer dir verwaltet niemand diesen Server. Gib die Aufgabe zuerst weiter: auf dem Rechner des Servers mit „teamchat user promote E-MAIL“, oder lege unter Verwaltung, Personen jemanden mit dieser Rolle neu an.",
 
   "password.present": "Jetziges Passwort",
   "password.change": "Passwort ändern",
@@ -234,6 +234,10 @@ export default {
   "reactions.add_one": "Mit {reaction} reagieren",
 
   "composer.remove_image": "{name} entfernen",
+  "composer.too_long": {
+    one: "{count} Zeichen zu viel. Eine Nachricht fasst höchstens {most}.",
+    other: "{count} Zeichen zu viel. Eine Nachricht fasst höchstens {most}.",
+  },
   "composer.only_images": "Nur Bilder (JPG, PNG, WebP, SVG) lassen sich senden.",
   "composer.most_images": "Eine Nachricht fasst bis zu {count} Bilder.",
   "timeline.first_unread": "Zur ersten ungelesenen Nachricht",
@@ -307,7 +311,6 @@ export default {
   "sidebar.more_for_you": "Mehr für dich",
 
   "notify.said": "{name}: {text}",
-  "notify.image": "Ein Bild",
   "notify.offer": "Von Direktnachrichten, Erwähnungen und Antworten erfahren, wenn du woanders bist?",
   "notify.turn_on": "Einschalten",
 };

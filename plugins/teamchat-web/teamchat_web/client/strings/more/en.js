@@ -95,7 +95,7 @@ export default {
   "settings.signed_in_as": "You’re signed in as {email}.",
   "settings.leave_title": "Leave the server?",
   "settings.leave_lead": "Your account is deleted for good. What you wrote stays, with your name.",
-  "settings.leave_last": "You’re the only administrator. Make somebody else one before you leave.",
+  "settings.leave_last": "You’re the only administrator. Make somebody else one first: on the server’s machine, “teamchat user promote EMAIL”, or add a new person under Administration, People, with that role.",
 
   "password.present": "Present password",
   "password.change": "Change password",
@@ -234,6 +234,10 @@ export default {
   "reactions.add_one": "React with {reaction}",
 
   "composer.remove_image": "Remove {name}",
+  "composer.too_long": {
+    one: "{count} character too many. A message holds up to {most}.",
+    other: "{count} characters too many. A message holds up to {most}.",
+  },
   "composer.only_images": "Only JPG, PNG, WebP and SVG images can be sent.",
   "composer.most_images": "A message holds up to {count} images.",
   "timeline.first_unread": "To the first unread message",
@@ -307,7 +311,6 @@ export default {
   "sidebar.more_for_you": "More for you",
 
   "notify.said": "{name}: {text}",
-  "notify.image": "An image",
   "notify.offer": "Want to hear of direct messages, mentions and replies while you’re elsewhere?",
   "notify.turn_on": "Turn on",
 };
