@@ -44,8 +44,9 @@ class ClientConfiguration(Struct, frozen=True):
 
     `API_BASE_URL` empty means: the origin this was read from.  Extensions are `IS_INVITE_REQUIRED`, whether
     only admins add users (if not, a client offers people to sign up), `MUST_CHANGE_SET_PASSWORDS`, whether a
-    password that an admin sets must be changed at the next sign-in (decision D-43), and `MAX_MESSAGE_LENGTH`,
-    the most characters (code points) that a message holds, so that a client can say so before it sends one.
+    password that an admin sets must be changed at the next sign-in (decision D-43), and
+    `MAX_MESSAGE_LENGTH`, the most characters (code points) that a message holds, so that a client can say so
+    before it sends one.
     """
 
     AUTH_MODE: str

@@ -10,7 +10,6 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-
 GRACE = "grace@example.org"
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAQAAAADCAIAAAA7ljmRAAAADklEQVR4nGP4jwQYcHIAu4cj3ZP55DwAAAAASUVORK5CYII="

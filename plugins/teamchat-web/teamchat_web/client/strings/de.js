@@ -57,8 +57,6 @@ export default {
     one: "{count} Antwort",
     other: "{count} Antworten",
   },
-  "message.more": "Mehr anzeigen",
-  "message.less": "Weniger anzeigen",
   "message.images": {
     one: "{count} Bild",
     other: "{count} Bilder",

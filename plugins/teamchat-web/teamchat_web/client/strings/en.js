@@ -57,8 +57,6 @@ export default {
     one: "{count} reply",
     other: "{count} replies",
   },
-  "message.more": "Show more",
-  "message.less": "Show less",
   "message.images": {
     one: "{count} image",
     other: "{count} images",

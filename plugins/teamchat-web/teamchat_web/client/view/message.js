@@ -4,12 +4,13 @@
 import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
 import { dateTime, t, time } from "../lib/strings.js";
-import { fold, isLong } from "./long.js";
 import { imagesOf } from "./images.js";
 import { avatar, leadsToCard } from "./people.js";
 
 const FACES = 3;
 const EMOJI = /\p{Emoji_Presentation}|\uFE0F/u;
+const MOST_LINES = 30;
+const MOST_LENGTH = 3000; // UTF-16 units
 const NAMED = 12; // people of a reaction; more are “…”
 let made = 0;
 
@@ -42,11 +43,23 @@ export function messageView(ctx, item, { isGrouped, isThread }) {
       : avatar({ ...item.author, userName: authorName(ctx, item) }),
     head(ctx, item, `${id}-head`, isGrouped),
     text,
-    isLong(item.content ?? "") && fold(ctx, item.localId ?? item.id, text),
+    isLong(item.content ?? "") && folded(ctx, item, text),
     imagesOf(ctx, item),
     item.state ? pendingFoot(ctx, item) : [reactionsRow(ctx, item), !isThread && threadLink(ctx, item)],
     more && element("span", { id: `${id}-more`, hidden: true }, more),
   );
+}
+
+function isLong(text) {
+  return text.length > MOST_LENGTH || text.split("\n", MOST_LINES + 1).length > MOST_LINES;
+}
+
+/** Folds the text; what it takes to unfold it comes a moment later. */
+function folded(ctx, item, text) {
+  const place = element("div", {});
+  text.classList.add("folded");
+  import("./long.js").then(({ fold }) => fold(ctx, item.localId ?? item.id, text, place));
+  return place;
 }
 
 /** What a screen reader hears of a message after its text: images, reactions and replies, or its failure. */

@@ -79,7 +79,7 @@ function head(ctx, place, close) {
     "header",
     { class: "bar" },
     element("h2", {}, t("thread.title")),
-    element("span", { class: "soft small name" }, `#${ctx.model.place(place.id)?.title ?? ""}`),
+    element("bdi", { class: "soft small name" }, `#${ctx.model.place(place.id)?.title ?? ""}`),
     element("span", { class: "grow" }),
     element(
       "button",

@@ -2,7 +2,7 @@
 // and the last reply. A press opens it beside the list. What is read stays where it stands, so that nothing
 // moves under a finger; a new reply brings its thread to the top.
 import { element, icon, replace } from "../lib/dom.js";
-import { render } from "../lib/markdown.js";
+import { plainText } from "../lib/plain_text.js";
 import "../lib/more_strings.js";
 import { day, t, time } from "../lib/strings.js";
 import { authorName } from "./message.js";
@@ -247,7 +247,7 @@ class Card {
         " ",
         timeOf(item),
         " ",
-        element("span", { class: "words", dir: "auto" }, plain(item.content) || t("notify.image")),
+        element("span", { class: "words", dir: "auto" }, wordsOf(item)),
       ),
     );
   }
@@ -274,7 +274,7 @@ function timeOf({ createdAt }) {
   return element("time", { class: "small soft", datetime: new Date(createdAt).toISOString() }, words);
 }
 
-/** A message's text without its marks. */
-function plain(content) {
-  return [...render(content).childNodes].map((node) => node.textContent).join(" ");
+/** A message's words, or how many images it is. */
+function wordsOf({ content, images = [] }) {
+  return plainText(content) || t("message.images", { count: images.length });
 }

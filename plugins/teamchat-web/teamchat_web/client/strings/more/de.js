@@ -222,6 +222,8 @@ export default {
   "problem.short": "Bitte mindestens 8 Zeichen.",
   "problem.different": "Die beiden Passwörter stimmen nicht überein.",
 
+  "message.more": "Mehr anzeigen",
+  "message.less": "Weniger anzeigen",
   "message.actions": "Aktionen",
   "message.react": "Reagieren",
   "message.thread": "Im Thread antworten",

@@ -222,6 +222,8 @@ export default {
   "problem.short": "At least 8 characters, please.",
   "problem.different": "The two passwords differ.",
 
+  "message.more": "Show more",
+  "message.less": "Show less",
   "message.actions": "Actions",
   "message.react": "React",
   "message.thread": "Reply in a thread",
