@@ -2,12 +2,14 @@
 
 What must stay true: whoever asks gets what a transaction begun at that moment would give.  So before every
 answer the memory catches up with the log: `Storage.position` tells, in microseconds, whether anything was
-committed, here or by another process, and what was is gone through first.  An event that is not understood
-touches everything.  Nothing is written through this memory, and losing all of it costs only time.
+committed, here or by another process, and what was is gone through first.  A type of capitals alone that is
+not known may be of a later version, and touches everything; any other one is a plugin's, and touches nothing.
+Nothing is written through this memory, and losing all of it costs only time.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
@@ -24,6 +26,7 @@ REACTIONS = "reactions"
 """The tag of what shows reactions; their events do not tell in which channel they are."""
 
 _MOST_EVENTS = 1000  # behind by more, it is cheaper to begin anew
+_OF_TEAMCHAT = re.compile(r"[A-Z0-9_]+")  # as all types of teamchat's own are written
 _UNTOUCHED = {
     "NEW_CHANNEL", "UPDATE_CHANNEL", "NEW_USER", "NEW_CONVERSATION", "NEW_DM_MESSAGE", "UPDATE_DM_MESSAGE",
     "DELETE_DM_MESSAGE", "NEW_WEBHOOK", "DELETE_WEBHOOK", "UPDATE_SERVER_SETTINGS",
@@ -81,8 +84,8 @@ _TAGS: dict[str, Callable[[_Fields], tuple[str, ...]]] = {
 
 
 def touched_by(kind: str, payload: str) -> tuple[str, ...] | None:
-    """Return the tags of what an event touches; None means everything, for it is not known here."""
-    if kind in _UNTOUCHED:
+    """Return the tags of what an event touches; None means everything, for it may be of a later version."""
+    if kind in _UNTOUCHED or not _OF_TEAMCHAT.fullmatch(kind):
         return ()
     if kind in {"NEW_REACTION", "DELETE_REACTION"}:
         return (REACTIONS,)

@@ -67,6 +67,19 @@ async def test_an_unknown_event_touches_everything(storage: Storage) -> None:
     assert memory.get("place:a") is memory.get("user:u") is None
 
 
+@pytest.mark.parametrize("kind", ["typing.started", "search:INDEXED", "Pinned", "menu-changed"])
+async def test_an_event_of_a_plugins_own_type_touches_nothing(storage: Storage, kind: str) -> None:
+    memory = await filled(storage, "place:a", "user:u")
+    await append(storage, Event(kind, "[]"))
+    await memory.catch_up()
+    assert memory.get("place:a") == "value of place:a"
+    assert memory.get("user:u") == "value of user:u"
+
+
+def test_no_type_of_teamchats_own_could_be_taken_for_a_plugins() -> None:
+    assert all(kind == kind.upper() and kind.replace("_", "").isalnum() for kind in KINDS)
+
+
 async def test_what_was_read_before_an_event_is_not_kept_after_it(storage: Storage) -> None:
     memory = await filled(storage)
     position = await memory.catch_up()
