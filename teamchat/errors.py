@@ -127,13 +127,15 @@ class StorageError(OperatorError):
 
 
 class ServiceCrashed(OperatorError):
-    """A service raised; the server ends rather than live on by halves."""
+    """A service raised; the server ends rather than live on by halves.
 
-    def __init__(self, service: str, bringer: str | None = None) -> None:
+    `bringer` is the plugin it is of, if it is one's, and `remedy` how to do without that plugin.
+    """
+
+    def __init__(self, service: str, bringer: str | None = None, remedy: str = "") -> None:
         whose = "" if bringer is None else f" of {bringer}"
-        super().__init__(
-            f"The service {service!r}{whose} crashed; the server has ended. The log above says why."
-        )
+        told = f"The service {service!r}{whose} crashed; the server has ended. The log above says why."
+        super().__init__(f"{told} {remedy}".rstrip())
         self.service = service
 
 

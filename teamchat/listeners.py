@@ -42,9 +42,16 @@ class Listeners:
 
     name = "event listeners"
 
-    def __init__(self, storage: Storage, listeners: Sequence[EventListener]) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        listeners: Sequence[EventListener],
+        label_of: Callable[[EventListener], str] = lambda _: "unknown",
+    ) -> None:
+        """Take the listeners; `label_of` names the plugin of one, for the log."""
         self._storage = storage
         self._listeners = listeners
+        self._label_of = label_of
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Tell until cancelled; then give the listeners back, so that another process need not wait."""
@@ -76,7 +83,7 @@ class Listeners:
                             await self._tell_missed(listener, place, before=events[0].seq)
                         began = trio.current_time()
                         for event in events:
-                            await _hear(listener, event)
+                            await self._hear(listener, event)
                             place.position = event.seq
                         if trio.current_time() - began > _SLOW_SECONDS:
                             await self._tell_missed(listener, place)
@@ -97,17 +104,22 @@ class Listeners:
             try:
                 await listener.missed(first, last)
             except Exception as error:
-                _log.error("an event listener failed", listener=listener.name, type="missed", exc_info=error)
+                self._fail(listener, "missed", error)
         place.position = last
 
+    async def _hear(self, listener: EventListener, event: LoggedEvent) -> None:
+        if is_internal(event.type):
+            return
+        try:
+            await listener.hear(event)
+        except Exception as error:
+            self._fail(listener, event.type, error)
 
-async def _hear(listener: EventListener, event: LoggedEvent) -> None:
-    if is_internal(event.type):
-        return
-    try:
-        await listener.hear(event)
-    except Exception as error:
-        _log.error("an event listener failed", listener=listener.name, type=event.type, exc_info=error)
+    def _fail(self, listener: EventListener, kind: str, error: Exception) -> None:
+        plugin = self._label_of(listener)
+        _log.error(
+            "an event listener failed", listener=listener.name, plugin=plugin, type=kind, exc_info=error
+        )
 
 
 class _Lost(Exception):

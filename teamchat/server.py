@@ -82,7 +82,7 @@ async def serve(
         # The port is taken before the application opens: a password that was made and shown must not be
         # lost to a port in use.
         async with (
-            _sign_in(settings, plugins) as mode,
+            plugins.sign_in(settings) as mode,
             listening(settings.server) as listeners,
             open_application(settings, plugins, _show_password) as app,
         ):
@@ -98,7 +98,7 @@ async def prepared(settings: Settings, plugins: Plugins) -> AsyncIterator[Sequen
     """
     with plain_operator_errors():
         _http_server(settings.server)
-        async with _sign_in(settings, plugins), listening(settings.server) as listeners:
+        async with plugins.sign_in(settings), listening(settings.server) as listeners:
             async with open_application(settings, plugins, _show_password):
                 pass
             yield listeners
@@ -115,7 +115,7 @@ async def serve_on(
     """Serve as one of several processes, on sockets that `prepared` yielded in another one."""
     with plain_operator_errors():
         make_server = _http_server(settings.server)
-        async with _sign_in(settings, plugins) as mode, open_application(settings, plugins) as app:
+        async with plugins.sign_in(settings) as mode, open_application(settings, plugins) as app:
             await _serve_application(app, plugins, mode, make_server, listeners, stop, task_status.started)
 
 
@@ -135,8 +135,8 @@ async def _serve_application(
     ready: Callable[[int], object],
 ) -> None:
     site = create_app(app, [plugins.sign_in_routes(app, mode), *plugins.routes(app)], plugins)
-    app.chat.filters.use(plugins.message_filters(app))
-    event_listeners = Listeners(app.storage, plugins.event_listeners(app))
+    app.chat.filters.use(plugins.message_filters(app), plugins.label_of)
+    event_listeners = Listeners(app.storage, plugins.event_listeners(app), plugins.label_of)
     web = EventsEndpoint(app, site, site.guard.admit)
     lifespan = WebLifespan(web)
     port = port_of(listeners)
@@ -144,8 +144,12 @@ async def _serve_application(
         brought = plugins.services(app)
         services: list[Service] = [app.hub, event_listeners, *brought, lifespan]
         for service in services:
-            bringer = plugins.bringer_of(service) if service in brought else None
-            await _start_service(nursery, service, bringer)
+            crashed = ServiceCrashed(service.name)
+            if service in brought:
+                crashed = ServiceCrashed(
+                    service.name, plugins.bringer_of(service), plugins.remedy_of(service)
+                )
+            await _start_service(nursery, service, crashed)
         logged = AccessLog(web, site.guard.client_address) if app.settings.server.access_log else web
         measured = RequestMeter(logged) if measures.count_requests.is_on else logged
         http = make_server(RequestIds(measured, site.guard.is_proxy), listeners)
@@ -162,15 +166,18 @@ async def _end_streams(stop: trio.Event, app: Application) -> None:
     app.hub.close_all()
 
 
-async def _start_service(nursery: trio.Nursery, service: Service, bringer: str | None) -> None:
+async def _start_service(nursery: trio.Nursery, service: Service, crashed: ServiceCrashed) -> None:
     try:
-        await nursery.start(partial(_run_service, service, bringer))
+        await nursery.start(partial(_run_service, service, crashed))
     except RuntimeError as error:  # It ended without having started.
-        raise ServiceCrashed(service.name, bringer) from error
+        raise crashed from error
 
 
 async def _run_service(
-    service: Service, bringer: str | None, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    service: Service,
+    crashed: ServiceCrashed,
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     try:
         await service.run(task_status=task_status)
@@ -178,7 +185,7 @@ async def _run_service(
         raise
     except Exception as error:
         _log.critical("a service crashed", service=service.name, exc_info=error)
-        raise ServiceCrashed(service.name, bringer) from error
+        raise crashed from error
 
 
 class WebLifespan:
@@ -221,15 +228,6 @@ def _http_server(server: ServerSettings) -> MakeServer:
         return partial(hypercorn_server.HttpServer, proxies=server.trusted_proxies, tls=context)
     made = http1.HttpServer if server.http1 == "native" else hypercorn_server.HttpServer
     return partial(made, proxies=server.trusted_proxies)
-
-
-@asynccontextmanager
-async def _sign_in(settings: Settings, plugins: Plugins) -> AsyncIterator[AuthMode]:
-    """Open the chosen way to sign in. Raises `SettingsError` if the settings can't work with it."""
-    backend = plugins.auth_mode(settings.auth.auth_mode)
-    async with backend.open(backend.options()) as mode:
-        mode.check(settings)
-        yield mode
 
 
 def _show_password(email: str, password: str) -> None:

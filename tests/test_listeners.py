@@ -60,7 +60,9 @@ async def telling(storage: Storage, *listeners: Ear) -> AsyncIterator[trio.Cance
 
     async def run(*, task_status: trio.TaskStatus[None]) -> None:
         with scope:
-            await Listeners(storage, listeners).run(task_status=task_status)
+            await Listeners(storage, listeners, lambda one: f"plugin of {one.name}").run(
+                task_status=task_status
+            )
 
     async with trio.open_nursery() as nursery:
         await nursery.start(run)
@@ -179,8 +181,9 @@ async def test_a_listener_that_fails_is_named_and_hears_the_next_event(
         await append(storage, "a")
         await append(storage, "b")
         await ear.until("a", "b")
-    named = [record.__dict__["teamchat_fields"]["listener"] for record in caplog.records]
-    assert named == ["clumsy", "clumsy"]
+    fields = [record.__dict__["teamchat_fields"] for record in caplog.records]
+    assert [one["listener"] for one in fields] == ["clumsy", "clumsy"]
+    assert [one["plugin"] for one in fields] == ["plugin of clumsy"] * 2
 
 
 async def test_a_holder_that_was_away_for_too_long_begins_anew(

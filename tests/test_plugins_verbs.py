@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
-from teamchat import Command, SettingsError, cli
+from teamchat import Command, SettingsError, cli, hookimpl
 from teamchat.cli import extensions
 from teamchat.plugins import Plugins
 from teamchat.settings import Settings
+from tests.test_plugins import Entry
 
 
 @pytest.fixture
@@ -70,10 +75,64 @@ def test_teamchats_own_verbs_load_no_plugin_and_keep_their_names(
 
 def test_a_plugin_cannot_take_the_place_of_a_verb(verbs: list[Command]) -> None:
     verbs += [Command("serve", "something else", lunch), LUNCH]
-    assert extensions.brought([], {"serve"}) == [LUNCH]
+    assert [verb.command for verb in extensions.brought([], {"serve"})] == [LUNCH]
 
 
 def test_a_word_that_is_no_verb_is_a_wrong_command_line(verbs: list[Command]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["dinner"])
     assert ended.value.code == 2
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, *commands: Command) -> None:
+    """Have a plugin "food" that brings these verbs."""
+    module = ModuleType("food")
+    module.commands = hookimpl(lambda: list(commands))  # type: ignore[attr-defined]
+    loaded = Plugins.load([], [Entry("food", module, "acme-food")])
+    monkeypatch.setattr(Plugins, "load", lambda *_: loaded)
+
+
+def spilling(*_: Any) -> int:
+    raise ValueError("s3ntinel")
+
+
+@pytest.mark.parametrize(
+    ("command", "doing"),
+    [
+        (Command("lunch", "order lunch", spilling), 'its verb "lunch"'),
+        (Command("lunch", "order lunch", lunch, spilling), 'the arguments of its verb "lunch"'),
+    ],
+)
+def test_a_verb_that_fails_is_told_with_its_plugin(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    command: Command,
+    doing: str,
+) -> None:
+    installed(monkeypatch, command)
+    assert cli.main(["lunch"]) == 1
+    told = capsys.readouterr().err
+    assert told.splitlines()[-1] == (
+        f'teamchat: The plugin "food" (acme-food 1.2.3) failed: {doing} raised ValueError; '
+        'the log above says where. To go on without it: plugins.disabled = ["food"]'
+    )
+    assert "s3ntinel" not in told
+    [record] = [one for one in caplog.records if one.getMessage() == "a plugin's verb failed"]
+    assert record.exc_info is not None
+
+
+def test_a_verb_whose_output_nobody_reads_has_not_failed(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def printing(*_: Any) -> int:
+        print("x" * 100_000, flush=True)
+        return 0
+
+    installed(monkeypatch, Command("lunch", "order lunch", printing))
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as output:
+        monkeypatch.setattr(sys, "stdout", output)
+        assert cli.main(["lunch"]) == 128 + 13
+    assert "food" not in capfd.readouterr().err

@@ -182,7 +182,7 @@ async def test_a_service_that_crashes_ends_the_server_and_is_named(
 
 
 async def test_a_service_that_crashes_at_start_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ServiceCrashed, match=r"clockwork.* of the plugin "):
+    with pytest.raises(ServiceCrashed, match=r'clockwork.* of the plugin .*disabled = \["plugin-5"\]'):
         await serve(settings(tmp_path), plugins(Offering(Crashing(at_start=True))))
 
 

@@ -30,10 +30,14 @@ class Filters:
     def __init__(self, max_length: int) -> None:
         self._max_length = max_length
         self._filters: Sequence[MessageFilter] = ()
+        self._label_of: Callable[[MessageFilter], str] = _unknown
 
-    def use(self, filters: Sequence[MessageFilter]) -> None:
-        """Have every message pass these from now on."""
+    def use(
+        self, filters: Sequence[MessageFilter], label_of: Callable[[MessageFilter], str] | None = None
+    ) -> None:
+        """Have every message pass these from now on; `label_of` names the plugin of one, for the log."""
         self._filters = tuple(filters)
+        self._label_of = label_of or _unknown
 
     async def passed(
         self,
@@ -56,23 +60,29 @@ class Filters:
         content_of(draft, most=self._max_length, has_images=True)
         told = Posting(draft.content, tuple(images_of(draft)), author_id, place_id, parent_id, message_id)
         for each in self._filters:
-            told = msgspec.structs.replace(told, content=await _asked(each, told))
+            told = msgspec.structs.replace(told, content=await self._asked(each, told))
         return Draft(told.content, draft.images)
 
+    async def _asked(self, asked: MessageFilter, posting: Posting) -> str:
+        try:
+            with trio.fail_after(FILTER_SECONDS):
+                content: object = await asked.filter(posting)
+            if not isinstance(content, str):
+                raise TypeError("a filter returns text")
+            content = plain(content)
+        except Problem:
+            raise
+        except trio.TooSlowError:
+            self._fail("a message filter took too long", asked)
+            raise Unavailable("The message could not be checked in time. Try again later.") from None
+        except Exception as error:
+            self._fail("a message filter failed", asked, error)
+            raise Unavailable("The message could not be checked. Try again later.") from error
+        return content
 
-async def _asked(asked: MessageFilter, posting: Posting) -> str:
-    try:
-        with trio.fail_after(FILTER_SECONDS):
-            content: object = await asked.filter(posting)
-        if not isinstance(content, str):
-            raise TypeError("a filter returns text")
-        content = plain(content)
-    except Problem:
-        raise
-    except trio.TooSlowError:
-        _log.error("a message filter took too long", filter=asked.name)
-        raise Unavailable("The message could not be checked in time. Try again later.") from None
-    except Exception as error:
-        _log.error("a message filter failed", filter=asked.name, exc_info=error)
-        raise Unavailable("The message could not be checked. Try again later.") from error
-    return content
+    def _fail(self, event: str, asked: MessageFilter, error: Exception | None = None) -> None:
+        _log.error(event, filter=asked.name, plugin=self._label_of(asked), exc_info=error)
+
+
+def _unknown(_: MessageFilter) -> str:
+    return "unknown"

@@ -66,6 +66,6 @@ def parser(arguments: Sequence[str] | None = None) -> argparse.ArgumentParser:
     for verb in _VERBS:
         verb.add(commands)
     if arguments is not None:
-        for command in extensions.brought(arguments, commands.choices):
-            extensions.add(command, commands)
+        for brought in extensions.brought(arguments, commands.choices):
+            extensions.add(brought, commands)
     return parser

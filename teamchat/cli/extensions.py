@@ -7,8 +7,11 @@ those work, and are quick, whatever is installed.  A plugin can't take the place
 from __future__ import annotations
 
 import argparse
+import errno
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING
 from teamchat import logs
 from teamchat.cli.options import add_config, config_file
 from teamchat.cli.printing import complain
-from teamchat.errors import SettingsError
+from teamchat.errors import OperatorError, SettingsError
 from teamchat.interfaces import Command
 from teamchat.plugins import Plugins
 from teamchat.settings import PluginsSettings, load, load_plugins_settings
@@ -24,8 +27,36 @@ from teamchat.settings import PluginsSettings, load, load_plugins_settings
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
 
+_log = logs.get_logger(__name__)
 
-def brought(arguments: Sequence[str], own: Collection[str]) -> Sequence[Command]:
+
+@dataclass(frozen=True)
+class Verb:
+    """A plugin's verb, and the plugins that it is of."""
+
+    command: Command
+    plugins: Plugins
+
+    @property
+    def name(self) -> str:
+        return self.command.name
+
+    @contextmanager
+    def told(self, doing: str) -> Iterator[None]:
+        """Log an error that nobody expected, with where it was raised, and raise the plugin's failure."""
+        try:
+            yield
+        except OperatorError:
+            raise
+        except Exception as error:
+            if _is_told_otherwise(error):
+                raise
+            _log.critical("a plugin's verb failed", verb=self.name, exc_info=error)
+            cause = f"{doing} raised {type(error).__name__}; the log above says where."
+            raise self.plugins.failure_of(self.command, cause) from error
+
+
+def brought(arguments: Sequence[str], own: Collection[str]) -> Sequence[Verb]:
     """Return the plugins' verbs, if the command line may mean one of them or asks for all."""
     if arguments and arguments[0] in own:
         return ()
@@ -34,21 +65,32 @@ def brought(arguments: Sequence[str], own: Collection[str]) -> Sequence[Command]
     except SettingsError as error:
         complain(error)
         disabled = PluginsSettings().disabled
-    return [command for command in Plugins.load(disabled).commands() if command.name not in own]
+    plugins = Plugins.load(disabled)
+    return [Verb(command, plugins) for command in plugins.commands() if command.name not in own]
 
 
-def add(command: Command, commands: Commands) -> None:
+def add(verb: Verb, commands: Commands) -> None:
     """Add a plugin's verb to the command line."""
+    command = verb.command
     parser = commands.add_parser(command.name, help=command.help, allow_abbrev=False)
     add_config(parser)
-    command.arguments(parser)
-    parser.set_defaults(command=partial(_run, command))
+    with verb.told(f'the arguments of its verb "{command.name}"'):
+        command.arguments(parser)
+    parser.set_defaults(command=partial(_run, verb))
 
 
-def _run(command: Command, options: argparse.Namespace) -> int:
+def _run(verb: Verb, options: argparse.Namespace) -> int:
     settings = load(config_file(options), os.environ)
     logs.configure(level=settings.logs.level, format=settings.logs.format)
-    return command.run(settings, options)
+    with verb.told(f'its verb "{verb.name}"'):
+        return verb.command.run(settings, options)
+
+
+def _is_told_otherwise(error: Exception) -> bool:
+    """Tell whether `teamchat.cli.ending` says what it is: an operator's error, or output without a place."""
+    if isinstance(error, ExceptionGroup):
+        return error.split(OperatorError)[1] is None
+    return isinstance(error, OSError) and error.errno in {errno.EPIPE, errno.ENOSPC}
 
 
 def _file(arguments: Sequence[str]) -> Path | None:

@@ -56,6 +56,7 @@ class Site(QuartTrio):
         self.readiness = Readiness(core)
         self.endpoints: list[Endpoint] = []
         self._calls: dict[str, Endpoint] = {}
+        self._plugins: dict[tuple[str, str], str] = {}
         self.rooms = Rooms(self.guard.owner)
         self.room_for_bodies = Budget(BODIES_BYTES)
         self._uploads = trio.CapacityLimiter(UPLOADS_AT_ONCE)
@@ -81,6 +82,19 @@ class Site(QuartTrio):
     def endpoint_of(self, rule: Rule) -> Endpoint | None:
         """Return the declared endpoint at a rule of the URL map, or None at a plain view."""
         return self._calls.get(rule.endpoint)
+
+    def note_plugin(self, rule: Rule, plugin: str) -> None:
+        """Remember which plugin brought a rule, as the log calls it."""
+        self._plugins |= {(method, rule.rule): plugin for method in rule.methods or ()}
+
+    def endpoint_in_logs(self, scope: Any) -> dict[str, str]:
+        """Return the fields by which the log names what a request was for, and the plugin that brought it."""
+        method, rule = scope["method"], scope.get(ENDPOINT)
+        if rule is None:
+            return {}
+        fields = {"endpoint": f"{method} {rule}"}
+        plugin = self._plugins.get((method, rule))
+        return fields if plugin is None else {**fields, "plugin": plugin}
 
     @cached_property
     def _router(self) -> Router:
@@ -169,11 +183,11 @@ class Site(QuartTrio):
         """Answer every failure in the one shape; cancellation is passed on."""
         if isinstance(error, BaseExceptionGroup) and error.split(trio.Cancelled)[0] is not None:
             raise error
-        return problems.answer(error)
+        return problems.answer(error, self.endpoint_in_logs(request_ctx.request.scope))
 
     async def handle_exception(self, error: Any) -> Any:
         """Answer what failed outside a view."""
-        return problems.answer(error)
+        return problems.answer(error, self.endpoint_in_logs(request_ctx.request.scope))
 
 
 def create_app(app: Application, blueprints: Sequence[Blueprint], bringers: Bringers | None = None) -> Site:

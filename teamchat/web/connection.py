@@ -160,7 +160,7 @@ class Connection(TrioASGIHTTPConnection):
         try:
             return await self.app.rooms.answer(self.scope, make)
         except Exception as error:  # what fails before Quart's own handling, such as an unusable Host
-            return problems.answer(error)
+            return problems.answer(error, self.app.endpoint_in_logs(self.scope))
 
 
 async def send_response(app: Site, scope: Any, send: Send, response: Any) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import trio
 from quart import Response
 
 from teamchat.web import problems
 from teamchat.web.connection import Body, send_response
+from teamchat.web.endpoints import encoded
 from teamchat.web.sending import Encoded, send_data
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ Send = Callable[[Any], Awaitable[None]]
 Receive = Callable[[], Awaitable[Any]]
 
 _CLOSE = (b"connection", b"close")
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Fields:
@@ -73,7 +71,7 @@ async def serve(
     body = Body.of(scope, receive, site.bodies)
 
     async def make() -> Response | Encoded:
-        return _encoded(await endpoint.serve(site, Call(scope, parameters, body)))
+        return encoded(await endpoint.serve(site, Call(scope, parameters, body)))
 
     try:
         answer = await _made(site, scope, make)
@@ -101,14 +99,6 @@ async def _made(
     except BaseExceptionGroup as error:
         if error.split(trio.Cancelled)[0] is not None:
             raise
-        return problems.answer(error)
+        return problems.answer(error, site.endpoint_in_logs(scope))
     except Exception as error:
-        return problems.answer(error)
-
-
-def _encoded(result: Any) -> Response | Encoded:
-    if isinstance(result, Response | Encoded):
-        return result
-    if isinstance(result, str):
-        return Encoded(result.encode(), b"text/plain; charset=utf-8")
-    return Encoded(_encode(result))
+        return problems.answer(error, site.endpoint_in_logs(scope))

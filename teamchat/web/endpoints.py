@@ -32,6 +32,7 @@ from teamchat.errors import DeclarationError, NotFound, Problem
 from teamchat.web import reader
 from teamchat.web.budget import USER
 from teamchat.web.guard import bearer
+from teamchat.web.problems import Unencodable
 from teamchat.web.sending import Encoded
 
 if TYPE_CHECKING:
@@ -265,14 +266,24 @@ class Section(Blueprint):
 
 
 def respond(result: Any) -> Response:
-    """Return the response for what a handler returned."""
+    """Return the response for what a handler returned, for Quart. Raises `Unencodable`."""
+    result = encoded(result)
     if isinstance(result, Response):
         return result
-    if isinstance(result, Encoded):
-        return QuartTrio.response_class(result.data, content_type=result.content_type.decode())
-    if isinstance(result, str):
-        return QuartTrio.response_class(result, content_type="text/plain; charset=utf-8")
-    return QuartTrio.response_class(_encode(result), content_type="application/json")
+    return QuartTrio.response_class(result.data, content_type=result.content_type.decode())
+
+
+def encoded(result: Any) -> Response | Encoded:
+    """Return what a handler returned as it is sent. Raises `Unencodable` if it can't be."""
+    if isinstance(result, Response | Encoded):
+        return result
+    try:
+        if isinstance(result, str):
+            return Encoded(result.encode(), b"text/plain; charset=utf-8")
+        return Encoded(_encode(result))
+    except Exception as error:  # A hook of the encoder's may raise anything.
+        kind = type(result).__name__
+        raise Unencodable(f"the {kind} that the endpoint returned can't be encoded") from error
 
 
 def _names_of(first: Callable[..., Awaitable[None]] | None) -> Sequence[str]:

@@ -2,13 +2,15 @@
 
 An unexpected failure tells the client nothing and the log only the exceptions' types and frames: what a
 message or a local variable holds may be somebody's text or token.  The message of a `StorageError` is written
-too: it has the code by which a database says why it refused a statement, and nothing that was given.
+too: it has the code by which a database says why it refused a statement, and nothing that was given.  The
+endpoint is named, and the plugin that it is of.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +24,7 @@ from teamchat.logs import get_logger
 
 _logger = get_logger(__name__)
 _encode = msgspec.json.Encoder().encode
+NOWHERE: Mapping[str, str] = {}
 _SENTENCES = {
     400: "The request is not valid.",
     404: "There is nothing at this address.",
@@ -42,15 +45,20 @@ class BodyTimeout(Problem):
     status = 408
 
 
-def answer(error: BaseException) -> Response:
-    """Return the response that tells the client of `error`."""
+class Unencodable(TypeError):
+    """What an endpoint returned can't be encoded. The message names types, and holds no value."""
+
+
+def answer(error: BaseException, of: Mapping[str, str] = NOWHERE) -> Response:
+    """Return the response that tells the client of `error`; `of` tells the log which endpoint failed."""
     if isinstance(error, BaseExceptionGroup):
         error = _only_problem(error) or error
     if isinstance(error, Problem):
         return _of_problem(error)
     if isinstance(error, HTTPException):
         return _of_http(error)
-    _logger.error("unexpected failure: %s", outline(error))
+    fields: dict[str, Any] = dict(of)
+    _logger.error("unexpected failure: %s", outline(error), **fields)
     return response(500, "The server failed. Nothing more can be said here; its log says more.")
 
 
@@ -112,6 +120,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _frames(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
-    # Of all messages a storage's alone may be written: it holds no value that was given.
-    told = f" ({error})" if isinstance(error, StorageError) else ""
+    # Of all messages these alone may be written: they hold no value that was given.
+    told = f" ({error})" if isinstance(error, StorageError | Unencodable) else ""
     return f"{type(error).__qualname__}{told} at {' > '.join(places) or 'nowhere'}"

@@ -30,6 +30,9 @@ class Bringers(Protocol):
     def bringer_of(self, offer: Any) -> str:
         """Return what the plugin which brought `offer` is called."""
 
+    def label_of(self, offer: Any) -> str:
+        """Return what lines of the log call that plugin."""
+
 
 class Nobody:
     """Stands for the one plugin that a test brings blueprints of."""
@@ -41,6 +44,10 @@ class Nobody:
     def bringer_of(self, offer: Any) -> str:  # noqa: ARG002
         """Return a name for it."""
         return "the plugin"
+
+    def label_of(self, offer: Any) -> str:  # noqa: ARG002
+        """Return a name for it."""
+        return "unknown"
 
 
 def register(site: Site, blueprints: Sequence[Blueprint], bringers: Bringers) -> None:
@@ -87,6 +94,8 @@ class _Registration:
             return f'its blueprint "{blueprint.name}" raised {what} when it was registered.'
         self._names |= dict.fromkeys(set(self._site.blueprints) - set(self._names), owner)
         rules = [rule for rule in self._site.url_map.iter_rules() if id(rule) not in before]
+        for rule in rules:
+            self._site.note_plugin(rule, self._bringers.label_of(blueprint))
         return next((cause for rule in rules for cause in self._conflicts(rule, owner)), None)
 
     def _conflicts(self, rule: Rule, owner: str) -> Iterator[str]:

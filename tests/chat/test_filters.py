@@ -140,11 +140,12 @@ async def test_a_filter_that_fails_stops_the_message_and_is_named(
     async def failing(_: Posting) -> str:
         raise ValueError("a secret word")
 
-    world.chat.filters.use([Filter(failing, "the broken one")])
+    world.chat.filters.use([Filter(failing, "the broken one")], lambda each: f"plugin of {each.name}")
     with pytest.raises(Unavailable):
         await world.chat.messages.post(ada, channel, Draft("hello"))
     assert await world.chat.messages.page(ada, channel, 50, None) == []
-    assert [record.__dict__["teamchat_fields"]["filter"] for record in caplog.records] == ["the broken one"]
+    [fields] = [record.__dict__["teamchat_fields"] for record in caplog.records]
+    assert fields == {"filter": "the broken one", "plugin": "plugin of the broken one"}
 
 
 async def test_a_filter_that_returns_no_text_has_failed(
@@ -160,16 +161,22 @@ async def test_a_filter_that_returns_no_text_has_failed(
 
 
 async def test_a_filter_that_hangs_is_not_waited_for_for_ever(
-    world: World, ada: Caller, channel: str, monkeypatch: pytest.MonkeyPatch
+    world: World,
+    ada: Caller,
+    channel: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def hanging(_: Posting) -> str:
         await trio.sleep_forever()
         return ""
 
     monkeypatch.setattr(filters, "FILTER_SECONDS", 0.05)
-    world.chat.filters.use([Filter(hanging)])
+    world.chat.filters.use([Filter(hanging)], lambda _: "slow (teamchat-slow 1.0)")
     with pytest.raises(Unavailable):
         await world.chat.messages.post(ada, channel, Draft("hello"))
+    [fields] = [record.__dict__["teamchat_fields"] for record in caplog.records]
+    assert fields["plugin"] == "slow (teamchat-slow 1.0)"
     assert await world.chat.messages.page(ada, channel, 50, None) == []
 
 

@@ -7,7 +7,9 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import apsw
@@ -20,6 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from teamchat import hookimpl
+from teamchat.errors import StorageError
 from teamchat.interfaces import Storage
 from teamchat.model import now_ms
 from teamchat.operations import running as watching
@@ -35,6 +39,7 @@ from teamchat.settings import load
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from tests.operations.conftest import configure, talk, teamchat
 from tests.postgres import shared
+from tests.test_plugins import Entry
 
 
 @pytest.mark.parametrize(
@@ -359,3 +364,32 @@ async def test_a_server_that_was_killed_is_told_from_one_that_runs(
             nursery.start_soon(beat)
             assert (await check_servers(storage, lambda: None)).sentence == "1 signed on, and alive"
             nursery.cancel_scope.cancel()
+
+
+async def test_a_hook_may_keep_the_storage_and_ask_for_the_mailer_while_it_is_checked(tmp_path: Path) -> None:
+    """As in a server, where both are open: what a hook only keeps must be no problem."""
+    seen: list[Any] = []
+
+    class Keeping:
+        name = "keeping"
+
+        def __init__(self, app: Any) -> None:
+            assert callable(app.mailer.send)
+            assert app.composer is not None
+            self.read, self.transaction = app.storage.read, app.storage.write()
+            seen.append(self)
+
+        async def run(self, *, task_status: Any) -> None: ...
+
+    module = ModuleType("keeping")
+    module.services = hookimpl(lambda app: [Keeping(app)])  # type: ignore[attr-defined]
+    config = tmp_path / "c.toml"
+    config.write_text(
+        f'[storage]\npath = "{tmp_path / "data"}"\n[email]\nbackend = "smtp"\nhost = "127.0.0.1"\n'
+    )
+    entries = [*metadata.entry_points(group="teamchat"), Entry("keeping", module)]
+    one = Installation(load(config), Plugins.load([], entries))
+    assert [finding.level for finding in await check_configuration(one)] == [Level.OK]
+    with pytest.raises(StorageError, match="not open while plugins are checked: a hook does no work"):
+        async with seen[0].read():
+            pytest.fail("it is open")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import logging
+from typing import Any
 
 import pytest
 import trio
 from quart import Blueprint, request
 
 from teamchat.errors import BadRequest, StorageError, TooManyRequests
+from teamchat.plugins import Plugins
 from teamchat.web import Section, problems
+from teamchat.web.app import create_app
 from tests.web.client import Client
 from tests.web.conftest import World
+from tests.web.test_route_conflicts import bringing
 
 SECRET = "the secret text"
 
@@ -287,3 +291,63 @@ def test_a_path_may_name_its_parameters_in_both_ways() -> None:
 
     [declared] = section.endpoints
     assert (declared.rule, declared.path_parameters) == ("/menus/<menuId>/<int:week>", ["menuId", "week"])
+
+
+class Odd:
+    """What JSON has no form for."""
+
+    def __repr__(self) -> str:
+        return SECRET
+
+
+@pytest.mark.parametrize("returned", [Odd(), {Odd(): 1}, [1, {"a": Odd()}], f"{SECRET}\ud800"])
+@pytest.mark.parametrize("goes_round", [False, True])
+async def test_an_endpoint_that_returns_what_can_not_be_encoded_is_named_with_its_plugin(
+    world: World, caplog: pytest.LogCaptureFixture, returned: Any, *, goes_round: bool
+) -> None:
+    section = Section("odd")
+
+    @section.endpoint("GET", "/odd/<this>", answer=Any, open=True)
+    async def odd(this: str) -> Any:
+        return returned
+
+    if goes_round:  # through Quart
+
+        @section.after_request
+        async def pass_on(response: Any) -> Any:
+            return response
+
+    plugins = Plugins.load([], [bringing("strange", section)])
+    site = create_app(world.app, plugins.routes(world.app), plugins)
+    answer = await Client(site).call("GET", "/odd/x")
+    answer.problem(500)
+    [record] = [one for one in caplog.records if "unexpected failure" in one.getMessage()]
+    kind = type(returned).__name__
+    assert f"Unencodable (the {kind} that the endpoint returned can't be encoded)" in record.getMessage()
+    fields = record.__dict__["teamchat_fields"]
+    assert fields == {"endpoint": "GET /odd/<this>", "plugin": "strange (teamchat-strange 1.2.3)"}
+    assert SECRET not in caplog.text + answer.body.decode()
+
+
+async def test_a_failure_of_a_plugins_plain_view_is_named_and_one_of_teamchat_has_no_plugin(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blueprint = Blueprint("views", __name__)
+
+    @blueprint.post("/view")
+    async def view() -> str:
+        raise ValueError(SECRET)
+
+    async def fail(*_: Any) -> None:
+        raise ValueError(SECRET)
+
+    monkeypatch.setattr(world.app.chat.channels, "list", fail)
+    plugins = Plugins.load([], [bringing("viewer", blueprint)])
+    site = create_app(world.app, plugins.routes(world.app), plugins)
+    (await Client(site).call("POST", "/view")).problem(500)
+    (await Client(site, world.admin.token).call("GET", "/channels")).problem(500)
+    records = [one for one in caplog.records if "unexpected failure" in one.getMessage()]
+    assert [record.__dict__["teamchat_fields"] for record in records] == [
+        {"endpoint": "POST /view", "plugin": "viewer (teamchat-viewer 1.2.3)"},
+        {"endpoint": "GET /channels"},
+    ]

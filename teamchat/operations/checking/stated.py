@@ -13,11 +13,14 @@ from cryptography import x509
 
 from teamchat import tls
 from teamchat.accounts import Accounts, OAuth
+from teamchat.accounts.acting import AskingStorage
+from teamchat.accounts.mails import Composer
 from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.errors import OperatorError, SettingsError
-from teamchat.interfaces import AuthMode, ImageStore, Storage
+from teamchat.interfaces import AuthMode, ImageStore
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
+from teamchat.operations.checking.unopened import UnopenedMailer, UnopenedStorage
 from teamchat.operations.installation import Installation
 from teamchat.settings.signing import kept_secret
 from teamchat.stream import Hub
@@ -36,9 +39,7 @@ async def check_configuration(installation: Installation) -> list[Finding]:
     found = []
     try:
         plugins.check_settings(settings.plugins)
-        backend = plugins.auth_mode(settings.auth.auth_mode)
-        async with backend.open(backend.options()) as mode:
-            mode.check(settings)
+        async with plugins.sign_in(settings) as mode:
             _take_up_plugins(installation, mode)
         if settings.server.tls is not None:
             tls.context(settings.server.tls)
@@ -67,7 +68,7 @@ async def check_configuration(installation: Installation) -> list[Finding]:
 def _take_up_plugins(installation: Installation, mode: AuthMode) -> None:
     """Ask every plugin for what it brings, as `serve` does. Raises an `OperatorError` for what is wrong."""
     settings, plugins = installation.settings, installation.plugins
-    nowhere, secret = cast("Storage", None), bytes(32)  # Hooks do no work, so nothing is asked of either.
+    nowhere, secret = AskingStorage(UnopenedStorage()), bytes(32)
     accounts = Accounts.build(nowhere, settings.auth, secret, has_mail=settings.email is not None)
     app = Application(
         settings=settings,
@@ -75,6 +76,8 @@ def _take_up_plugins(installation: Installation, mode: AuthMode) -> None:
         accounts=accounts,
         chat=Chat.build(nowhere, cast("ImageStore", None), settings.chat.max_message_length),
         hub=Hub(nowhere, settings.events),
+        mailer=UnopenedMailer() if settings.email is not None else None,
+        composer=Composer.build(settings),
         oauth=OAuth.build(settings, plugins.oauth_provider, nowhere, accounts, secret),
     )
     create_app(app, [plugins.sign_in_routes(app, mode), *plugins.routes(app)], plugins)

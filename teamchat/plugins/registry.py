@@ -1,27 +1,21 @@
-"""Find plugins, load them in name order, and list what each offers.
-
-What must stay true: a disabled plugin is not even imported; a plugin that fails takes nothing else down and
-leaves none of its offers behind; every failure names the plugin, its distribution and version, the cause,
-and the line that disables it.  `Plugins.load` collects failures, `require` raises the first, so that
-``teamchat plugins`` can always list what ``teamchat serve`` refuses.
-"""
+"""All plugins that were found, and what they offer."""
 
 from __future__ import annotations
 
-import inspect
-import traceback
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from contextlib import asynccontextmanager
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pluggy
-from msgspec import Struct
 
 from teamchat import hookspecs
-from teamchat.errors import DeclarationError, OperatorError, PluginError, SettingsError
+from teamchat.errors import OperatorError, PluginError, SettingsError
 from teamchat.interfaces import Backend, OAuthProvider
-from teamchat.settings import PluginsSettings, plugin_name
+from teamchat.plugins.chosen import CHOICES, check_mode, routes_of, watched
+from teamchat.plugins.declared import hooks_of, wrong_about
+from teamchat.plugins.plugin import EntryPoint, Offer, Plugin, PluginReport, name_of, raised
+from teamchat.settings import PluginsSettings, Settings, plugin_name
 
 if TYPE_CHECKING:
     from quart import Blueprint
@@ -39,76 +33,6 @@ if TYPE_CHECKING:
     )
 
 GROUP = "teamchat"
-# The hooks whose offers are chosen by name: by which configuration key, what they are called and are.
-_CHOSEN_BY: dict[str, tuple[str, str, type[Backend[Any]] | type[OAuthProvider]]] = {
-    "storages": ("storage.backend", "storage", Backend),
-    "image_stores": ("images.backend", "image store", Backend),
-    "mailers": ("email.backend", "mailer", Backend),
-    "auth_modes": ("auth.authMode", "sign-in mode", Backend),
-    "oauth_providers": ("oauth.presets", "provider", OAuthProvider),
-}
-_ASYNC = {"services": "run", "event_listeners": "hear", "message_filters": "filter"}
-"""The method that is awaited of what these hooks offer."""
-Offer = Backend[Any] | OAuthProvider
-
-
-class EntryPoint(Protocol):
-    """What is used of `importlib.metadata.EntryPoint`."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def dist(self) -> metadata.Distribution | None: ...
-    def load(self) -> Any: ...
-
-
-class PluginReport(Struct, frozen=True):
-    """What became of one plugin; `status` is active, disabled or failed, `offers` are names by hook."""
-
-    name: str
-    distribution: str
-    version: str
-    status: str
-    hooks: list[str]
-    offers: dict[str, list[str]]
-    error: str | None = None
-
-
-@dataclass
-class _Plugin:
-    """One entry point and what is known of it."""
-
-    entry: EntryPoint
-    status: str = "active"
-    hooks: list[str] = field(default_factory=list)
-    offers: dict[str, list[Offer]] = field(default_factory=dict)
-    error: PluginError | None = None
-
-    @property
-    def name(self) -> str:
-        return self.entry.name
-
-    @property
-    def distribution(self) -> str:
-        return self.entry.dist.name if self.entry.dist else "unknown distribution"
-
-    @property
-    def version(self) -> str:
-        return self.entry.dist.version if self.entry.dist else "unknown version"
-
-    def failure(self, cause: str) -> PluginError:
-        """Return the error that tells the operator who failed, why, and how to do without it."""
-        return PluginError(
-            f'The plugin "{self.name}" ({self.distribution} {self.version}) failed: {cause} '
-            f'To go on without it: plugins.disabled = ["{self.name}"]'
-        )
-
-    def report(self) -> PluginReport:
-        offers = {hook: [_name_of(offer) for offer in found] for hook, found in self.offers.items()}
-        error = str(self.error) if self.error else None
-        return PluginReport(
-            self.name, self.distribution, self.version, self.status, self.hooks, offers, error
-        )
 
 
 class Plugins:
@@ -117,8 +41,8 @@ class Plugins:
     def __init__(self) -> None:
         self._manager = pluggy.PluginManager(GROUP)
         self._manager.add_hookspecs(hookspecs)
-        self._plugins: list[_Plugin] = []
-        self._brought: list[tuple[Any, _Plugin]] = []
+        self._plugins: list[Plugin] = []
+        self._brought: list[tuple[Any, Plugin]] = []
 
     @classmethod
     def load(
@@ -128,7 +52,7 @@ class Plugins:
         plugins = cls()
         found = metadata.entry_points(group=GROUP) if entry_points is None else entry_points
         for entry in sorted(found, key=lambda entry: entry.name):
-            plugins._add(_Plugin(entry), disabled)
+            plugins._add(Plugin(entry), disabled)
         return plugins
 
     def require(self) -> None:
@@ -174,16 +98,20 @@ class Plugins:
         found: OAuthProvider = self._choose("oauth_providers", provider_id)
         return found
 
+    @asynccontextmanager
+    async def sign_in(self, settings: Settings) -> AsyncIterator[AuthMode]:
+        """Open the chosen way to sign in. Raises `SettingsError` if the settings can't work with it."""
+        name = settings.auth.auth_mode
+        backend = self.auth_mode(name)
+        async with backend.open(backend.options()) as mode:
+            check_mode(mode, name, settings, self._offering("auth_modes", name))
+            yield mode
+
     def sign_in_routes(self, app: Application, mode: AuthMode) -> Blueprint:
         """Return the blueprint of the chosen way to sign in. Raises `PluginError` if it has none."""
         name = app.settings.auth.auth_mode
-        [plugin] = [p for p in self._plugins if name in map(_name_of, p.offers.get("auth_modes", ()))]
-        try:
-            blueprint = mode.routes(app)
-        except OperatorError:
-            raise
-        except Exception as error:
-            raise plugin.failure(f"the routes of {name} {_raised(error)}.") from error
+        plugin = self._offering("auth_modes", name)
+        blueprint: Blueprint = routes_of(mode, name, app, plugin)
         self._brought.append((blueprint, plugin))
         return blueprint
 
@@ -193,8 +121,15 @@ class Plugins:
 
     def bringer_of(self, offer: Any) -> str:
         """Return what the plugin which brought `offer` is called."""
-        plugin = self._bringer(offer)
-        return f'the plugin "{plugin.name}" ({plugin.distribution} {plugin.version})'
+        return self._bringer(offer).described
+
+    def label_of(self, offer: Any) -> str:
+        """Return what lines of the log call the plugin which brought `offer`."""
+        return self._bringer(offer).label
+
+    def remedy_of(self, offer: Any) -> str:
+        """Return how to do without the plugin which brought `offer`; empty for one that is built in."""
+        return self._bringer(offer).remedy
 
     def routes(self, app: Application) -> list[Blueprint]:
         """Return every plugin's blueprints, in the plugins' order."""
@@ -216,7 +151,7 @@ class Plugins:
         """Return every plugin's listeners, in the plugins' order."""
         return self._from_all("event_listeners", app=app)
 
-    def _add(self, plugin: _Plugin, disabled: Collection[str]) -> None:
+    def _add(self, plugin: Plugin, disabled: Collection[str]) -> None:
         self._plugins.append(plugin)
         if plugin.name in disabled:
             plugin.status = "disabled"
@@ -228,49 +163,48 @@ class Plugins:
             if self._manager.get_plugin(plugin.name) is not None and self._first(plugin.name) is plugin:
                 self._manager.unregister(name=plugin.name)
 
-    def _load(self, plugin: _Plugin) -> None:
+    def _load(self, plugin: Plugin) -> None:
         """Import, check and register a plugin, and collect the backends it offers."""
         first = self._first(plugin.name)
         if first is not plugin:
-            raise plugin.failure(f"{first.distribution} {first.version} has a plugin of that name too.")
+            cause = f"{first.distribution} {first.version} has a plugin of that name too."
+            raise plugin.failure(cause, "Uninstall one of the two; by this name both would be disabled.")
         try:
             module = plugin.entry.load()
-            plugin.hooks = _hooks_of(module, self._manager, plugin)
+            plugin.hooks = hooks_of(module, self._manager, plugin)
             self._manager.register(module, name=plugin.name)
         except PluginError:
             raise
         except (Exception, SystemExit) as error:
             raise plugin.failure(f"{type(error).__name__}: {error}.") from error
-        for hook in _CHOSEN_BY:
+        for hook in CHOICES:
             if hook in plugin.hooks:
                 plugin.offers[hook] = self._offers(plugin, hook)
 
-    def _bringer(self, offer: Any) -> _Plugin:
+    def _bringer(self, offer: Any) -> Plugin:
         return next(plugin for one, plugin in self._brought if one is offer)
 
-    def _first(self, name: str) -> _Plugin:
+    def _first(self, name: str) -> Plugin:
         return next(plugin for plugin in self._plugins if plugin.name == name)
 
-    def _offers(self, plugin: _Plugin, hook: str) -> list[Offer]:
-        taken = {_name_of(offer): other for other in self._plugins for offer in other.offers.get(hook, ())}
-        _, what, kind = _CHOSEN_BY[hook]
+    def _offers(self, plugin: Plugin, hook: str) -> list[Offer]:
+        taken = {name_of(offer): other for other in self._plugins for offer in other.offers.get(hook, ())}
+        what, kind = CHOICES[hook].what, CHOICES[hook].kind
         found: dict[str, Offer] = {}
         for offer in self._call(plugin, hook):
             if not isinstance(offer, kind):
                 raise plugin.failure(f"{hook} must return a list of {kind.__name__}.")
-            name = _name_of(offer)
+            name = name_of(offer)
             if name in found:
                 raise plugin.failure(f'it offers the {what} "{name}" twice.')
             if name in taken:
                 other = taken[name]
-                raise plugin.failure(
-                    f'it offers the {what} "{name}", which the plugin "{other.name}" '
-                    f"({other.distribution} {other.version}) offers already."
-                )
+                cause = f'it offers the {what} "{name}", which {other.described} offers already.'
+                raise plugin.failure(cause, plugin.remedy or other.remedy)
             found[name] = offer
         return list(found.values())
 
-    def _call(self, plugin: _Plugin, hook: str, **arguments: Any) -> list[Any]:
+    def _call(self, plugin: Plugin, hook: str, **arguments: Any) -> list[Any]:
         """Call one hook of one plugin, so that whatever goes wrong has a name."""
         others = [self._manager.get_plugin(each.name) for each in self._plugins if each.name != plugin.name]
         try:
@@ -284,19 +218,26 @@ class Plugins:
         except OperatorError:  # It says what to do; a wrong key in the plugin's own table, say.
             raise
         except Exception as error:
-            raise plugin.failure(f"{hook} {_raised(error)}.") from error
+            raise plugin.failure(f"{hook} {raised(error)}.") from error
 
     def _choose(self, hook: str, name: str) -> Any:
-        offers = {_name_of(offer): offer for p in self._plugins for offer in p.offers.get(hook, ())}
+        choice = CHOICES[hook]
+        offers = {name_of(offer): (offer, p) for p in self._plugins for offer in p.offers.get(hook, ())}
         if name not in offers:
-            key, what, _ = _CHOSEN_BY[hook]
             there = ", ".join(sorted(offers)) or "none"
-            raise SettingsError(f"{key} names no {what} that an active plugin offers. There are: {there}.")
-        return offers[name]
+            raise SettingsError(
+                f"{choice.key} names no {choice.what} that an active plugin offers. There are: {there}."
+            )
+        offer, plugin = offers[name]
+        return watched(offer, choice, plugin) if isinstance(offer, Backend) else offer
+
+    def _offering(self, hook: str, name: str) -> Plugin:
+        """Return the plugin that offers `name`, which was chosen."""
+        return next(one for one in self._plugins if name in map(name_of, one.offers.get(hook, ())))
 
     def _from_all(self, hook: str, **arguments: Any) -> list[Any]:
         found: list[Any] = []
-        names: dict[str, _Plugin] = {}
+        names: dict[str, Plugin] = {}
         for plugin in self._plugins:
             if plugin.status != "active" or hook not in plugin.hooks:
                 continue
@@ -307,66 +248,11 @@ class Plugins:
                 if name in names:
                     other = names[name]
                     also = f', which the plugin "{other.name}" has already'
-                    raise plugin.failure(f'{hook} returned "{name}"{" twice" if other is plugin else also}.')
+                    cause = f'{hook} returned "{name}"{" twice" if other is plugin else also}.'
+                    raise plugin.failure(cause, plugin.remedy or other.remedy)
                 names[name] = plugin
-                if (wrong := _wrong_about(hook, offer)) is not None:
+                if (wrong := wrong_about(hook, offer)) is not None:
                     raise plugin.failure(f'{hook} returned "{name}", {wrong}.')
                 self._brought.append((offer, plugin))
                 found.append(offer)
         return found
-
-
-def _name_of(offer: Any) -> str:
-    """Return the name an offer is chosen by."""
-    return str(offer.id if isinstance(offer, OAuthProvider) else offer.name)
-
-
-def _hooks_of(module: object, manager: pluggy.PluginManager, plugin: _Plugin) -> list[str]:
-    """Return the hooks that a plugin implements; one that teamchat does not have is a failure."""
-    known = {name for name in dir(hookspecs) if manager.parse_hookspec_opts(hookspecs, name) is not None}
-    hooks: list[str] = []
-    for attribute in dir(module):
-        options = manager.parse_hookimpl_opts(module, attribute)
-        if options is None:
-            continue
-        hook = options["specname"] or attribute
-        if hook not in known and not options["optionalhook"]:
-            raise plugin.failure(f"it implements the hook {hook}, which this teamchat does not have.")
-        _check_arguments(hook, getattr(module, attribute), plugin)
-        if hook in known:
-            hooks.append(hook)
-    return sorted(hooks)
-
-
-def _check_arguments(hook: str, function: Callable[..., Any], plugin: _Plugin) -> None:
-    """Refuse what pluggy would silently ignore or could not call."""
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise plugin.failure(f"the hook {hook} must be a plain function, not an async one.")
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.default is not parameter.empty or parameter.kind is parameter.KEYWORD_ONLY:
-            raise plugin.failure(
-                f"the hook {hook} has the argument {parameter.name} with a default or as keyword only, "
-                "which would never be passed."
-            )
-
-
-def _wrong_about(hook: str, offer: Any) -> str | None:
-    """Say what is wrong about an offer that would fail only once it is used, or return None."""
-    if hook not in _ASYNC:
-        return None
-    if isinstance(offer, type):
-        return "which is a class, not an object of it"
-    method = getattr(offer, _ASYNC[hook], None)
-    if not callable(method):
-        return f"which has no method {_ASYNC[hook]}"
-    is_plain = inspect.isroutine(method) and not inspect.iscoroutinefunction(inspect.unwrap(method))
-    return f"whose method {_ASYNC[hook]} must be an async one" if is_plain else None
-
-
-def _raised(error: Exception) -> str:
-    """Say what was raised, and where. Its message is left out: it may hold what the application holds."""
-    if isinstance(error, DeclarationError):
-        return f"declares something wrong: {error}"
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"raised {type(error).__name__}{place}"
