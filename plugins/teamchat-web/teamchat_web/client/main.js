@@ -7,7 +7,7 @@ import { Api } from "./api/api.js";
 import { Http } from "./api/http.js";
 import { Session } from "./api/session.js";
 import { Kept } from "./lib/kept.js";
-import { t } from "./lib/strings.js";
+import { hasWords, t } from "./lib/strings.js";
 import { Model } from "./model/model.js";
 import { Router } from "./model/router.js";
 import { notices } from "./view/notices.js";
@@ -32,6 +32,7 @@ keepShell();
 
 /** Sign in and chat, in turn. */
 async function run(landing) {
+  await hasWords;
   if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
   if (landing.accessToken && landing.earlierAccessEnded) {

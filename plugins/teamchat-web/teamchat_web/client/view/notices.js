@@ -17,7 +17,7 @@ const STAY = 6000;
  */
 export function notices(signal) {
   const region = element("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
-  const stack = element("section", { class: "toasts", popover: "manual", "aria-label": t("common.notices") });
+  const stack = element("section", { class: "toasts", popover: "manual" });
   document.body.append(region, stack);
   signal?.addEventListener("abort", () => [region, stack].forEach((part) => part.remove()));
 
@@ -28,6 +28,7 @@ export function notices(signal) {
   }
 
   function toast(text, { kind = "info", action } = {}) {
+    stack.setAttribute("aria-label", t("common.notices"));
     const close = () => {
       box.remove();
       if (!stack.childElementCount && stack.matches(":popover-open")) stack.hidePopover();
