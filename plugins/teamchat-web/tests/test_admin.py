@@ -139,7 +139,7 @@ def test_channels_are_added_renamed_and_removed_for_everybody(serve: Serve, visi
     ).click()
     expect(dialog.get_by_role("button", name="Remove Coffee")).to_have_count(0)
     expect(places.get_by_role("link", name="Coffee")).to_have_count(0)
-    expect(bea.get_by_role("heading", name="General", level=1)).to_be_visible()
+    expect(bea.get_by_role("heading", name="#Coffee was deleted")).to_be_visible()
 
 
 def test_a_new_webhooks_token_is_shown_once_and_its_command_posts(serve: Serve, visit: Visit) -> None:
