@@ -106,6 +106,7 @@ def test_a_field_is_as_high_as_its_text(serve: Serve, enter: Callable[..., Page]
     page.until(f"{HEIGHT.format(WRITING)} > {one}")
     assert page.evaluate(CUT_OFF.format(WRITING)) <= 1
     page.reload()
+    page.there(WRITING)
     page.until(f"{HEIGHT.format(WRITING)} > {one}")  # A draft of two lines.
     assert page.evaluate(CUT_OFF.format(WRITING)) <= 1
     page.write(WRITING, "")
