@@ -108,7 +108,7 @@ class _Form:
         if 200 <= answered.status < 300:
             wrong = "" if answered.status == 200 else f"{endpoint.name} answers {answered.status}"
             self._tally.look("GEN-HTTP-01", wrong, exchange=number)
-        if not _is_json(endpoint, answered):
+        if answered.is_of_the_http_layer or not _is_json(endpoint, answered):
             return
         self._tally.look("GEN-HTTP-02", _wrong_media(endpoint, answered), exchange=number)
         told, wrong = _json_of(endpoint, answered)
@@ -213,7 +213,8 @@ class _Errors:
             return
         self._status(endpoint, answered, exchange)
         if answered.status >= 400:
-            self._shape(endpoint, answered)
+            if not answered.is_of_the_http_layer:
+                self._shape(endpoint, answered)
             self._leak(endpoint, answered, exchange)
 
     def event(self, observer: Observer, event: Event) -> None:
@@ -221,7 +222,7 @@ class _Errors:
 
     def _status(self, endpoint: Endpoint, answered: Answered, exchange: Exchange) -> None:
         said = f"{endpoint.name} answers {answered.status}"
-        is_odd = answered.status in _ODD
+        is_odd = answered.status in _ODD or answered.is_of_the_http_layer
         is_known = answered.status in _NAMED or (answered.status == 304 and endpoint.kind == "image")
         self._tally.look(
             "ERR-CODE-01",
@@ -350,7 +351,8 @@ class _Secrets:
 class _Messages:
     """MSG-FORM-01: every message in a list has the fields of a message."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: Run) -> None:
+        self._spoiled = run.spoiled
         self._tally = Tally("MSG-FORM-01")
         self.findings = self._tally.findings
 
@@ -361,6 +363,8 @@ class _Messages:
         for key in endpoint.known.keys() & {"messages", "replies"}:
             told, _ = _json_of(endpoint, answered)
             for message in told.get(key) or () if isinstance(told, dict) else ():
+                if self._spoiled.has(message):
+                    continue
                 wrong = check_shape(message, _MESSAGE, "a message")
                 self._tally.look("MSG-FORM-01", wrong, exchange=exchange.number)
 
@@ -370,4 +374,4 @@ class _Messages:
 
 def answer_monitors(run: Run) -> tuple[Any, ...]:
     """Return the monitors of answers."""
-    return _Form(), _Errors(run), _Secrets(run), _Messages()
+    return _Form(), _Errors(run), _Secrets(run), _Messages(run)

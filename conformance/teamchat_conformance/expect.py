@@ -14,6 +14,8 @@ from typing import Any
 from teamchat_conformance.verdicts import Miss, note
 
 _MOST_SHOWN = 300
+_OF_THE_HTTP_LAYER = range(405, 432)
+_OF_THE_INTERFACE = 429
 
 
 class Told(dict[str, Any]):
@@ -44,6 +46,12 @@ class Answered:
         """The media type, without its parameters."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()
 
+    @property
+    def is_of_the_http_layer(self) -> bool:
+        """Whether what speaks HTTP refused this before the server proper saw it: 405 to 431, no body."""
+        status = self.status
+        return not self.body and status in _OF_THE_HTTP_LAYER and status != _OF_THE_INTERFACE
+
     @cached_property
     def json(self) -> Any:
         """The body as JSON. Raises `Miss` if it is none."""
@@ -72,8 +80,13 @@ class Answered:
         return self.expect(200).json
 
     def error(self, *statuses: int, accept: Sequence[int] = ()) -> Answered:
-        """Require an error: a status, and a JSON object with the text ``error`` (interface, part 7)."""
+        """Require an error: a status, and a JSON object with the text ``error`` (interface, part 7).
+
+        What the layer beneath the server refused has no body, and needs none.
+        """
         self.expect(*statuses, accept=accept)
+        if self.is_of_the_http_layer:
+            return self
         if not isinstance(self.json, dict) or not isinstance(self.json.get("error"), str):
             raise self.miss('expected {"error": text}')
         return self

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import string
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from itertools import count, cycle
 from typing import Any
 
@@ -22,6 +22,7 @@ from teamchat_conformance.http import Client, Recorder
 from teamchat_conformance.instance import Instance
 from teamchat_conformance.launch import Launcher
 from teamchat_conformance.paths import at
+from teamchat_conformance.spoiled import Spoiled
 from teamchat_conformance.sse import Observer
 from teamchat_conformance.verdicts import Finding, Miss, Verdicts
 
@@ -56,6 +57,8 @@ class Run:
         self.seed, self.examples, self.steps = seed, examples, steps
         self.launcher = launcher
         self.id = recorder.run_id
+        self.spoiled = Spoiled()
+        recorder.watchers.append(self.spoiled.answered)
         self.sign_in = SignIn(self)
         self.n = self.client("nobody")
         self.a: Actor
@@ -214,6 +217,9 @@ class Run:
 
     async def undo(self, since: int) -> None:
         """Undo what was made since then, newest first: what nobody needs any more makes all lists long."""
+        for target in self.spoiled.take():
+            with suppress(Miss):
+                await self.a.delete(target)
         while len(self._undo) > since:
             what, undo = self._undo[-1]
             try:

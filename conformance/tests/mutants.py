@@ -254,6 +254,7 @@ SESSIONS = [
 ]
 
 OAUTH = [
+    _mutant("unproven-stays", "OAUTH-CB-29", world="oauth open"),
     _mutant("providers-miscounted", "OAUTH-PROV-02", world="oauth"),
     _mutant(
         "oauth-without-state",
@@ -284,6 +285,9 @@ USERS = [
     _mutant("no-invite-mail", "USER-ADD-05", world="password"),
     _mutant("without PUT /users/me user.email", "USER-ME-01"),
     _mutant("with PUT /users/me user.createdAt", "USER-ME-02"),
+    _mutant("names-unseen", "USER-ME-12"),
+    _mutant("names-unsqueezed", "USER-ME-13"),
+    _mutant("names-lookalike", "USER-ME-14"),
     _mutant("user-rename-lost", "USER-ME-03", "USER-ME-09"),
     _mutant("refusal PUT /users/me 400 422", "USER-ME-04", "USER-ME-*"),
     _mutant("refusal DELETE /users/:id 404 500", "USER-DEL-05"),

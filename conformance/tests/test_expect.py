@@ -105,3 +105,16 @@ def test_a_condition_that_holds_is_no_miss() -> None:
     require([1], "not said")
     with pytest.raises(Miss, match="said"):
         require([], "said")
+
+
+@pytest.mark.parametrize("status", [405, 414, 431])
+def test_a_refusal_of_the_http_layer_needs_no_body(status: int) -> None:
+    answer = answered(b"", status)
+    assert answer.is_of_the_http_layer
+    assert answer.error(404, accept=(status,)) is answer
+
+
+@pytest.mark.parametrize(("status", "body"), [(429, b""), (404, b""), (500, b""), (431, b"too large")])
+def test_an_error_of_the_interface_and_one_with_a_body_have_the_shape(status: int, body: bytes) -> None:
+    with pytest.raises(Miss):
+        answered(body, status).error(status)

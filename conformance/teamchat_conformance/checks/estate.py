@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from teamchat_conformance.actors import Actor
 from teamchat_conformance.checks.steps import at, items, messages, thread
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import Answered, require
@@ -23,9 +24,14 @@ NO_IMAGE = "1700000000000-missing.png"
 
 @dataclass(frozen=True)
 class Estate:
-    """Things that user U and admin A made. The conversation is U's and V's; `user_id` is a bystander's."""
+    """Things that the owner and admin A made. The conversation is the owner's and the partner's.
+
+    Owner and partner are users U and V, or users of its own (`apart`); `user_id` is a bystander's.
+    """
 
     run: Run
+    owner: Actor
+    partner: Actor
     user_id: str
     channel_id: str
     message_id: str
@@ -38,15 +44,26 @@ class Estate:
 
     @classmethod
     async def make(cls, run: Run) -> Estate:
-        """Make one of each."""
+        """Make one of each, of users U and V."""
+        return await cls._of(run, run.u, run.v)
+
+    @classmethod
+    async def apart(cls, run: Run) -> Estate:
+        """Make one of each that nobody else uses: a server that takes bad input spoils nothing but these."""
+        return await cls._of(run, await run.new_user(name="an owner"), await run.new_user(name="a partner"))
+
+    @classmethod
+    async def _of(cls, run: Run, owner: Actor, partner: Actor) -> Estate:
         bystander = await run.new_user(name="a bystander")
         channel_id = await run.channel()
-        message = await run.post(run.u, channel_id)
-        reply = (await run.reply(run.u, message["id"]))["reply"]
-        conversation_id = await run.conversation(run.u, run.v)
-        direct = await run.direct(run.u, conversation_id)
+        message = await run.post(owner, channel_id)
+        reply = (await run.reply(owner, message["id"]))["reply"]
+        conversation_id = await run.conversation(owner, partner)
+        direct = await run.direct(owner, conversation_id)
         return cls(
             run,
+            owner,
+            partner,
             bystander.user_id,
             channel_id,
             str(message["id"]),
@@ -54,8 +71,8 @@ class Estate:
             conversation_id,
             str(direct["id"]),
             await run.webhook(channel_id),
-            await _upload(run, at("channels", channel_id, "messages", "image")),
-            await _upload(run, at("conversations", conversation_id, "messages", "image")),
+            await _upload(owner, at("channels", channel_id, "messages", "image")),
+            await _upload(owner, at("conversations", conversation_id, "messages", "image")),
         )
 
     def values(self, endpoint: Endpoint) -> dict[str, str]:
@@ -111,7 +128,7 @@ class Estate:
     ) -> Answered:
         """Send a request by someone who may: a good one but for what is given."""
         target = endpoint.target({**self.values(endpoint), **(values or {})})
-        asker: Client = self.run.a if endpoint.admin_only else self.run.u
+        asker: Client = self.run.a if endpoint.admin_only else self.owner
         if endpoint.auth != "access":
             asker = self.run.n
         if endpoint.auth == "webhook":
@@ -136,7 +153,7 @@ class Estate:
         return {
             "messages": await messages(run.u, self.channel_id),
             "replies": await thread(run.u, self.message_id),
-            "direct messages": await items(run.v, talks_at, "messages"),
+            "direct messages": await items(self.partner, talks_at, "messages"),
             "users": {one["id"]: (one.get("userName"), one.get("isAdmin")) for one in users},
             "webhooks": {one["id"]: one.get("name") for one in hooks},
             "channels": {one["id"]: one.get("name") for one in channels if run.id in str(one.get("name"))},
@@ -151,7 +168,7 @@ class Estate:
         require(not changed, f"it was refused and yet changed {', '.join(changed)}")
 
 
-async def _upload(run: Run, target: str) -> str:
+async def _upload(owner: Actor, target: str) -> str:
     """Upload an image and return its name; what that would show is for the checks of images to say."""
-    answer = await run.u.post(target, {"filename": "one.png", "image": images.encoded(images.png())})
+    answer = await owner.post(target, {"filename": "one.png", "image": images.encoded(images.png())})
     return str(answer.json["filename"]) if answer.status == 200 else NO_IMAGE

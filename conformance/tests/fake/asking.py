@@ -52,6 +52,9 @@ class Route:
 
 ROUTES: list[Route] = []
 
+UNSEEN = frozenset("\u200b\u2060\ufeff\u00ad\u034f\ufe0f\U000e0041")
+"""Some of the characters that nobody sees."""
+
 
 def route(
     method: str, path: str, access: Access = "user", mode: str | None = None
@@ -132,7 +135,9 @@ class Ask:
             ord(c) < 32 or c in "\x7f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" for c in value
         ):
             raise Refusal(400, f"{field} has characters that no name may have")
-        return value
+        if any(c in UNSEEN for c in value) and not self.fake.has("names-unseen"):
+            raise Refusal(400, f"{field} has characters that nobody sees")
+        return value if self.fake.has("names-unsqueezed") else " ".join(value.split())
 
     def content(self) -> str:
         """Return the text of a message, which may be blank if pictures come with it."""

@@ -116,6 +116,11 @@ async def _signed_in(fake: Fake, ask: Ask, provider: Provider) -> dict[str, Any]
         if fake.settings.invite_required and not fake.has("uninvited-sign-in"):
             raise SignInFailure("not_invited")
         user = fake.add_user(email)
+    if not user.is_proven and not fake.has("unproven-stays"):
+        user.password = None
+        for session in [one for one in fake.store.sessions.values() if one.user_id == user.id]:
+            fake.end_session(session.id)
+    user.is_proven = True
     told = pair(fake, user)
     return {
         "access_token": told["accessToken"],

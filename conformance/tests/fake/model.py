@@ -23,6 +23,8 @@ class User:
     is_admin: bool
     created: int
     password: str | None = None
+    is_proven: bool = True
+    """False for who registered, until the address is proven."""
 
     def shown(self) -> dict[str, Any]:
         return {"id": self.id, "userName": self.name, "email": self.email, "isAdmin": self.is_admin}

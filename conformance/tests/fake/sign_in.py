@@ -110,6 +110,7 @@ def register(fake: Fake, ask: Ask) -> dict[str, Any]:
         raise Refusal(400, "There is an account with this address")
     user = found or fake.add_user(email)
     set_password(fake, user, password)
+    user.is_proven = False
     return pair(fake, user)
 
 

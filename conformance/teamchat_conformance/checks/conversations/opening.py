@@ -130,8 +130,9 @@ async def nobody_to_talk_to(run: Run) -> None:
     with run.verdict("CONV-NEW-06"):
         is_gone(await run.u.post("/conversations", {"targetUserId": unknown(run)}))
     with run.verdict("CONV-NEW-07"):
+        someone = await run.new_user()
         bodies = [{}, *wrong_values("targetUserId")]
-        await each_bad(lambda body: run.u.post("/conversations", body), bodies)
+        await each_bad(lambda body: someone.post("/conversations", body), bodies)
     with run.verdict("CONV-NEW-08"):
         (await _open(run.u, run.u)).error(400)
 

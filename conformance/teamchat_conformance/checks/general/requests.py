@@ -1,4 +1,4 @@
-"""GEN-HTTP-14 to -16, -20: how a body may be sent, and what may stand in it."""
+"""GEN-HTTP-14 to -16, -20, -25: how a body may be sent, and what may stand in it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from teamchat_conformance.run import Run
 
 area.required("GEN-HTTP-14", "§4", "A charset beside application/json does no harm")
+area.recommended("GEN-HTTP-25", "RFC 9110 §8.3.1", "A media type is the same in any letter case")
 area.recorded("GEN-HTTP-15", "§4", "What comes of JSON under another content type, or none")
 area.recommended("GEN-HTTP-16", "D-02", "Fields that nobody asked for are ignored")
 area.recommended("GEN-HTTP-20", "D-07a", "A request with Content-Encoding is refused with 415")
 
 
-@area.scenario("GEN-HTTP-14", "GEN-HTTP-15")
+@area.scenario("GEN-HTTP-14", "GEN-HTTP-25", "GEN-HTTP-15")
 async def kinds_of_content(run: Run) -> None:
     channel = await run.channel()
     target = messages_at(channel)
@@ -29,8 +30,11 @@ async def kinds_of_content(run: Run) -> None:
         return json.dumps({"content": run.text()}).encode()
 
     with run.verdict("GEN-HTTP-14"):
-        for kind in ("application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"):
+        for kind in ("application/json; charset=utf-8", "application/json;charset=UTF-8"):
             (await run.u.post(target, raw=body(), headers={"Content-Type": kind})).expect(200)
+    with run.verdict("GEN-HTTP-25"):
+        headers = {"Content-Type": "Application/JSON"}
+        (await run.u.post(target, raw=body(), headers=headers)).expect(200)
     form = urlencode({"content": run.text()}).encode()
     told = {
         "none": await run.u.post(target, raw=body()),

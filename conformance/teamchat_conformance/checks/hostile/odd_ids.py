@@ -50,9 +50,9 @@ def _naming(parameter: str) -> list[Endpoint]:
 @area.scenario(*_FAMILIES, ALIVE)
 async def ids_of_nothing(run: Run) -> None:
     estate = await Estate.make(run)
-    before = await estate.picture()
     for id, (parameter, accept) in _FAMILIES.items():
         with run.verdict(id):
+            before = await estate.picture()
             for odd in (*ODD_IDS, unknown(run)):
                 too_long = (414, 431) if len(odd) > _TOO_LONG else ()
                 for one in _naming(parameter):

@@ -116,7 +116,7 @@ async def names_in_any_script(run: Run) -> None:
 
 @area.scenario("NEG-UNI-02", ALIVE)
 async def half_characters(run: Run) -> None:
-    estate = await Estate.make(run)
+    estate = await Estate.apart(run)
     before = await estate.picture()
     async with run.listen(run.v) as stream:
         with run.verdict("NEG-UNI-02"):

@@ -21,13 +21,17 @@ from teamchat_conformance.checks.browser import (
 from teamchat_conformance.checks.oauth._area import area, browsing, is_denied
 from teamchat_conformance.checks.signing_in import (
     belongs_to,
+    by_password,
+    ended,
     forget,
     inapplicable,
     listed,
+    refused,
     sign_in,
     signs_out,
     somebody,
     still_good,
+    taken,
 )
 from teamchat_conformance.expect import require
 from teamchat_conformance.fixtures.provider import profile
@@ -63,6 +67,9 @@ area.required("OAUTH-CB-18", "§5 rule 14", "Without invites an unknown email be
 area.required("OAUTH-CB-19", "§5 rule 9", "The admin comes in as one", "idp", "invite")
 area.required("OAUTH-CB-20", "§5 rule 13", "Coming in again changes and adds nobody", "idp")
 area.recommended("OAUTH-CB-28", "D-20", "Success and failure both lead to the application", "idp")
+area.recommended(
+    "OAUTH-CB-29", "D-40", "The first proof of an address ends what was got without one", "idp", "pw", "open"
+)
 area.required("OAUTH-MODE-01", "§1", "Beside it the other way to sign in works", "idp", "notdev")
 area.required("OAUTH-MODE-02", "§5 Modes", "Both ways lead to one user", "idp", "notdev")
 
@@ -200,3 +207,17 @@ async def the_admin(run: Run, browser: Browser) -> None:
         user = await belongs_to(run, session, run.a.email)
         await signs_out(run, session)
         require(user.get("isAdmin") is True, "the admin is none after coming in through a provider")
+
+
+@browsing("OAUTH-CB-29", sign_ins=1, needs=("pw", "open"))
+async def an_address_that_somebody_took_before(run: Run, browser: Browser) -> None:
+    email, password = run.email(), run.recorder.secret(run.text("a passphrase"), "password")
+    early = taken(run, await run.n.post("/auth/register", {"email": email, "password": password}))
+    for user in await listed(run, email):
+        forget(run, str(user["id"]))
+    answer = await come_in(run, browser, profile(email, email_verified=True))
+    with run.verdict("OAUTH-CB-29"):
+        await belongs_to(run, arrived(run, answer), email)
+        await ended(run, early)
+        (await run.n.get("/auth/me", token=early.access)).error(401)
+        refused(await by_password(run.from_elsewhere(), email, password), 401)

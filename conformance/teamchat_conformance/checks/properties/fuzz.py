@@ -76,7 +76,7 @@ def any_text(random: Random) -> str:
 
 @area.scenario("PROP-FUZZ-01")
 async def bodies_that_break_the_table(run: Run) -> None:
-    random, estate = Random(run.seed), await Estate.make(run)
+    random, estate = Random(run.seed), await Estate.apart(run)
     before = await estate.picture()
     with run.verdict("PROP-FUZZ-01"):
         for one in _breakable(run):

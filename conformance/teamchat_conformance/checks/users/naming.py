@@ -33,6 +33,15 @@ async def _rename(who: Actor, name: Any) -> Answered:
     return await who.put("/users/me", {"userName": name})
 
 
+area.recommended("USER-ME-12", "D-41", "A name with a character that nobody sees is refused with 400")
+area.recommended("USER-ME-13", "D-41", "A run of white space within a name counts as one space")
+area.recommended("USER-ME-14", "D-41", "A name that can't be told from another user's is refused with 400")
+
+_UNSEEN = "\u200b\u2060\ufeff\u00ad\u034f\ufe0f\U000e0041"
+_LOOKALIKES = str.maketrans("caeop", "\u0441\u0430\u0435\u043e\u0440")
+"""Letters and those of Cyrillic that look like them (UTS 39)."""
+
+
 @area.scenario("USER-ME-01", "USER-ME-02", "USER-ME-03", "USER-ME-09", "USER-ME-10")
 async def a_new_name(run: Run) -> None:
     someone = await run.new_user()
@@ -97,3 +106,23 @@ async def names_good_and_bad(run: Run) -> None:
             name = f"{run.id} {sample}"
             (await _rename(someone, name)).expect(200).shape({"user": {"userName": name}})
             (await someone.get("/auth/me")).expect(200).shape({"user": {"userName": name}})
+
+
+@area.scenario("USER-ME-12", "USER-ME-13", "USER-ME-14")
+async def names_that_deceive(run: Run) -> None:
+    someone, other = await run.new_user(), await run.new_user()
+    with run.verdict("USER-ME-12"):
+        for unseen in _UNSEEN:
+            answer = await _rename(someone, run.text(f"a{unseen}b"))
+            if answer.status != 400:
+                raise answer.miss(f"expected 400 for a name with U+{ord(unseen):04X}")
+    with run.verdict("USER-ME-13"):
+        name = run.text("two words")
+        answer = await _rename(someone, name.replace(" words", " \u2003  words"))
+        answer.expect(200).shape({"user": {"userName": name}})
+    with run.verdict("USER-ME-14"):
+        name = run.text("a cape")
+        (await _rename(other, name)).expect(200)
+        marked, _, word = name.rpartition(" ")
+        for lookalike in (f"{marked} {word.translate(_LOOKALIKES)}", f"{marked} \u0441ape"):
+            (await _rename(someone, lookalike)).error(400)
