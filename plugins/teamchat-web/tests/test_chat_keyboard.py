@@ -130,7 +130,9 @@ def test_typing_with_the_focus_on_no_field_goes_to_the_composer(serve: Serve, en
     page.keyboard.type("s")
     expect(field).to_have_value("trees")
     page.get_by_role("button", name="Jump to").first.focus()
-    page.keyboard.type(" and")
+    page.keyboard.press(" ")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.type("and")
     page.keyboard.press("Escape")
     page.keyboard.type("!")
     expect(field).to_have_value("trees!")  # A space presses the button, and its palette took the rest.

@@ -1,9 +1,9 @@
 // The words of the page, in the language that was chosen or, if none was, the browser's; and times and sizes
-// as people write them who speak it, in the browser's country if it tells one. The table of words is asked for
-// as soon as this module runs (the index runs it first, so the table comes along with the modules and not after
-// them); `main.js` waits for `hasWords` and shows nothing before. It is not awaited here: WebKit never runs a
-// module that imports one which is still waiting for something. Another language is another table: the page is
-// then loaded anew, for views have their words already.
+// as people write them who speak it, in the browser's country if it tells one. The table of words is asked
+// for as soon as this module runs (the index runs it first, so the table comes along with the modules and not
+// after them); `main.js` waits for `hasWords` and shows nothing before. It is not awaited here: WebKit never
+// runs a module that imports one which is still waiting for something. Another language is another table: the
+// page is then loaded anew, for views have their words already.
 
 import { Kept } from "./kept.js";
 

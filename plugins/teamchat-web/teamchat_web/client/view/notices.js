@@ -87,3 +87,13 @@ export function words(error) {
 export function wait(seconds) {
   return t("problem.wait", { count: seconds ?? 1 });
 }
+
+/** What stands in place of messages that could not be loaded. */
+export function failure(again) {
+  return element(
+    "div",
+    { class: "empty" },
+    element("p", {}, t("timeline.error")),
+    element("button", { type: "button", class: "button", on: { click: again } }, t("timeline.again")),
+  );
+}

@@ -9,7 +9,8 @@ import { Anchor } from "./anchor.js";
 import { Chunks, keyOf } from "./chunks.js";
 import { composer } from "./composer.js";
 import { messageView } from "./message.js";
-import { watchWalk } from "./walk.js";
+import { failure } from "./notices.js";
+import { reach, watchWalk } from "./walk.js";
 
 const NEAR = 1500;
 const TOGETHER_MS = 300_000;
@@ -214,9 +215,7 @@ export class TimelineView {
     replace(
       this.#top,
       (!(error || isBusy) || this.#look.isThread) && this.#look.beginning(),
-      error
-        ? failure(again)
-        : isBusy && element("div", { class: "loading" }, element("div", { class: "spinner" })),
+      error ? failure(again) : isBusy && element("div", { class: "loading" }, element("div", { class: "spinner" })),
     );
   }
 
@@ -314,18 +313,4 @@ export class TimelineView {
     await this.#equip(article);
     this.#tools.actionOf(article, event.key)?.();
   }
-}
-
-/** Tab stops at one message and what is in it; arrow keys lead to the others. */
-function reach(article, tabIndex) {
-  for (const stop of [article, ...article.querySelectorAll("a, button, pre, [role=button]")]) stop.tabIndex = tabIndex;
-}
-
-function failure(again) {
-  return element(
-    "div",
-    { class: "empty" },
-    element("p", {}, t("timeline.error")),
-    element("button", { type: "button", class: "button", on: { click: again } }, t("timeline.again")),
-  );
 }

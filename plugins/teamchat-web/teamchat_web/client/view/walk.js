@@ -21,3 +21,8 @@ export function watchWalk(list, signal) {
   list.addEventListener("focusin", () => (isWalking ||= isTab));
   return () => isWalking;
 }
+
+/** Tab stops at one message and what is in it; arrow keys lead to the others. */
+export function reach(article, tabIndex) {
+  for (const stop of [article, ...article.querySelectorAll("a, button, pre, [role=button]")]) stop.tabIndex = tabIndex;
+}
