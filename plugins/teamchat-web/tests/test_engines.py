@@ -24,8 +24,15 @@ EDITING = "article .composer textarea"
 # How much of a field's text is cut off, in CSS pixels, and how high it is.
 CUT_OFF = "((field) => Math.max(0, field.scrollHeight - field.clientHeight))(document.querySelector('{}'))"
 HEIGHT = "document.querySelector('{}').clientHeight"
-# A server that is killed cuts what is on its way; browsers tell of that, each in its words.
-LOST = ("Failed to load resource", "Failed to fetch", "network connection was lost", "Could not connect")
+# A server that is killed, and a page that is left, cut what is on its way; each browser has its words for it.
+LOST = (
+    "Failed to load resource",
+    "Failed to fetch",
+    "error loading dynamically imported module",
+    "Importing a module script failed",
+    "network connection was lost",
+    "Could not connect",
+)
 
 Serve = Callable[..., Any]
 
