@@ -296,7 +296,7 @@ USERS = [
 ]
 
 WEBHOOKS = [
-    _mutant("without POST /webhooks webhook.createdBy", "HOOK-NEW-01", "HOOK-NEW-04"),
+    _mutant("without POST /webhooks webhook.createdBy", "HOOK-NEW-01", "HOOK-NEW-03 HOOK-NEW-04"),
     _mutant("webhook-token-short", "HOOK-NEW-02"),
     _mutant("webhook-token-constant", "HOOK-NEW-04"),
     _mutant("webhook-of-anything", "HOOK-NEW-05 HOOK-NEW-07", "HOOK-NEW-06"),

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from teamchat.chat.images_table import THUMBNAIL_PREFIX
-from teamchat.errors import StorageError
+from teamchat.errors import StorageError, Unavailable
 from teamchat.interfaces import ImageStore, Storage
 
 _PAGE = 500
@@ -31,14 +31,15 @@ async def put_image(store: ImageStore, key: str, data: bytes) -> None:
     """Put the bytes under a key. Raises `StorageError` if the store does not take them."""
     try:
         await store.put(key, data)
-    except OSError as error:
+    except (OSError, Unavailable) as error:
+        # A store tells clients to try again later; who works on an installation is told the cause.
         raise StorageError(
-            f"The image {key} can't be put into the image store ({_reason(error)})."
+            f"The image {key} can't be put into the image store ({_reason(error.__cause__ or error)})."
         ) from error
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or type(error).__name__
+def _reason(error: BaseException) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
 
 
 def keys_of(filename: str, *, has_thumbnail: bool) -> list[str]:
