@@ -37,9 +37,9 @@ _MOST_LETTERS = 512
 class RoutesContract(ABC):
     """Tests of routes. Subclass it with a name that begins with ``Test`` and give one method::
 
-    class TestMotd(RoutesContract):
-        def routes(self, app):
-            return teamchat_motd.routes(app)
+        class TestMotd(RoutesContract):
+            def routes(self, app):
+                return teamchat_motd.routes(app)
 
     Every route is asked without a token, with a user's and with an admin's. Parameters are filled with plain
     values; those named ``channelId`` and ``userId`` with a channel and a user that are there.

@@ -45,7 +45,7 @@ def test_in_dev_mode_an_email_alone_signs_in(bare: Machine) -> None:
 
 @needs_curl
 def test_with_passwords_and_no_mail_server_somebody_is_invited_and_signs_in(bare: Machine) -> None:
-    _, configuration = blocks(PASSWORDS, "toml")
+    _, _, configuration = blocks(PASSWORDS, "toml")
     invite, set_password, ask_for_another = blocks(PASSWORDS, "sh")
     bare.write("teamchat.toml", configuration)
     mails = bare.root / "teamchat-data" / "mails"
@@ -67,7 +67,7 @@ def test_with_passwords_and_no_mail_server_somebody_is_invited_and_signs_in(bare
 def test_with_passwords_and_mail_somebody_is_invited_by_a_link_that_works(
     bare: Machine, mailbox: Mailbox
 ) -> None:
-    configuration, _ = blocks(PASSWORDS, "toml")
+    configuration, _, _ = blocks(PASSWORDS, "toml")
     bare.write("teamchat.toml", configuration)
     bare.environment = mailbox.environment | {"ADMIN_PASSWORD": PASSWORD}
     with bare.serves("teamchat serve") as server:

@@ -30,7 +30,7 @@ HEAR = """() => {
 # Each batch of changes in a part of the page, as the texts of what came into it.
 OBSERVE = """() => {
   window.drawn = { timeline: [], sidebar: [], title: [] };
-  const parts = { timeline: "main .timeline", sidebar: "#sidebar", title: "title" };
+  const parts = { timeline: "main .timeline", sidebar: "#sidebar .side-scroll", title: "title" };
   for (const [part, selector] of Object.entries(parts)) {
     new MutationObserver((records) => drawn[part].push(
       records.flatMap(({ addedNodes }) => [...addedNodes].map((node) => node.textContent)),

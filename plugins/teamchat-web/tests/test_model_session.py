@@ -99,6 +99,9 @@ def test_many_askers_in_two_tabs_spend_a_refresh_token_once(trial: Callable[...,
           localStorage["trial/session"] = JSON.stringify({ ...kept, refreshAt: 0 });
         }"""
     )
+    two.until(
+        "JSON.parse(localStorage['trial/session']).refreshAt === 0"
+    )  # Tabs may hear of it a moment later.
     for tab in (one, two):
         tab.run(
             """() => {

@@ -87,6 +87,7 @@ class TestForgetsWhatItWrote(Contract):
     test_a_body_that_raises_changes_nothing="a write whose body raised has changed a row",
     test_blanking_that_is_taken_back_has_changed_nothing="a write whose body raised has blanked events",
     test_one_body_that_raises_does_not_harm_those_beside_it="they alone, are to change nothing",
+    test_what_nobody_could_read_from_the_log_is_refused_in_its_transaction="failed left something",
 )
 class TestCommitsWhatFailed(Contract):
     class storage(Wrapped):  # noqa: N801
@@ -156,7 +157,11 @@ class TestFollowsFromTheBeginning(Contract):
             return self.inner.follow(0)
 
 
-@found_by(test_follow_gives_what_was_logged_before_and_what_comes="audience=None")
+@found_by(
+    test_follow_gives_what_was_logged_before_and_what_comes="audience=None",
+    test_events_of_types_that_are_not_teamchats_are_taken="None",
+    test_what_nobody_could_read_from_the_log_is_refused_in_its_transaction="DID NOT RAISE",
+)
 class TestTellsEverybody(Contract):
     class storage(Wrapped):  # noqa: N801
         @asynccontextmanager
