@@ -9,6 +9,7 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 GRACE = "grace@example.org"
+LOADED = "(name) => performance.getEntriesByType('resource').some((one) => one.name.endsWith(name))"
 Serve = Callable[..., Any]
 Enter = Callable[..., Page]
 
@@ -117,6 +118,7 @@ def test_typing_with_the_focus_on_no_field_goes_to_the_composer(serve: Serve, en
     message = page.locator("article:not(.pending)")
     expect(message).to_have_count(1)
 
+    page.wait_for_function(LOADED, arg="/view/typing.js")
     message.locator(".message-body").click()
     page.keyboard.type("tree")
     expect(field).to_have_value("tree")

@@ -15,6 +15,7 @@ import { ApiError, Unreachable } from "./http.js";
 
 const EARLY_MS = 30_000; // A token is refreshed so long before it expires, or at half of a short life.
 const RETRIES_MS = [500, 1500, 3000]; // Within the ten seconds in which a lost answer is given again.
+const LAG_MS = 500; // What another tab has kept can come here later than the turn that it gave back.
 const KEY = "session";
 const LOCK = "teamchat-session";
 
@@ -145,7 +146,10 @@ export class Session extends Emitter {
   }
 
   #renew(stale) {
-    this.#refreshing ??= exclusively(LOCK, () => this.#refresh(stale)).finally(() => {
+    this.#refreshing ??= exclusively(LOCK, async (isAfterAnother) => {
+      if (isAfterAnother && this.#tokens?.accessToken === stale) await this.#kept.changed(KEY, LAG_MS);
+      return this.#refresh(stale);
+    }).finally(() => {
       this.#refreshing = undefined;
     });
     return this.#refreshing;

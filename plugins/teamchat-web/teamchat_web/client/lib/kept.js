@@ -76,6 +76,15 @@ export class Kept {
     addEventListener("storage", heard, { signal });
   }
 
+  /** Wait until another tab changes what is kept under a name, or for so many milliseconds. */
+  changed(key, ms) {
+    const over = new AbortController();
+    return new Promise((resolve) => {
+      this.onChange((name) => (name === key || name === null) && resolve(), over.signal);
+      setTimeout(resolve, ms);
+    }).finally(() => over.abort());
+  }
+
   /** The name in localStorage. */
   name(key) {
     return `${this.#prefix}/${key}`;

@@ -13,16 +13,21 @@ export const reachOverTabs = Boolean(globalThis.navigator?.locks);
  * Run `work` when nobody else runs under the same name, and return what it returns.
  * @template T
  * @param {string} name
- * @param {function(): Promise<T>} work
+ * @param {function(boolean): Promise<T>} work is told whether another tab may have had the turn just before
  * @param {AbortSignal} [signal] gives up waiting for the turn
  * @returns {Promise<T>}
  */
-export function exclusively(name, work, signal) {
-  if (reachOverTabs) return navigator.locks.request(name, signal ? { signal } : {}, work);
+export async function exclusively(name, work, signal) {
+  if (reachOverTabs) {
+    signal?.throwIfAborted();
+    const ifFree = async (lock) => lock && { result: await work(false) };
+    const done = await navigator.locks.request(name, { ifAvailable: true }, ifFree);
+    return done ? done.result : navigator.locks.request(name, signal ? { signal } : {}, () => work(true));
+  }
   const before = queues.get(name) ?? Promise.resolve();
   const turn = before.then(() => {
     signal?.throwIfAborted();
-    return work();
+    return work(false);
   });
   queues.set(name, turn.catch(() => {}));
   return turn;
