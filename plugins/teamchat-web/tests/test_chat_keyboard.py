@@ -118,8 +118,8 @@ def test_typing_with_the_focus_on_no_field_goes_to_the_composer(serve: Serve, en
     message = page.locator("article:not(.pending)")
     expect(message).to_have_count(1)
 
-    page.wait_for_function(LOADED, arg="/view/typing.js")
     message.locator(".message-body").click()
+    page.wait_for_function(LOADED, arg="/view/typing.js")  # It comes when the focus first leaves the field.
     page.keyboard.type("tree")
     expect(field).to_have_value("tree")
     message.hover()
