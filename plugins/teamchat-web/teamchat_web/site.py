@@ -123,8 +123,9 @@ _STYLE = (
     (re.compile(r"([;,]) "), r"\1"),
     (re.compile(r";}"), "}"),
 )
-# A line of script with neither quotes nor a slash has no text and no regular expression in it.  The spaces
-# around plus and minus stay: they may tell two signs from one of two.
+# A line of script that has no other quotes and no slash outside of its texts has no regular expression in it.
+# The spaces around plus and minus stay: they may tell two signs from one of two.
+_TEXT = re.compile(r'("(?:\\.|[^"\\])*")')
 _QUOTING = frozenset("\"'`/")
 _SCRIPT = re.compile(r" ?([=?:;,<>&|!(){}\[\]]) ?")
 
@@ -151,8 +152,16 @@ def slim_style(source: str) -> str:
 
 def slim_script(source: str) -> str:
     """Return a script like `slim`, and without the spaces that separate nothing."""
-    lines = slim(source).splitlines()
-    return "\n".join(line if _QUOTING & set(line) else _SCRIPT.sub(r"\1", line) for line in lines) + "\n"
+    return "\n".join(map(_slim_line, slim(source).splitlines())) + "\n"
+
+
+def _slim_line(line: str) -> str:
+    parts = _TEXT.split(line)
+    code, texts = parts[::2], parts[1::2]
+    if _QUOTING & set("".join(code)):
+        return line
+    slimmed = [_SCRIPT.sub(r"\1", part) for part in code]
+    return "".join(part for pair in zip(slimmed, [*texts, ""], strict=True) for part in pair)
 
 
 _SLIM = {".css": slim_style, ".html": slim, ".js": slim_script}

@@ -187,6 +187,8 @@ def test_what_goes_out_without_comments_means_the_same() -> None:
     assert slim("  a = ' // b';\n") == "a = ' // b';\n"
     assert slim_script("  if (a) { b = c ? [d, e] : f => g - -h; }\n") == "if(a){b=c?[d,e]:f=>g - -h;}\n"
     assert slim_script("a = ' = ';\nb = c / d;\n") == "a = ' = ';\nb = c / d;\n"
+    assert slim_script('a = b ? "c = \\" d" : " // ";\n') == 'a=b?"c = \\" d":" // ";\n'
+    assert slim_script('a = "b" + `c = d`;\ne = "f\n') == 'a = "b" + `c = d`;\ne = "f\n'
     style = "/* a */\n.b, c > d:is(e, f) {\n  g-h: 1px var(--i, j);\n  &:hover { k: l; m: n }\n}\n"
     assert slim_style(style) == "\n.b,c > d:is(e,f){\ng-h:1px var(--i,j);\n&:hover{k:l;m:n}\n}\n"
     for path in [*CLIENT.rglob("*.js"), *CLIENT.rglob("*.css")]:
