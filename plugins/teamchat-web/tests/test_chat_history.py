@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 GRACE = "grace@example.org"
 MANY = 10_000
 PAGE = 50
+FILLED = 1000  # messages at most that have elements
 Serve = Callable[..., Any]
 Enter = Callable[..., Page]
 
@@ -71,13 +73,17 @@ def test_history_grows_without_moving_what_is_read(serve: Serve, enter: Enter) -
     for loaded in (100, 130):
         page.evaluate(SCROLL, 700)
         seen = page.evaluate(FIRST_SEEN)
-        expect(page.locator("article")).to_have_count(loaded)
+        expect(page.locator(".entry")).to_have_count(loaded)
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         assert abs(page.evaluate(WHERE, seen["id"]) - seen["at"]) <= 2
     page.evaluate(SCROLL, 0)
     expect(page.locator("main")).to_contain_text("This is the beginning of #General.")
     texts = page.locator("article .message-body > p:first-child").all_text_contents()
-    assert texts == [f"Message {number}" for number in range(130)]
+    assert texts[:50] == [f"Message {number}" for number in range(50)]
+    page.get_by_role("button", name="Newest messages").click()
+    texts = page.locator("article .message-body > p:first-child").all_text_contents()
+    assert texts[-50:] == [f"Message {number}" for number in range(80, 130)]
+    expect(page.locator(".entry")).to_have_count(130)
 
 
 def test_new_messages_leave_who_reads_history_alone(serve: Serve, enter: Enter) -> None:
@@ -122,8 +128,18 @@ def answer(route: Route) -> None:
     route.fulfill(status=200, content_type="application/json", body=json.dumps({"messages": page}))
 
 
-def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter) -> None:
-    """What is asserted is that nothing moves by itself; the figures are printed (pytest -s)."""
+def renderer_memory(browser: Browser) -> int:
+    """What the largest renderer alone holds, in bytes, once what is garbage was collected."""
+    page = browser.contexts[-1].pages[-1]
+    page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
+    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    rollups = [Path(f"/proc/{one['id']}/smaps_rollup") for one in processes if one["type"] == "renderer"]
+    sizes = [re.findall(r"Private_\w+: +(\d+) kB", rollup.read_text()) for rollup in rollups]
+    return max(sum(map(int, each)) for each in sizes) * 1024
+
+
+def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter, browser: Browser) -> None:
+    """Nothing moves by itself, and memory is bounded; how long frames take is printed (pytest -s)."""
     server = serve()
     place = channel_id(server)
     page = enter(server)
@@ -132,14 +148,15 @@ def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter) 
     assert other != place
     page.route(f"**/channels/{other}/messages?*", answer)
     page.get_by_role("link", name="long").click()
-    articles = page.locator("main article")
+    articles, entries = page.locator("main article"), page.locator("main .entry")
     expect(articles).to_have_count(PAGE)
     for count in range(2 * PAGE, MANY + 1, PAGE):
         page.evaluate(SCROLL, 1000)
-        expect(articles).to_have_count(count)
+        expect(entries).to_have_count(count)
+    assert renderer_memory(browser) <= 200 * 2**20
     page.get_by_role("button", name="Newest messages").click()
     expect(articles.last).to_be_in_viewport()
-    assert page.locator(".chunk:not(.settled)").count() == 0
+    assert page.locator(".chunk:not(.settled, .emptied)").count() == 0
 
     result = page.evaluate(TO_TOP)
     frames, jumps = sorted(result["frames"]), result["jumps"]
@@ -150,7 +167,60 @@ def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter) 
     )
     assert max(jumps) <= 2
     expect(articles.first).to_be_in_viewport()
-    assert articles.count() == MANY
+    assert entries.count() == MANY
+    assert articles.count() <= FILLED
+    texts = articles.locator(".message-body").all_text_contents()
+    assert [int(text.split()[1]) for text in texts[:FILLED]] == list(range(len(texts)))
+
+
+def test_who_left_a_place_far_back_finds_its_end_again(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    place = channel_id(server)
+    other = server.post("/channels", {"name": "long"}, server.token())["channel"]["id"]
+    page = enter(server, place=f"#/channel/{place}")
+    expect(page.get_by_label("Write to #General")).to_be_visible()
+    page.route(f"**/channels/{other}/messages?*", answer)
+    page.get_by_role("link", name="long").click()
+    entries = page.locator("main .entry")
+    for count in range(PAGE, 10 * PAGE + 1, PAGE):
+        expect(entries).to_have_count(count)
+        page.evaluate(SCROLL, 1000)
+    page.get_by_role("link", name="General").click()
+    expect(entries).to_have_count(0)
+    page.get_by_role("link", name="long").click()
+    expect(entries).to_have_count(2 * PAGE)
+    expect(page.locator("main article").last).to_be_in_viewport()
+    page.evaluate(SCROLL, 1000)
+    expect(entries).to_have_count(3 * PAGE)
+    ids = page.locator("main article").evaluate_all(
+        "(all) => all.map(({ dataset }) => parseInt(dataset.id, 16))"
+    )
+    assert ids == list(range(MANY - 3 * PAGE, MANY))[-len(ids) :]
+
+
+def test_keys_lead_through_messages_that_are_not_filled(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    other = server.post("/channels", {"name": "long"}, server.token())["channel"]["id"]
+    page = enter(server)
+    expect(page.get_by_label("Write to #General")).to_be_visible()
+    page.route(f"**/channels/{other}/messages?*", answer)
+    page.get_by_role("link", name="long").click()
+    entries, articles = page.locator("main .entry"), page.locator("main article")
+    for count in range(PAGE, 16 * PAGE + 1, PAGE):
+        expect(entries).to_have_count(count)
+        page.evaluate(SCROLL, 1000)
+    expect(page.locator("main .emptied").first).to_be_attached()
+    page.get_by_role("button", name="Newest messages").click()
+    articles.last.focus()
+    oldest = entries.first.evaluate("(entry) => entry.childElementCount")
+    assert oldest == 0
+    focused, number = page.locator("main article:focus"), "({ dataset }) => parseInt(dataset.id, 16)"
+    page.keyboard.press("Home")
+    expect(focused).to_be_in_viewport()
+    assert focused.evaluate(number) <= MANY - 16 * PAGE
+    page.keyboard.press("End")
+    expect(focused).to_be_in_viewport()
+    assert focused.evaluate(number) == MANY - 1
 
 
 def test_what_is_new_far_up_can_be_gone_to(serve: Serve, enter: Enter) -> None:

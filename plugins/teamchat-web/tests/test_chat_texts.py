@@ -76,9 +76,9 @@ def test_a_messages_label_tells_of_images_reactions_and_replies(serve: Serve, en
     page = enter(server)
     article = page.get_by_role("article").filter(has_text="Look")
     expect(article.get_by_role("button", name="1 reply")).to_be_visible()
+    expect(article).to_have_accessible_name(re.compile(r"2 images\. Reactions: 👍 1\. 1 reply$"))
     words = re.sub(r"\s+", " ", article.evaluate(NAME_OF))
     assert words.endswith("Look 2 images. Reactions: 👍 1. 1 reply"), words
-    expect(article).to_have_accessible_name(re.compile(r"2 images\. Reactions: 👍 1\. 1 reply$"))
 
 
 def test_headings_follow_each_other_without_a_gap(serve: Serve, enter: Enter) -> None:
@@ -121,6 +121,7 @@ def test_code_in_the_history_is_a_tab_stop_in_the_message_at_hand_alone(serve: S
     assert stops == [-1, -1, -1, 0]
     page.get_by_role("article").last.focus()
     page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("article").nth(2)).to_be_focused()
     page.keyboard.press("Tab")
     expect(page.locator("pre").nth(2)).to_be_focused()
 

@@ -28,7 +28,6 @@ addEventListener("unhandledrejection", (event) => {
   offerReload();
 });
 run(takeLanding());
-keepShell();
 
 /** Sign in and chat, in turn. */
 async function run(landing) {
@@ -49,6 +48,7 @@ async function run(landing) {
 
 /** Sign in, or change a password that has to be changed first; return what is known then. */
 async function enter(given) {
+  import("./view/keep.js").then(({ keepShell }) => keepShell());
   const view = await import("./view/sign_in/enter.js");
   return view.enter(root, { ...shared, kept, signal: new AbortController().signal }, given);
 }
@@ -104,10 +104,4 @@ function takeLanding() {
     refreshToken: get("refresh_token"),
     earlierAccessEnded: get("earlier_access_ended") === "true",
   };
-}
-
-/** Once there is time, let the service worker keep this version, so that the page opens without a network. */
-async function keepShell() {
-  if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
-  (await import("./view/keep.js")).keepShell();
 }

@@ -8,6 +8,7 @@ import { Emitter } from "../lib/emitter.js";
 import { mentions } from "../lib/markdown.js";
 import { Stream } from "../api/stream.js";
 import { Directory } from "./directory.js";
+import { Drafts } from "./drafts.js";
 import { apply } from "./events.js";
 import { Outbox } from "./outbox.js";
 import { Pictures } from "./pictures.js";
@@ -40,11 +41,11 @@ export class Model extends Emitter {
     this.pictures = new Pictures(api);
     this.unread = new Unread(kept);
     this.threads = new Threads(kept, this.unread);
+    this.drafts = new Drafts(kept);
     this.outbox = new Outbox({ api, kept, pictures: this.pictures, name: session.userId });
     this.stream = new Stream(http, session, session.userId);
-    for (const type of ["me", "users", "channels", "conversations", "server"]) {
-      this.directory.on(type, () => this.emit(type));
-    }
+    const types = ["me", "users", "channels", "conversations", "server"];
+    for (const type of types) this.directory.on(type, () => this.emit(type));
   }
 
   get me() {
@@ -70,6 +71,7 @@ export class Model extends Emitter {
     this.directory.start(signal);
     this.unread.start(signal);
     this.threads.start(signal);
+    this.drafts.start(signal);
     this.outbox.on("changed", ({ item }) => this.#showPending(item), signal);
     this.outbox.on("sent", (sent) => this.#sent(sent), signal);
     this.stream.on("event", (event) => this.#receive(event), signal);

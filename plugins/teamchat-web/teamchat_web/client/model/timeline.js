@@ -7,6 +7,7 @@
 import { Emitter } from "../lib/emitter.js";
 
 const PAGE = 50;
+const KEPT = 2 * PAGE; // of a timeline that nobody looks at
 
 /**
  * Emits "reset", "older" {count}, "added" {item}, "changed" {item}, "removed" {item}; "state" when
@@ -76,6 +77,13 @@ export class Timeline extends Emitter {
   loadOlder() {
     if (!this.isLoaded || !this.hasOlder) return this.load();
     return this.#once(() => this.#loadBefore());
+  }
+
+  /** Forget what lies far back; it can be loaded again. */
+  trim() {
+    if (this.#messages.length <= KEPT) return;
+    this.#messages = this.#messages.slice(-KEPT);
+    this.hasOlder = true;
   }
 
   /** Forget what was loaded; the next `load` begins anew. */
@@ -158,7 +166,9 @@ export class Timeline extends Emitter {
   }
 
   async #loadBefore() {
-    const page = await this.#fetch({ before: this.#messages[0]?.id, limit: PAGE });
+    const [first] = this.#messages;
+    const page = await this.#fetch({ before: first?.id, limit: PAGE });
+    if (this.#messages[0]?.id !== first?.id) return; // Trimmed meanwhile: this is not the page before it.
     const known = new Set(this.#messages.map((message) => message.id));
     const older = this.#items(page).filter((message) => !known.has(message.id));
     this.#messages = [...older, ...this.#messages];

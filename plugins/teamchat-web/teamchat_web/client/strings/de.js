@@ -28,6 +28,7 @@ export default {
   "sidebar.add_person": "Jemandem schreiben",
   "sidebar.jump": "Springe zu …",
   "sidebar.offline": "Keine Verbindung. Geschriebenes geht später raus.",
+  "sidebar.draft": "Entwurf",
   "sidebar.unread": "{count} ungelesen",
   "sidebar.mentions": "{count} für dich",
 
@@ -52,6 +53,10 @@ export default {
   "timeline.start_person": "Hier beginnt deine Unterhaltung mit {name}. Nur ihr beide könnt sie lesen.",
 
   "message.bot": "Bot",
+  "message.waiting": "Wird gesendet, sobald Verbindung besteht",
+  "message.failed": "Nicht gesendet. {reason}",
+  "message.retry": "Nochmals versuchen",
+  "message.discard": "Verwerfen",
   "message.edited": "(bearbeitet)",
   "message.replies": {
     one: "{count} Antwort",
@@ -63,10 +68,6 @@ export default {
   },
   "message.new_replies": "{count} neu",
   "message.last_reply": "zuletzt um {time}",
-  "message.waiting": "Wird gesendet, sobald Verbindung besteht",
-  "message.failed": "Nicht gesendet. {reason}",
-  "message.retry": "Nochmals versuchen",
-  "message.discard": "Verwerfen",
 
   "reactions.label": "Reaktionen",
   "reactions.add": "Reaktion hinzufügen",

@@ -28,6 +28,7 @@ export default {
   "sidebar.add_person": "Write to somebody",
   "sidebar.jump": "Jump to …",
   "sidebar.offline": "No connection. What you write is sent later.",
+  "sidebar.draft": "Draft",
   "sidebar.unread": "{count} unread",
   "sidebar.mentions": "{count} for you",
 
@@ -52,6 +53,10 @@ export default {
   "timeline.start_person": "This is the beginning of your conversation with {name}. Only you two can read it.",
 
   "message.bot": "Bot",
+  "message.waiting": "Sent when there is a connection",
+  "message.failed": "Not sent. {reason}",
+  "message.retry": "Try again",
+  "message.discard": "Discard",
   "message.edited": "(edited)",
   "message.replies": {
     one: "{count} reply",
@@ -63,10 +68,6 @@ export default {
   },
   "message.new_replies": "{count} new",
   "message.last_reply": "last at {time}",
-  "message.waiting": "Sent when there is a connection",
-  "message.failed": "Not sent. {reason}",
-  "message.retry": "Try again",
-  "message.discard": "Discard",
 
   "reactions.label": "Reactions",
   "reactions.add": "Add a reaction",

@@ -7,6 +7,8 @@ export class Anchor {
   #scroller;
   #list;
   #held = null;
+  #at = 0;
+  #height = 0;
 
   /** Whether the newest message is in view. */
   isAtEnd = true;
@@ -33,20 +35,29 @@ export class Anchor {
     this.restore();
   }
 
-  /** Puts what was read, or the end, back to where it was. */
+  /**
+   * Puts what was read, or the end, back to where it was. What was scrolled since the last look stays
+   * scrolled: its event comes with the next frame, sizes may change before.
+   */
   restore() {
     const scroller = this.#scroller;
-    if (this.isAtEnd) {
-      scroller.scrollTop = scroller.scrollHeight;
-    } else if (this.#held?.entry.isConnected) {
+    const moved = scroller.scrollTop - this.#at;
+    // Where the height is the same, nothing but scrolling has moved it.
+    if (this.isAtEnd && moved < -END && scroller.scrollHeight === this.#height) this.#capture();
+    else if (this.isAtEnd) scroller.scrollTop = scroller.scrollHeight;
+    else if (this.#held?.entry.isConnected) {
+      this.#held.top -= moved;
       const shift = top(this.#held.entry) - top(scroller) - this.#held.top;
       if (Math.abs(shift) >= 1) scroller.scrollTop += shift;
     }
+    this.#at = scroller.scrollTop;
+    this.#height = scroller.scrollHeight;
   }
 
   /** Goes to the newest message and stays there. */
   toEnd() {
     this.isAtEnd = true;
+    this.#at = this.#scroller.scrollTop;
     this.restore();
   }
 
@@ -57,12 +68,14 @@ export class Anchor {
   }
 
   #capture() {
-    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     const line = top(this.#scroller);
     const chunk = firstBelow(this.#list.children, line);
     const entry = chunk && firstBelow(chunk.children, line);
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     this.isAtEnd = scrollHeight - scrollTop - clientHeight < END;
     this.#held = entry ? { entry, top: top(entry) - line } : null;
+    this.#at = scrollTop;
+    this.#height = scrollHeight;
   }
 }
 

@@ -1,8 +1,8 @@
 // Chunks: the messages of a timeline as entries in sections of some fifty, so that the browser skips
-// those out of view (content-visibility) and ten thousand scroll like fifty. A section is skipped only
-// once it was laid out and its height is known, so the scroll bar tells the truth.
-// What must stay true: entries stand in the order of the items, each item has one, and an entry that
-// needs no change is left alone.
+// those out of view (content-visibility), and those far from it are emptied, with their height kept.
+// So ten thousand messages scroll like fifty and take the memory of some hundred. A section is skipped only
+// once it was laid out and its height is known, so the scroll bar tells the truth. Entries stand in the
+// order of the items, each item has one, and an entry that needs no change is left alone.
 import { element } from "../lib/dom.js";
 
 const FULL = 50;
@@ -13,8 +13,12 @@ export const keyOf = (item) => item.localId ?? item.id;
 export class Chunks {
   #entries = new Map();
   #byNode = new WeakMap();
+  #items = [];
   #make;
   #unsettled = new Set();
+
+  /** Empties what is far from view (emptying.js), where there is much. */
+  emptying = null;
 
   /** The key of an entry to leave alone, such as one in which something is being written. */
   locked = null;
@@ -27,9 +31,16 @@ export class Chunks {
     this.#make = make;
   }
 
-  /** The entry of an item, by its key. */
+  /** Whether an item is here, by its key. */
+  has(key) {
+    return this.#entries.has(key);
+  }
+
+  /** The entry of an item, by its key; filled, wherever it stands. */
   entry(key) {
-    return this.#entries.get(key)?.node;
+    const node = this.#entries.get(key)?.node;
+    if (node && isEmptied(node.parentNode)) this.emptying.fill(node.parentNode);
+    return node;
   }
 
   /** The item whose entry holds `node`. */
@@ -39,16 +50,40 @@ export class Chunks {
 
   /** Brings the entries in line with the items. `stale` are the keys of those to make anew. */
   sync(items, stale = new Set()) {
-    const wanted = new Set(items.map(keyOf));
-    for (const key of this.#entries.keys()) if (!wanted.has(key)) this.#remove(key);
-    let next = null;
-    for (let at = items.length - 1; at >= 0; at--) {
+    const { start, end } = difference(this.#items, items);
+    const changed = items.slice(start, items.length - end);
+    const wanted = new Set(changed.map(keyOf));
+    for (const item of this.#items.slice(start, this.#items.length - end)) {
+      if (!wanted.has(keyOf(item))) this.#remove(keyOf(item));
+    }
+    this.#items = items;
+    // The one after those that changed has another before it.
+    const last = Math.min(items.length - end, items.length - 1);
+    let next = this.#entries.get(items[last + 1] && keyOf(items[last + 1]))?.node ?? null;
+    for (let at = last; at >= start; at--) {
       const item = items[at];
       const entry = this.#entries.get(keyOf(item)) ?? this.#insert(item, next);
       this.#fill(entry, item, items[at - 1], stale.has(keyOf(item)));
       next = entry.node;
+      wanted.add(keyOf(item));
     }
-    if (this.#unsettled.size) requestAnimationFrame(() => this.#settle());
+    for (const key of stale) {
+      const entry = !wanted.has(key) && this.#entries.get(key);
+      if (entry) this.#fill(entry, entry.item, entry.previous, true);
+    }
+    this.#settleSoon();
+  }
+
+  /** Makes what stands in an entry anew. */
+  refill(node) {
+    const { item, previous } = this.#byNode.get(node);
+    node.replaceChildren(...this.#make(item, previous));
+  }
+
+  /** Lets the browser skip a section, once it was laid out. */
+  settle(chunk) {
+    this.#unsettled.add(chunk);
+    this.#settleSoon();
   }
 
   #insert(item, next) {
@@ -58,6 +93,7 @@ export class Chunks {
     this.#byNode.set(node, entry);
     const chunk = next ? next.parentNode : this.list.lastChild;
     if (chunk && (chunk.childElementCount < FULL || (next && next !== chunk.firstChild))) {
+      if (isEmptied(chunk)) this.emptying.fill(chunk);
       chunk.insertBefore(node, next);
     } else {
       const made = element("div", { class: "chunk" }, node);
@@ -68,10 +104,10 @@ export class Chunks {
   }
 
   #fill(entry, item, previous, isStale) {
-    const before = previous && keyOf(previous);
-    if (!isStale && entry.item === item && entry.before === before) return;
+    const isSame = entry.item === item && keyOf(entry.previous ?? {}) === keyOf(previous ?? {});
     if (keyOf(item) === this.locked) return;
-    Object.assign(entry, { item, before });
+    Object.assign(entry, { item, previous });
+    if ((isSame && !isStale) || isEmptied(entry.node.parentNode)) return;
     const held = entry.node.contains(document.activeElement);
     entry.node.replaceChildren(...this.#make(item, previous));
     if (held) entry.node.lastChild.focus({ preventScroll: true });
@@ -81,12 +117,17 @@ export class Chunks {
     const { node } = this.#entries.get(key);
     const chunk = node.parentNode;
     this.#entries.delete(key);
+    if (key === this.locked) this.locked = null;
     node.remove();
     if (!chunk.firstChild) chunk.remove();
   }
 
+  #settleSoon() {
+    if (this.#unsettled.size) requestAnimationFrame(() => this.#settle());
+  }
+
   #settle() {
-    const chunks = [...this.#unsettled].filter((chunk) => chunk.isConnected);
+    const chunks = [...this.#unsettled].filter((chunk) => chunk.isConnected && !isEmptied(chunk));
     const heights = chunks.map(
       (chunk) => chunk.clientHeight - parseFloat(getComputedStyle(chunk).paddingTop),
     );
@@ -96,4 +137,22 @@ export class Chunks {
     });
     this.#unsettled.clear();
   }
+}
+
+export const isEmptied = (chunk) => chunk.classList.contains("emptied");
+
+/** How many items are the same at the start and at the end. */
+function difference(before, after) {
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before[start] === after[start]) start++;
+  let end = 0;
+  while (end < most - start && before.at(-1 - end) === after.at(-1 - end)) end++;
+  return { start, end };
+}
+
+/** The last message that is filled. */
+export function lastOf(list) {
+  const all = list.getElementsByTagName("article");
+  return all[all.length - 1];
 }

@@ -1,19 +1,21 @@
 // The composer: a field that grows, images by paste, drop or choice, completion of mentions and emoji.
 // Also the field in which a message is edited.
-// What must stay true: Enter never sends while an input method composes, a draft is kept per place until
-// it is sent, and pasting anything but images behaves as in any field.
+// Enter never sends while an input method composes, and on phones it makes a new line; a draft is kept per
+// place until it is sent, and pasting anything but images behaves as in any field.
 import { element, icon } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
 import { words } from "./notices.js";
 
 const TYPES = "image/png,image/jpeg,image/webp,image/svg+xml";
 const COMPLETED = /[@:]\S*$/;
+const FINE = matchMedia("(pointer: fine)");
 const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 
 /**
  * @param {object} ctx
- * @param {{place: object, parentId?: string, placeholder?: string, item?: object, done?: () => void,
- *   editLast?: () => void}} about with `item` it edits that message and calls `done` at the end
+ * @param {{place: object, parentId?: string, placeholder?: string, item?: object, text?: string,
+ *   done?: () => void, editLast?: () => void}} about with `item` it edits that message, beginning with `text`,
+ *   and calls `done` at the end
  * @returns {{element: HTMLElement, focus: () => void}}
  */
 export function composer(ctx, about) {
@@ -28,25 +30,24 @@ class Composer {
   #send;
   #picker = element("input", { type: "file", accept: TYPES, multiple: true, hidden: true });
   #previews = element("div", { class: "previews", hidden: true });
-  #draft;
   #attached = null;
   #excess = 0;
   #completion = null;
+  #grow = () => {};
 
   element;
 
   constructor(ctx, about) {
     this.#ctx = ctx;
     this.#about = about;
-    this.#draft = `draft/${about.parentId ?? about.place.id}`;
     const label = about.item ? t("composer.edit") : about.placeholder;
     this.#field = element("textarea", {
       rows: "1",
       "aria-label": label,
       placeholder: label,
-      enterkeyhint: "send",
+      enterkeyhint: FINE.matches ? "send" : "enter",
       dir: "auto",
-      value: about.item?.content ?? ctx.kept.get(this.#draft, ""),
+      value: about.item ? about.text : (ctx.model.drafts.get(about.place, about.parentId) ?? ""),
     });
     this.#send = element(
       "button",
@@ -54,6 +55,7 @@ class Composer {
         type: "submit",
         class: "icon-button send",
         disabled: true,
+        on: { mousedown: (event) => event.preventDefault() }, // The focus, and a phone's keyboard, stay.
         "aria-label": about.item ? t("common.save") : t("composer.send"),
       },
       icon(about.item ? "check" : "send"),
@@ -91,7 +93,7 @@ class Composer {
     const emoji = tool("smile", t("composer.emoji"), () => this.#pickEmoji(emoji));
     if (!this.#about.item)
       return [tool("image", t("composer.image"), () => this.#picker.click()), this.#field, emoji];
-    return [this.#field, emoji, tool("close", t("common.cancel"), () => this.#about.done())];
+    return [this.#field, emoji, tool("close", t("common.cancel"), () => this.#done())];
   }
 
   #listen() {
@@ -99,7 +101,7 @@ class Composer {
     field.addEventListener("keydown", (event) => this.#completion?.key(event) || this.#key(event));
     field.addEventListener("input", () => (this.#changed(), this.#complete()));
     this.element.addEventListener("submit", (event) => (event.preventDefault(), this.#submit()));
-    if (!GROWS_BY_ITSELF) this.#growWithWidth();
+    if (!GROWS_BY_ITSELF) this.#growByHand();
     if (this.#about.item) return;
     this.#picker.addEventListener("change", () => {
       this.add(this.#picker.files);
@@ -116,7 +118,8 @@ class Composer {
   #key(event) {
     if (event.isComposing || event.keyCode === 229) return;
     const isEmpty = !this.#field.value && !this.#files.length;
-    if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+    const sends = FINE.matches || event.ctrlKey || event.metaKey; // A phone has no Shift for a new line.
+    if (event.key === "Enter" && sends && !event.shiftKey && !event.altKey) {
       event.preventDefault();
       this.#submit();
     } else if (event.key === "ArrowUp" && isEmpty && !this.#about.item) {
@@ -124,7 +127,7 @@ class Composer {
       this.#about.editLast?.();
     } else if (event.key === "Escape" && this.#about.item) {
       event.stopPropagation();
-      this.#about.done();
+      this.#done();
     }
   }
 
@@ -133,8 +136,11 @@ class Composer {
     const { item } = this.#about;
     this.#measure(value.trim());
     this.#send.disabled = this.#excess > 0 || (!value.trim() && !this.#files.length && !item?.images?.length);
-    if (!item) value ? this.#ctx.kept.set(this.#draft, value) : this.#ctx.kept.delete(this.#draft);
-    if (!GROWS_BY_ITSELF) this.#grow();
+    const { place, parentId } = this.#about;
+    const { drafts } = this.#ctx.model;
+    if (!item) drafts.set(place, parentId, value);
+    else drafts.set(place, parentId, value === item.content ? null : { id: item.id, text: value }, true);
+    this.#grow();
   }
 
   /** The server counts code points; a text of so many UTF-16 units has no more of them. */
@@ -158,23 +164,9 @@ class Composer {
     this.#completion ??= new Completion(this.#ctx, this.#field, this.element);
   }
 
-  /** Browsers without field-sizing: as high as the text. A field that is not in the page has no height. */
-  #grow() {
-    if (!this.#field.isConnected) return;
-    this.#field.style.height = "auto";
-    this.#field.style.height = `${this.#field.scrollHeight}px`;
-  }
-
-  /** Measures when the field comes into the page, and when its text wraps anew. */
-  #growWithWidth() {
-    let width = 0;
-    const sizes = new ResizeObserver(([{ contentRect }]) => {
-      if (contentRect.width === width) return; // What grew is the height, by what was done here.
-      width = contentRect.width;
-      this.#grow();
-    });
-    sizes.observe(this.#field);
-    this.#ctx.signal.addEventListener("abort", () => sizes.disconnect());
+  async #growByHand() {
+    const { growing } = await import("./growing.js");
+    this.#grow = growing(this.#field, this.#ctx.signal);
   }
 
   async #pickEmoji(button) {
@@ -197,34 +189,22 @@ class Composer {
     this.#changed();
   }
 
+  #done() {
+    const { place, parentId, done } = this.#about;
+    this.#ctx.model.drafts.set(place, parentId, null, true);
+    done();
+  }
+
   async #save(content) {
-    const { item, done } = this.#about;
-    if (content === item.content) return done();
+    const { item } = this.#about;
+    if (content === item.content) return this.#done();
     this.#send.disabled = true;
     try {
       await this.#ctx.model.edit(item, content);
-      done();
+      this.#done();
     } catch (error) {
       this.#send.disabled = false;
       this.#ctx.toast(words(error), { kind: "danger" });
     }
   }
-}
-
-/** Lets images be dropped anywhere on `area`; they go to the composer that is given. */
-export function acceptDrops(area, target) {
-  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-  const show = (isOver) => area.classList.toggle("dropping", isOver);
-  area.addEventListener("dragover", (event) => {
-    if (!hasFiles(event)) return;
-    event.preventDefault();
-    show(true);
-  });
-  area.addEventListener("dragleave", (event) => !area.contains(event.relatedTarget) && show(false));
-  area.addEventListener("drop", (event) => {
-    show(false);
-    if (!hasFiles(event)) return;
-    event.preventDefault();
-    target()?.add(event.dataTransfer.files);
-  });
 }

@@ -1,8 +1,11 @@
 // Images of a message: small ones, whole and in their own proportions, fetched with the access token (an
 // address alone would not be allowed) once they come near the view. Until then they have the height that
 // most of them keep. A press shows them large.
-import { element } from "../lib/dom.js";
+import { element, replace } from "../lib/dom.js";
 import { dateTime, t } from "../lib/strings.js";
+import { sheet } from "./sheet.js";
+
+await sheet("images");
 
 const NEAR = "400px";
 const waiting = new WeakMap();
@@ -28,13 +31,11 @@ export function altOf(ctx, item, at) {
   });
 }
 
-/** The images of a message, or null if it has none; those of a pending one are shown from their files. */
-export function imagesOf(ctx, item) {
-  const all = item.files ?? item.images ?? [];
-  if (!all.length) return null;
-  return element(
-    "div",
-    { class: "images" },
+/** Fills in the images of a message; those of a pending one are shown from their files. */
+export function fillImages(images, ctx, item) {
+  const all = item.files ?? item.images;
+  replace(
+    images,
     all.map((image, at) => thumbnail(ctx, item, image, at)),
   );
 }

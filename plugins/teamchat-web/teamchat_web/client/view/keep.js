@@ -1,8 +1,11 @@
 // The service worker that keeps this version's files, and what it says when a notification was pressed.
 
+let isKept = false;
+
 /** Let the service worker keep this version, so that the page opens without a network. */
 export async function keepShell() {
-  if (!navigator.serviceWorker) return;
+  if (isKept || !navigator.serviceWorker) return;
+  isKept = true;
   const script = "sw.js";
   const policy = globalThis.trustedTypes?.createPolicy("teamchat", {
     createScriptURL(url) {

@@ -4,7 +4,6 @@
 import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
 import { dateTime, t, time } from "../lib/strings.js";
-import { imagesOf } from "./images.js";
 import { avatar, leadsToCard } from "./people.js";
 
 const FACES = 3;
@@ -17,6 +16,14 @@ let made = 0;
 /** The name an author has now; webhooks and people who left keep the one they had. */
 export function authorName(ctx, { author }) {
   return (!author.isBot && ctx.model.users.get(author.id)?.userName) || author.userName;
+}
+
+/** Gives authors the names they have now. */
+export function rename(list, users) {
+  for (const name of list.querySelectorAll("[data-author]")) {
+    const user = users.get(name.dataset.author);
+    if (user && user.userName !== name.textContent) name.textContent = user.userName;
+  }
 }
 
 /**
@@ -193,6 +200,14 @@ function threadLink(ctx, { id, place, threadMeta }) {
     unread > 0 &&
       element("span", { class: "badge badge-mention" }, t("message.new_replies", { count: unread })),
   );
+}
+
+/** The images of a message, if it has any; what shows them is loaded with the first. */
+function imagesOf(ctx, item) {
+  if (!(item.files ?? item.images)?.length) return null;
+  const images = element("div", { class: "images" });
+  import("./images.js").then(({ fillImages }) => fillImages(images, ctx, item));
+  return images;
 }
 
 function pendingFoot(ctx, { state, error, localId }) {

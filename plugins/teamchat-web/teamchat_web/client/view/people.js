@@ -3,6 +3,7 @@
 import { element } from "../lib/dom.js";
 
 const TINTS = 8;
+const NAME = "[data-person], .message > .avatar";
 
 /**
  * The initials of a person (or a webhook) as a small square. It says nothing to screen readers: the name
@@ -22,6 +23,21 @@ export function avatar({ id, userName }) {
 export function leadsToCard(person, { bot, tabindex = "-1" } = {}) {
   const dataset = bot ? { person, bot } : { person };
   return { role: "button", tabindex, "aria-haspopup": "dialog", dataset };
+}
+
+/** Opens the card of whoever's name is pressed. */
+export function openCards(ctx) {
+  const { signal } = ctx;
+  const open = async ({ target }) => {
+    if (target.closest(NAME)) (await import("./person.js")).openPerson(ctx, target);
+  };
+  const press = (event) => {
+    if (!event.target.dataset.person || !["Enter", " "].includes(event.key)) return;
+    event.preventDefault(); // A space would scroll.
+    open(event);
+  };
+  document.addEventListener("click", open, { signal });
+  document.addEventListener("keydown", press, { signal });
 }
 
 function initials(name) {

@@ -6,10 +6,12 @@ import { assign, element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
 import { t } from "../lib/strings.js";
 import { bar } from "./bar.js";
-import { acceptDrops, composer } from "./composer.js";
-import { avatar, leadsToCard } from "./people.js";
+import { composer } from "./composer.js";
+import { acceptDrops } from "./drops.js";
+import { avatar, leadsToCard, openCards } from "./people.js";
 import { palette, sidebar } from "./sidebar.js";
 import { TimelineView } from "./timeline.js";
+import { catchTyping } from "./typing.js";
 
 const PHONE = matchMedia("(max-width: 48rem)");
 const FINE = matchMedia("(pointer: fine)");
@@ -33,6 +35,7 @@ class Shell {
   #title = "";
   #field = null;
   #reply = null;
+  #followed = null;
   #focus = () => this.#main.focus();
   #threadId = null;
   #placing = null;
@@ -61,7 +64,6 @@ class Shell {
     this.#listen();
     this.#drawer(false);
     this.#go();
-    follow(ctx, this.#greeting);
   }
 
   #listen() {
@@ -73,10 +75,12 @@ class Shell {
     model.unread.on("changed", perFrame(() => this.#count(), signal), signal);
     model.on("message", async (news) => (await import("./notifications.js")).tell(this.#ctx, news), signal);
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
-    this.#side.addEventListener("click", ({ target }) => leads(target) && this.#drawer(false));
-    document.addEventListener("focusout", () => this.#catchTyping(), { signal, once: true });
+    this.#side.addEventListener("click", (event) => this.#pressed(event));
+    addEventListener("popstate", () => this.#isOpen && !history.state?.drawer && this.#drawer(false), { signal });
     PHONE.addEventListener("change", () => this.#drawer(false), { signal });
+    openCards(this.#ctx);
     acceptDrops(this.#main, () => this.#field);
+    catchTyping(signal, (inThread) => (inThread || this.#main.inert ? this.#reply : null) ?? this.#field);
   }
 
   /** Shows what the address says; without a place in it the last one, or the first there is. */
@@ -122,7 +126,8 @@ class Shell {
       placeholder: t("composer.to", { name }),
       editLast: () => view.editLast(),
     });
-    const view = new TimelineView(ctx, ctx.model.timeline(place), {
+    const timeline = ctx.model.timeline(place);
+    const view = new TimelineView(ctx, timeline, {
       label: t("timeline.label", { name }),
       leave: field.focus,
       beginning: () => beginning(ctx, place),
@@ -131,12 +136,14 @@ class Shell {
     this.#field = field;
     this.#focus = field.focus;
     view.toEnd();
+    timeline.load().then(() => requestAnimationFrame(() => setTimeout(() => (this.#followed ??= this.#follow()))));
     if (FINE.matches && !document.querySelector("dialog[open]")) field.focus();
   }
 
   async #openThreads() {
     if (this.#shown === "threads") return;
     const ctx = this.#scope("threads");
+    this.#followed ??= this.#follow();
     this.#fill();
     this.#head(icon("thread"), t("threads.title"));
     const { threads } = await import("./threads.js");
@@ -156,6 +163,7 @@ class Shell {
     if (this.#shown === name) return;
     const title = this.#shown === asked?.id ? this.#title : null;
     const ctx = this.#scope(name);
+    this.#followed ??= this.#follow();
     this.#fill();
     const { vacant } = await import("./vacant.js");
     if (ctx.signal.aborted) return;
@@ -228,8 +236,26 @@ class Shell {
     return { ...this.#ctx, signal: AbortSignal.any([this.#ctx.signal, signal]) };
   }
 
-  #drawer(isOpen) {
+  get #isOpen() {
+    return this.#app.classList.contains("drawer-open");
+  }
+
+  /** A press in the sidebar. A link takes the place of the drawer's entry in the history. */
+  #pressed(event) {
+    if (!leads(event.target)) return;
+    const hash = event.target.closest("a")?.hash;
+    const isOther = this.#isOpen && hash && hash !== location.hash && !event.ctrlKey && !event.metaKey;
+    this.#drawer(false, isOther);
+    if (!isOther) return;
+    event.preventDefault();
+    location.replace(hash);
+  }
+
+  /** Opens or closes the drawer; it has an entry in the history of its own, so that Back closes it. */
+  #drawer(isOpen, isLeaving = false) {
     const isPhone = PHONE.matches;
+    if (isOpen && isPhone && !this.#isOpen) history.pushState({ drawer: true }, "");
+    else if (!isOpen && this.#isOpen && history.state?.drawer && !isLeaving) history.back();
     const hadFocus = this.#side.contains(document.activeElement);
     this.#app.classList.toggle("drawer-open", isOpen && isPhone);
     this.#side.inert = isPhone && !isOpen;
@@ -240,10 +266,13 @@ class Shell {
     else if (isPhone && hadFocus) button?.focus();
   }
 
-  /** Typing can't go astray before the focus has left the field of the first view. */
-  async #catchTyping() {
-    const { catchTyping } = await import("./typing.js");
-    catchTyping(this.#ctx, (inThread) => (this.#reply && (inThread || this.#main.inert) ? this.#reply : this.#field));
+  /** The title comes after what it is about, and what is not seen after that. */
+  async #follow() {
+    (await import("./title.js")).keepTitle(this.#ctx);
+    if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
+    (await import("./later.js")).greet(this.#ctx, this.#greeting);
+    (await import("./keep.js")).keepShell();
+    await Promise.all([import("./tools.js"), import("./images.js")]); // Neither keys nor a lost network wait.
   }
 
   #key(event) {
@@ -253,27 +282,15 @@ class Shell {
     if (isCommand && !event.shiftKey && event.key.toLowerCase() === "k") palette(this.#ctx);
     else if (event.key === "?" && !isCommand && !isTyping) shortcuts(this.#ctx);
     else if (event.altKey && step && !isCommand) this.#step(step, event.shiftKey);
-    else if (event.key === "Escape" && !isTyping && this.#app.classList.contains("drawer-open"))
-      this.#drawer(false);
+    else if (event.key === "Escape" && !isTyping && this.#isOpen) this.#drawer(false);
     else return;
     event.preventDefault();
   }
 
   /** Goes to the next place of the sidebar, or the next unread one. */
-  #step(by, isUnread) {
-    const links = [...this.#side.querySelectorAll("a")];
-    const from = links.findIndex((link) => link.ariaCurrent);
-    const row = [...links.slice(from + 1), ...links.slice(0, Math.max(from, 0))];
-    if (by < 0) row.reverse();
-    row.find((link) => !isUnread || link.classList.contains("unread"))?.click();
+  async #step(by, isUnread) {
+    (await import("./step.js")).step(this.#side, by, isUnread);
   }
-}
-
-/** The title comes after what it is about, and what is not seen after that. */
-async function follow(ctx, greeting) {
-  (await import("./title.js")).keepTitle(ctx);
-  if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
-  (await import("./later.js")).later(ctx, greeting);
 }
 
 /** Whether a press in the sidebar leads somewhere: all do but the one that opens the menu. */

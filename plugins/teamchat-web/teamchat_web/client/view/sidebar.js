@@ -70,7 +70,7 @@ export function sidebar(ctx) {
     replace(offline, offline.hidden ? null : [icon("offline"), t("sidebar.offline")]);
   };
   for (const type of ["channels", "conversations", "users"]) model.on(type, draw, signal);
-  for (const told of [model.unread, model.threads]) told.on("changed", draw, signal);
+  for (const told of [model.unread, model.threads, model.drafts]) told.on("changed", draw, signal);
   router.on("changed", draw, signal);
   model.on("me", drawMe, signal);
   model.on("server", drawServer, signal);
@@ -186,10 +186,11 @@ function link(ctx, { id, kind, title }, sign = icon("hash")) {
   const unread = ctx.model.unread.count(id);
   const calls = kind === "conversation" ? unread : ctx.model.unread.mentionCount(id);
   const isHere = ctx.router.current.place?.id === id;
-  return sideLink({ href: ctx.router.address({ kind, id }), title, isHere, unread, calls }, sign);
+  const hasDraft = !isHere && ctx.model.drafts.has(id);
+  return sideLink({ href: ctx.router.address({ kind, id }), title, isHere, unread, calls, hasDraft }, sign);
 }
 
-function sideLink({ href, title, isHere, unread, calls }, sign) {
+function sideLink({ href, title, isHere, unread, calls, hasDraft = false }, sign) {
   return element(
     "li",
     {},
@@ -202,6 +203,10 @@ function sideLink({ href, title, isHere, unread, calls }, sign) {
       },
       sign,
       element("span", { class: "name", dir: "auto" }, title),
+      hasDraft && [
+        element("span", { "aria-hidden": "true" }, "✎"),
+        element("span", { class: "visually-hidden" }, t("sidebar.draft")),
+      ],
       unread > 0 && badge(unread, calls),
     ),
   );

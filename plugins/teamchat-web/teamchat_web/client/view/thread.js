@@ -2,7 +2,8 @@
 import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
-import { acceptDrops, composer } from "./composer.js";
+import { composer } from "./composer.js";
+import { acceptDrops } from "./drops.js";
 import { messageView } from "./message.js";
 import { participants } from "./participants.js";
 import { sheet } from "./sheet.js";
@@ -38,7 +39,7 @@ export function thread(ctx, place, parentId, close) {
     const hadFocus = panel.contains(document.activeElement);
     control?.abort();
     control = null;
-    replace(panel, head(ctx, place, close), gone(ctx, parentId));
+    replace(panel, head(ctx, place, close), gone(ctx, place, parentId));
     focus = () => panel.querySelector(".empty").focus();
     if (hadFocus) focus();
   }
@@ -95,8 +96,8 @@ function head(ctx, place, close) {
   );
 }
 
-function gone(ctx, parentId) {
-  const draft = ctx.kept.get(`draft/${parentId}`);
+function gone(ctx, place, parentId) {
+  const draft = ctx.model.drafts.get(place, parentId);
   return element(
     "section",
     { class: "empty", tabindex: "-1" },

@@ -6,17 +6,16 @@ import { element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
 import { day, t } from "../lib/strings.js";
 import { Anchor } from "./anchor.js";
-import { Chunks, keyOf } from "./chunks.js";
-import { composer } from "./composer.js";
-import { messageView } from "./message.js";
+import { Chunks, keyOf, lastOf } from "./chunks.js";
+import { messageView, rename } from "./message.js";
 import { failure } from "./notices.js";
 import { reach, watchWalk } from "./walk.js";
 
 const NEAR = 1500;
 const TOGETHER_MS = 300_000;
 const FAR_SCREENS = 1.5;
-const FINE = matchMedia("(pointer: fine)");
-const SHORTCUTS = ["r", "t", "e", "Delete", "Backspace"]; // What they do: tools.js.
+const MUCH = 4; // sections
+const KEYS = ["ArrowUp", "ArrowDown", "Home", "End", "Escape", "r", "t", "e", "Delete", "Backspace"];
 
 export class TimelineView {
   #ctx;
@@ -36,8 +35,9 @@ export class TimelineView {
   #current = null;
   #headOf = null;
   #equipped = null;
-  #tools = null;
   #isWalking;
+  #isUnfinished;
+  #tools = null;
 
   /** The timeline as an element. */
   element;
@@ -64,12 +64,15 @@ export class TimelineView {
       element("div", { class: "history" }, this.#top, this.#chunks.list),
     );
     this.element = element("div", { class: "feed" }, this.#scroller, this.#pill);
+    this.#isUnfinished = Boolean(ctx.model.drafts.get(timeline.place, timeline.parentId, true));
+    this.#isWalking = watchWalk(this.#chunks.list, ctx.signal);
     this.#later = perFrame(() => this.#update(), ctx.signal);
     this.#anchor = new Anchor(this.#scroller, this.#chunks.list, ctx.signal);
     this.#mark();
     this.#listen();
     this.#update();
     timeline.load();
+    ctx.signal.addEventListener("abort", () => timeline.trim());
   }
 
   /** Goes to the newest message. */
@@ -86,30 +89,25 @@ export class TimelineView {
   }
 
   /** Turns a message into a field with its text. */
-  edit(item) {
-    const article = this.#chunks.entry(keyOf(item))?.lastChild;
-    if (!article || this.#chunks.locked) return;
-    this.#chunks.locked = keyOf(item);
-    const done = () => {
-      const hadFocus = field.element.contains(document.activeElement);
-      this.#chunks.locked = null;
-      this.#stale.add(keyOf(item));
-      this.#update();
-      if (hadFocus) this.#afterEdit(item);
-    };
-    const field = composer(this.#ctx, { place: item.place, item, done });
-    this.#anchor.hold(() => {
-      article.querySelector(".tools")?.remove();
-      article.querySelector(".message-body").replaceWith(field.element);
-    });
-    field.focus();
-    field.element.scrollIntoView({ block: "nearest" });
+  async edit(item) {
+    (await import("./editing.js")).edit(this.#ctx, item, this.#forEditing());
   }
 
-  /** People write on where they write; on phones that would open the keyboard. */
-  #afterEdit(item) {
-    if (FINE.matches && this.#look.leave) this.#look.leave();
-    else this.#chunks.entry(keyOf(item))?.lastChild.focus({ preventScroll: true });
+  /** An edit that was not finished is there again with its message. */
+  async #takeUp() {
+    if (!this.#isUnfinished || !this.#timeline.isLoaded) return;
+    this.#isUnfinished = false;
+    const { takeUp } = await import("./editing.js");
+    if (this.#ctx.signal.aborted) return;
+    this.#isUnfinished = !takeUp(this.#ctx, this.#timeline, this.#forEditing());
+  }
+
+  #forEditing() {
+    const redraw = (item) => {
+      this.#stale.add(keyOf(item));
+      this.#update();
+    };
+    return { chunks: this.#chunks, anchor: this.#anchor, redraw, leave: this.#look.leave };
   }
 
   #listen() {
@@ -119,14 +117,13 @@ export class TimelineView {
     timeline.on("parent", () => this.#parented(), signal);
     timeline.on("changed", ({ item }) => this.#changed(item), signal);
     timeline.on("added", ({ item }) => this.#added(item), signal);
-    model.on("users", () => this.#rename(), signal);
+    model.on("users", () => rename(this.#chunks.list, model.users), signal);
     model.unread.on("changed", ({ placeId }) => this.#counted(placeId), signal);
     this.#scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.#chunks.list.addEventListener("focusin", ({ target }) => this.#rove(target.closest("article")));
     for (const type of ["pointerover", "focusin"]) {
       this.#chunks.list.addEventListener(type, ({ target }) => this.#equip(target));
     }
-    this.#isWalking = watchWalk(this.#chunks.list, signal);
     this.#chunks.list.addEventListener("keydown", (event) => this.#key(event));
     window.addEventListener("focus", () => this.#scrolled(), { signal });
     document.addEventListener("visibilitychange", () => this.#scrolled(), { signal });
@@ -138,7 +135,10 @@ export class TimelineView {
       this.#tools = new Tools(this.#ctx, this.#chunks.list, {
         isThread: this.#look.isThread,
         edit: (item) => this.edit(item),
-        itemOf: (article) => this.#chunks.itemOf(article),
+        leave: () => this.#look.leave?.(),
+        isWalking: this.#isWalking,
+        timeline: this.#timeline,
+        chunks: this.#chunks,
       });
       this.#tools.show(target);
     });
@@ -180,8 +180,9 @@ export class TimelineView {
     this.#stale.clear();
     if (!this.#isPlaced && items.length) this.#begin();
     const { list } = this.#chunks;
-    if (!list.contains(document.activeElement)) this.#rove(list.lastChild?.lastChild?.lastChild);
+    if (!list.contains(document.activeElement)) this.#rove(lastOf(list));
     this.#scrolled();
+    this.#takeUp();
   }
 
   /** The first view of a place: the line above what is new, or the end. */
@@ -240,7 +241,7 @@ export class TimelineView {
   /** What is unread has changed: here, or in a thread that hangs from a message here. */
   #counted(placeId) {
     this.#mark();
-    if (!this.#chunks.entry(placeId)) return;
+    if (!this.#chunks.has(placeId)) return;
     this.#stale.add(placeId);
     this.#later();
   }
@@ -261,7 +262,9 @@ export class TimelineView {
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
     const { hasOlder, isLoading, error, place, parentId } = this.#timeline;
-    if (this.#isPlaced && hasOlder && !isLoading && !error && scrollTop < NEAR) this.#timeline.loadOlder();
+    const isNearTop = clientHeight > 0 && scrollTop < NEAR; // Not before it is in the page.
+    if (this.#isPlaced && hasOlder && !isLoading && !error && isNearTop) this.#timeline.loadOlder();
+    this.#turn();
     if (this.#anchor.isAtEnd) this.#missed = 0;
     if (this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched()) {
       this.#ctx.model.unread.markRead(parentId ?? place.id);
@@ -273,15 +276,22 @@ export class TimelineView {
     this.#pill.classList.toggle("button-primary", this.#missed > 0);
   }
 
-  #isWatched() {
-    return document.visibilityState === "visible" && document.hasFocus();
+  /** Empties what is far from view and fills what comes near, with what is read held in its place. */
+  async #turn() {
+    const chunks = this.#chunks;
+    if (chunks.list.childElementCount < MUCH) return;
+    if (!chunks.emptying) {
+      const { Emptying } = await import("./emptying.js");
+      chunks.emptying ??= new Emptying(chunks, this.#scroller);
+    }
+    const due = chunks.emptying.due();
+    if (!due) return;
+    this.#anchor.hold(() => chunks.emptying.turn(due));
+    if (!this.#current?.isConnected) this.#rove(lastOf(chunks.list));
   }
 
-  #rename() {
-    for (const name of this.#chunks.list.querySelectorAll("[data-author]")) {
-      const user = this.#ctx.model.users.get(name.dataset.author);
-      if (user && user.userName !== name.textContent) name.textContent = user.userName;
-    }
+  #isWatched() {
+    return document.visibilityState === "visible" && document.hasFocus();
   }
 
   #rove(article) {
@@ -291,26 +301,13 @@ export class TimelineView {
     reach(article, 0);
   }
 
-  #key(event) {
-    const article = event.target.closest("article");
+  /** What keys do with messages is the tools' to say; they may still be on their way. */
+  async #key(event) {
     if (event.target.matches("textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape") return this.#look.leave?.();
-    if (this.#isWalking() && SHORTCUTS.includes(event.key)) return this.#act(event, article);
-    const all = this.#chunks.list.getElementsByTagName("article");
-    const at = { ArrowUp: -1, ArrowDown: 1, Home: -all.length, End: all.length }[event.key];
-    if (!at) return;
+    if (this.#tools) return this.#tools.key(event);
+    if (!KEYS.includes(event.key) || !this.#isWalking()) return;
     event.preventDefault();
-    const from = Array.prototype.indexOf.call(all, article);
-    const next = all[Math.max(0, Math.min(all.length - 1, from + at))];
-    if (next === article && event.key === "ArrowDown") return this.#look.leave?.();
-    next.focus();
-  }
-
-  /** A key that does something with the message; the tools may still be on their way. */
-  async #act(event, article) {
-    if (this.#tools && !this.#tools.actionOf(article, event.key)) return;
-    event.preventDefault();
-    await this.#equip(article);
-    this.#tools.actionOf(article, event.key)?.();
+    await this.#equip(event.target);
+    this.#tools.key(event);
   }
 }

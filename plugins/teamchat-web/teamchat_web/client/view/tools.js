@@ -6,6 +6,7 @@ import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { pickReaction, recentReactions, toggle } from "./reactions.js";
 import { sheet } from "./sheet.js";
+import { keyOf } from "./chunks.js";
 
 await sheet("tools");
 
@@ -53,7 +54,8 @@ export class Tools {
   /**
    * @param {object} ctx
    * @param {HTMLElement} list
-   * @param {{isThread: boolean, edit: (item) => void, itemOf: (article: Element) => object}} view
+   * @param {{isThread: boolean, edit: (item) => void, leave: () => void, isWalking: () => boolean,
+   *   timeline: object, chunks: object}} view
    */
   constructor(ctx, list, view) {
     this.#ctx = ctx;
@@ -69,7 +71,7 @@ export class Tools {
     const article = target.closest?.("article");
     if (!article || (article === this.#on && this.#bar.isConnected)) return;
     this.#hide();
-    const item = this.#view.itemOf(article);
+    const item = this.#view.chunks.itemOf(article);
     if (!item || item.state || article.querySelector(".composer")) return;
     this.#on = article;
     const quick = recentReactions(this.#ctx)
@@ -116,11 +118,31 @@ export class Tools {
     );
   }
 
-  /** What a key does with a message; undefined if nothing. */
-  actionOf(article, key) {
-    const item = this.#view.itemOf(article);
+  /**
+   * A key on a message: Escape leaves, arrows, Home and End lead to others, letters act on this one for who
+   * walks through messages by keys.
+   */
+  key(event) {
+    const { timeline, chunks, leave } = this.#view;
+    const { items } = timeline;
+    // A key that waited for the tools may find that one before it has led elsewhere.
+    const article = document.activeElement.closest("article") ?? event.target.closest("article");
+    if (event.key === "Escape") return leave();
+    if (this.#view.isWalking() && this.#act(event, article)) return event.preventDefault();
+    const by = { ArrowUp: -1, ArrowDown: 1, Home: -items.length, End: items.length }[event.key];
+    if (!by) return undefined;
+    event.preventDefault();
+    const from = items.indexOf(chunks.itemOf(article));
+    const to = Math.max(0, Math.min(items.length - 1, from + by));
+    if (to === from && event.key === "ArrowDown") return leave();
+    return chunks.entry(keyOf(items[to])).lastChild.focus();
+  }
+
+  #act({ key }, article) {
+    const item = this.#view.chunks.itemOf(article);
     const action = item && actionsFor(this.#ctx, item, this.#view).find(({ keys }) => keys.includes(key));
-    return action && (() => action.run(article));
+    action?.run(article);
+    return Boolean(action);
   }
 }
 

@@ -2,10 +2,10 @@
 // person writes, that of the thread if this is where they were last.
 
 /**
- * @param {object} ctx its signal ends it
+ * @param {AbortSignal} signal ends it
  * @param {(inThread: boolean) => ?{focus: () => void}} fieldOf the composer of the thread or of the place
  */
-export function catchTyping({ signal }, fieldOf) {
+export function catchTyping(signal, fieldOf) {
   let last = document.activeElement; // Where the person was: a press beside all controls leaves no focus.
   const visit = ({ target }) => (last = target);
   for (const type of ["pointerdown", "focusin"]) {

@@ -24,7 +24,7 @@ function waiting() {
 
 function missing(ctx, asked, title, first) {
   const deleted = title !== null && asked?.kind === "channel";
-  const draft = asked && ctx.kept.get(`draft/${asked.id}`);
+  const draft = asked && ctx.model.drafts.get(asked);
   const name = `#${ctx.model.place(first.id).title}`;
   return [
     icon(deleted ? "trash" : "search"),
