@@ -12,7 +12,8 @@ from teamchat_conformance.registry import NEEDS, Check, Registry
 FORMATS = ("table", "json", "md")
 
 _LEVELS = {
-    "required": "The specification says so. A failure means that the server does not conform.",
+    "required": "The specification says so, or a decision without which no server can be used or trusted. "
+    "A failure means that the server does not conform.",
     "recommended": "The specification leaves it open, and this is the sensible way. A failure is a warning.",
     "recorded": "The specification is silent. What the server does is written down; it can't fail.",
 }
@@ -56,6 +57,7 @@ def explained(registry: Registry, id: str) -> str:
         f"  {check.text}.",
         "",
         f"Level    {_LEVELS[check.level]}",
+        *(f"Words    {words}" for words in check.words),
         *(f"Needs    {NEEDS[need]}" for need in sorted(_needs(registry, check))),
         f"Decided  by {', '.join(plays) if plays else 'a monitor that looks at everything in a run'}",
         f"Run it   teamchat-conformance --base-url URL --instance FILE --select {check.id}",
@@ -81,4 +83,5 @@ def _row(check: Check) -> dict[str, Any]:
         "spec": check.spec,
         "needs": list(check.needs),
         "text": check.text,
+        "words": list(check.words),
     }

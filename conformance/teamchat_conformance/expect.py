@@ -63,7 +63,9 @@ class Answered:
     def miss(self, what: str) -> Miss:
         """Return the miss that says `what` was wrong with this answer."""
         shown = self.body[:_MOST_SHOWN].decode("utf-8", "replace")
-        return Miss(f"{self.method} {self.target} by {self.actor}: {what}; got {self.status} {shown}")
+        return Miss(
+            f"{self.method} {self.target} by {self.actor}: {what}; got {self.status} {shown}", self.exchange
+        )
 
     def expect(self, *statuses: int, accept: Sequence[int] = ()) -> Answered:
         """Require one of `statuses`; one of `accept` passes with a note. Return the answer itself."""
@@ -71,7 +73,10 @@ class Answered:
             return self
         wanted = " or ".join(map(str, statuses))
         if self.status in accept:
-            note(f"{self.method} {self.target}: {self.status} where {wanted} is the strict answer")
+            note(
+                f"{self.method} {self.target}: {self.status} where {wanted} is the strict answer",
+                self.exchange,
+            )
             return self
         raise self.miss(f"expected {wanted}")
 
@@ -135,11 +140,28 @@ def milliseconds(value: Any) -> bool:
 def array(of: Any = None) -> Predicate:
     """Return what tells whether something is an array, each item of a shape."""
 
-    def check(value: Any) -> bool:
-        return isinstance(value, list) and (of is None or not any(check_shape(item, of) for item in value))
+    return _Array(of)
 
-    check.__name__ = "an array"
-    return check
+
+@dataclass(frozen=True)
+class _Array:
+    """A predicate that can also say which item is wrong, and what of it."""
+
+    of: Any
+    __name__ = "an array"
+
+    def __call__(self, value: Any) -> bool:
+        return not self.wrong(value, "")
+
+    def wrong(self, value: Any, where: str) -> str:
+        """Return what is wrong with `value`, which stands at `where`, or an empty text."""
+        if not isinstance(value, list):
+            return f"{where} should be an array, and is {_cut_json(value)}"
+        if self.of is None:
+            return ""
+        # An item of a list may be somebody else's: what stands in it is told by its kind, never by its text.
+        said = (check_shape(item, self.of, f"{where}[{n}]", _kind) for n, item in enumerate(value))
+        return next(filter(None, said), "")
 
 
 def optional(of: Any) -> Predicate:
@@ -152,29 +174,53 @@ def optional(of: Any) -> Predicate:
     return check
 
 
-def check_shape(value: Any, wanted: Any, where: str = "the body") -> str:
+def check_shape(
+    value: Any, wanted: Any, where: str = "the body", shown: Callable[[Any], str] | None = None
+) -> str:
     """Return what is wrong with `value`, or an empty text.
 
     `wanted` is a table of fields (others may be there), a predicate such as `text`, or the very value.
+    `shown` writes down what was found; if it is not given, as JSON, cut.
     """
+    shown = shown or _cut_json
     if isinstance(wanted, Mapping):
-        if not isinstance(value, dict):
-            return f"{where} should be an object"
-        for key, inner in wanted.items():
-            if key not in value:
-                if getattr(inner, "__name__", "") == "null or as it should be":
-                    continue
-                return f"{where} has no {key}"
-            if wrong := check_shape(value[key], inner, f"{where}.{key}"):
-                return wrong
-        return ""
+        return _check_fields(value, wanted, where, shown)
+    if isinstance(wanted, _Array):
+        return wanted.wrong(value, where)
     if callable(wanted):
         name = getattr(wanted, "__name__", "other").replace("_", " ")
-        return "" if wanted(value) else f"{where} should be {name}, and is {json.dumps(value)[:120]}"
+        return "" if wanted(value) else f"{where} should be {name}, and is {shown(value)}"
+    is_same = value == wanted and type(value) is type(wanted)
+    return "" if is_same else f"{where} should be {_cut_json(wanted)}, and is {shown(value)}"
+
+
+def _check_fields(value: Any, wanted: Mapping[str, Any], where: str, shown: Callable[[Any], str]) -> str:
+    if not isinstance(value, dict):
+        return f"{where} should be an object"
+    for key, inner in wanted.items():
+        if key not in value:
+            if getattr(inner, "__name__", "") == "null or as it should be":
+                continue
+            return f"{where} has no {key}"
+        if wrong := check_shape(value[key], inner, f"{where}.{key}", shown):
+            return wrong
+    return ""
+
+
+def _cut_json(value: Any) -> str:
+    return json.dumps(value)[:120]
+
+
+def _kind(value: Any) -> str:
+    """Return the kind of a value, and numbers, null and the like as they are."""
+    if isinstance(value, str):
+        return "another text" if value else "an empty text"
     return (
-        ""
-        if value == wanted and type(value) is type(wanted)
-        else (f"{where} should be {json.dumps(wanted)[:120]}, and is {json.dumps(value)[:120]}")
+        "an object"
+        if isinstance(value, dict)
+        else "an array"
+        if isinstance(value, list)
+        else json.dumps(value)
     )
 
 

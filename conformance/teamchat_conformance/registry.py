@@ -2,15 +2,16 @@
 
 What must stay true: an id is given once, never reused and never renumbered; every check is decided by a
 scenario or a monitor; and a scenario decides no check but those it names.  A check's level says where it
-comes from: ``required`` is a statement of the specification, ``recommended`` an entry of the decisions or a
-statement of a standard, ``recorded`` a place where the specification is silent, which cannot fail.
+comes from: ``required`` is a statement of the specification, or one of the few decisions without which nobody
+could use or trust a server, and the check quotes its words; ``recommended`` is any other decision, or a
+statement of a standard; ``recorded`` is a place where the specification is silent, which cannot fail.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -47,13 +48,17 @@ NEEDS = {
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that is looked at. `spec` says where it stands, `text` what must be seen."""
+    """One thing that is looked at. `spec` says where it stands, `text` what must be seen.
+
+    `words` are those that demand it, of the specification or of a decision: every required check has some.
+    """
 
     id: str
     level: Level
     spec: str
     text: str
     needs: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def area(self) -> str:
@@ -86,7 +91,7 @@ class Area:
     monitored: set[str] = field(default_factory=set)
 
     def required(self, id: str, spec: str, text: str, *needs: str) -> None:
-        """Declare a check of a statement of the specification."""
+        """Declare a check of a statement of the specification, or of a decision that is as binding."""
         self._declare(Check(id, "required", spec, text, needs))
 
     def recommended(self, id: str, spec: str, text: str, *needs: str) -> None:
@@ -154,7 +159,13 @@ class Registry:
 
 
 def load() -> Registry:
-    """Return the registry with every area of the suite."""
+    """Return the registry with every area of the suite; each required check has the words that demand it."""
+    from teamchat_conformance import spec_map
     from teamchat_conformance.checks import AREAS
 
-    return Registry(AREAS)
+    registry = Registry(AREAS)
+    known = spec_map.load()
+    for id, check in registry.checks.items():
+        if check.level == "required":
+            registry.checks[id] = replace(check, words=known.words_of(id))
+    return registry

@@ -1,8 +1,8 @@
 """What the specification says, statement by statement, and which checks test it.
 
-What must stay true: every statement has a check or a reason why it has none, every required check tests a
-statement, and the map knows by digests which text of the specification it was made from.  The specification
-itself is not kept here: with its file, `python -m teamchat_conformance.spec_map FILE` names what has changed.
+Every statement has a check or a reason why it has none.  Every required check tests a statement that has
+words: of the specification, whose text is kept with the suite, or of a decision.  The map knows by digests
+which text it was made from; `python -m teamchat_conformance.spec_map FILE` names what has changed in another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _DIGEST_LENGTH = 12
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement in short. `line` is where it stood; `digest` is of the text of that line."""
+    """One statement in short. `line` is where it stands; `digest` is of the text of that line.
+
+    `words` are the specification's own, or a decision's; a statement on which all others rest has none.
+    """
 
     section: str
     line: int
@@ -31,6 +34,12 @@ class Statement:
     checks: tuple[str, ...]
     why: str
     """Why there is no check, if there is none."""
+    words: str = ""
+
+    @property
+    def is_decision(self) -> bool:
+        """Whether this is one of the decisions that are as binding as the specification."""
+        return self.section.startswith("D-")
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,15 @@ class SpecMap:
         """Return the statements that a check tests."""
         return [statement for statement in self.statements if id in statement.checks]
 
+    def words_of(self, id: str) -> tuple[str, ...]:
+        """Return the words of the statements that a check tests; before a decision's stands its id."""
+        quoted = (
+            f"{one.section}: {one.words}" if one.is_decision else one.words
+            for one in self.of(id)
+            if one.words
+        )
+        return tuple(dict.fromkeys(quoted))
+
     def problems(self, registry: Registry) -> list[str]:
         """Return what does not fit together."""
         found = []
@@ -55,9 +73,10 @@ class SpecMap:
                 found.append(f"{name} has neither a check nor a reason")
             if len(set(statement.checks)) < len(statement.checks):
                 found.append(f"{name} names a check twice")
-        tested = {id for statement in self.statements for id in statement.checks}
-        required = (check.id for check in registry.checks.values() if check.level == "required")
-        return found + [f"{id} is required and tests no statement" for id in required if id not in tested]
+        required = [check for check in registry.checks.values() if check.level == "required"]
+        return found + [
+            f"{check.id} is required and quotes no words" for check in required if not self.words_of(check.id)
+        ]
 
     def changed(self, text: str) -> list[Statement]:
         """Return the statements whose line stands in this text of the specification no more."""
@@ -73,10 +92,17 @@ def load() -> SpecMap:
     return SpecMap(tree["digest"], tuple(map(_statement, tree["statement"])))
 
 
+def text() -> str:
+    """Return the specification, as it is kept with the suite."""
+    return files(__package__).joinpath("data", "interface.md").read_text("utf-8")
+
+
 def _statement(one: dict[str, Any]) -> Statement:
     checks = tuple(one.get("checks", ()))
     line, digest = one.get("line", 0), one.get("digest", "")
-    return Statement(one["section"], line, one["says"], digest, checks, one.get("why", ""))
+    return Statement(
+        one["section"], line, one["says"], digest, checks, one.get("why", ""), one.get("words", "")
+    )
 
 
 def digest_of(text: str) -> str:

@@ -28,8 +28,9 @@ class _Count:
         shown = "; ".join(dict.fromkeys(what for what, _ in kept))
         numbers = [number for _, number in kept if number]
         return Finding(
-            id, "fail" if self.wrong else "note", f"{outcome}{shown}"[:_MOST_SHOWN], numbers, self.looked
-        )
+            id, "fail" if self.wrong else "note", f"{outcome}{shown}"[:_MOST_SHOWN], numbers, self.looked,
+            next(iter(numbers), 0),
+        )  # fmt: skip
 
 
 class Tally:

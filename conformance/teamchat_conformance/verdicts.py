@@ -7,6 +7,7 @@ Any other exception is a fault of the suite: the check it leaves has ended in an
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,23 +26,35 @@ _RANK = ("pass", "note", "error", "fail")
 
 
 class Miss(AssertionError):
-    """The server did something else than was expected. The message says what was sent, wanted and got."""
+    """The server did something else than was expected. The message says what was sent, wanted and got.
+
+    `exchange` is the number of the request it is about, or 0.
+    """
+
+    def __init__(self, message: str, exchange: int = 0) -> None:
+        super().__init__(message)
+        self.exchange = exchange
 
 
 @dataclass
 class Finding:
-    """What was found about one check. `exchanges` are the numbers of the requests it is about."""
+    """What was found about one check. `exchanges` are the numbers of the requests it is about.
+
+    `failing` is the number of the one that showed the fault, or 0; `seconds` is how long it took to decide.
+    """
 
     id: str
     outcome: Outcome
     message: str = ""
     exchanges: list[int] = field(default_factory=list)
     value: Any = None
+    failing: int = 0
+    seconds: float = 0.0
 
-    def worsen(self, outcome: Outcome, message: str) -> None:
-        """Take the worse of two outcomes, and the message of the worse."""
+    def worsen(self, outcome: Outcome, message: str, exchange: int = 0) -> None:
+        """Take the worse of two outcomes, with its message and the exchange that showed it."""
         if _RANK.index(outcome) > _RANK.index(self.outcome):
-            self.outcome, self.message = outcome, message
+            self.outcome, self.message, self.failing = outcome, message, exchange
 
 
 class Verdicts:
@@ -62,17 +75,21 @@ class Verdicts:
         """
         finding = self._open(id)
         before = self._last_exchange()
-        token = _current.set(finding)
+        token, began = _current.set(finding), time.monotonic()
         try:
             try:
                 yield finding
-            except* Miss as misses:
-                finding.worsen("fail", "; ".join(dict.fromkeys(map(str, leaves(misses)))))
+            except* Miss as group:
+                misses = list(leaves(group))
+                shown = next((one.exchange for one in misses if isinstance(one, Miss)), 0)
+                said = "; ".join(dict.fromkeys(map(str, misses)))
+                finding.worsen("fail", said, shown or self._last_exchange())
         except BaseException as error:
-            finding.worsen("error", where(error))
+            finding.worsen("error", where(error), self._last_exchange())
             raise
         finally:
             _current.reset(token)
+            finding.seconds += time.monotonic() - began
             finding.exchanges += range(before + 1, self._last_exchange() + 1)
             if not finding.exchanges and before:
                 finding.exchanges.append(before)
@@ -125,8 +142,8 @@ def where(error: BaseException) -> str:
     return f"fault of the suite: {type(error).__name__}: {error}{place}"
 
 
-def note(message: str) -> None:
-    """Say that what was seen is accepted, though it is not the strict answer."""
+def note(message: str, exchange: int = 0) -> None:
+    """Say that what was seen, in this exchange, is accepted, though it is not the strict answer."""
     finding = _current.get()
     if finding is not None:
-        finding.worsen("note", message)
+        finding.worsen("note", message, exchange)

@@ -35,6 +35,22 @@ def test_what_was_refused_spoils_nothing(status: int) -> None:
     assert not spoiled.has({"id": "m1"})
 
 
+@pytest.mark.parametrize("status", [200, 400, 500])
+@pytest.mark.parametrize(
+    "target", ["/messages/m1", "/messages/p1/thread/m1", "/conversations/dm%3Ax/messages/m1"]
+)
+def test_what_a_bad_edit_names_is_not_judged_again_for_it_may_be_kept_though_refused(
+    target: str, status: int
+) -> None:
+    spoiled = after("PUT", target, {"content": 1}, {"error": "no"}, status)
+    assert spoiled.has({"id": "m1", "channelId": "c1", "content": 1})
+    assert not spoiled.has({"id": "m2", "channelId": "dm:x", "threadId": "p1", "content": "hello"})
+
+
+def test_a_good_edit_spoils_nothing() -> None:
+    assert not after("PUT", "/messages/m1", {"content": "hello"}, {}).has({"id": "m1"})
+
+
 def test_what_a_good_body_made_is_judged() -> None:
     spoiled = after("POST", "/channels/c1/messages", {"content": "hello"}, {"message": {"id": "m1"}})
     assert not spoiled.has({"id": "m1"})

@@ -21,7 +21,7 @@ HEAVY = (
     "GEN-HTTP-07",
     "NEG-RACE-*",
 )
-"""What takes long and is no required check, or has one beside it."""
+"""What takes long, is the same however one signs in, and is played against the real server."""
 
 RACES = ("USER-DEL-04", "USER-EXIT-04")
 """What takes many users and is the same however they sign in."""

@@ -32,7 +32,7 @@ area.required("DEV-10", "§4 Sign-in endpoints", "Dev-login is not there in anot
 area.required("DEV-11", "§7", "Dev-login without an email is refused with 400", "dev")
 area.recommended("DEV-12", "D-05", "What is no email is refused, and makes no user", "dev", "open")
 area.recommended("DEV-13", "D-05", "An email is the same in other letter case", "dev", "open")
-area.recommended("DEV-14", "§4 Sign-in endpoints", "Signing in again makes no second user", "dev")
+area.required("DEV-14", "§5 rule 10", "Signing in again makes no second user", "dev")
 area.recommended("DEV-15", "D-14", "A dev sign-in is a session that counts toward the limit", "dev")
 area.recommended(
     "DEV-16", "D-21", "A new user's name begins as the part of the email before @", "dev", "open"

@@ -83,6 +83,16 @@ async def goes_back_from(pages: Pages, posted: Sequence[str], place: int, limit:
     require(set(found) <= set(posted[:place]), "a page before an item holds it, or newer ones")
 
 
+async def has_the_order_of_posting(pages: Pages, posted: Sequence[str]) -> None:
+    """Require the first page, and one further back, to hold the newest there are, the oldest first (D-08)."""
+    for query, wanted in (("limit=10", posted[-10:]), (f"limit=10&before={posted[29]}", posted[19:29])):
+        found = ids(await pages.page(query))
+        if found == list(wanted):
+            continue
+        how = "the newest first" if found == list(wanted)[::-1] else "other items, or in no order"
+        raise Miss(f"GET {pages.target}?{query} gives {how}, not the newest {len(wanted)}, oldest first")
+
+
 async def walks_through_all(pages: Pages, posted: Sequence[str], limit: int = 7) -> None:
     """Require that paging back gives every item once and ends with an empty page."""
     only_once(await pages.walk(limit), posted)

@@ -48,7 +48,7 @@ area.recommended("REACT-ADD-12", "D-27", "One reacts to replies, and the thread 
 area.recommended("REACT-ADD-13", "D-27", "A participant reacts to a direct message, and both see it")
 area.recommended("REACT-ADD-14", "D-27", "An outsider can't react to a direct message, nor learn of it")
 area.required("REACT-ADD-15", "§2 Message", "Of twenty who react at once none is lost")
-area.recommended("REACT-ADD-16", "§4 Reactions", "One reacts to what a webhook posted")
+area.required("REACT-ADD-16", "§1", "One reacts to what a webhook posted")
 area.recommended("REACT-ADD-17", "D-27", "A message takes 50 different reactions, and a further one is 400")
 area.required("REACT-DEL-01", "§4 Reactions", "Taking a reaction back answers 200 and a map without it")
 area.required("REACT-DEL-02", "§2 Message", "Taking one's own back leaves the same reaction of others")

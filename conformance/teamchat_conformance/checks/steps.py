@@ -102,6 +102,12 @@ def ids(listed: Iterable[dict[str, Any]]) -> list[Any]:
     return [one.get("id") for one in listed]
 
 
+def never_edited(found: dict[str, Any]) -> None:
+    """Require updatedAt to be there and null (interface, part 2, Message: "null when never edited")."""
+    require("updatedAt" in found, "a message that was never edited has no updatedAt, which should be null")
+    require(found["updatedAt"] is None, f"updatedAt is {found['updatedAt']!r}, never edited")
+
+
 @asynccontextmanager
 async def unchanged(read: Callable[[], Awaitable[Any]]) -> AsyncIterator[None]:
     """Require that what `read` returns is the same after what happens inside: a refusal leaves no trace."""

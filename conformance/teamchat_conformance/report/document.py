@@ -66,13 +66,15 @@ class Stream:
 
 @dataclass(frozen=True)
 class Told:
-    """What one profile had to say about a check."""
+    """What one profile had to say about a check. `failing` numbers the exchange that showed it, if not 0."""
 
     profile: str
     outcome: str
     message: str
     exchanges: list[int]
     value: Any
+    failing: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class Checked:
     level: str
     spec: str
     text: str
+    words: list[str]
     needs: list[str]
     is_monitored: bool
     verdict: str
@@ -189,7 +192,7 @@ def _checked(
         for result, cleaner in zip(results, cleaners, strict=True)
     ]
     return Checked(
-        check.id, check.area, title, check.level, check.spec, check.text,
+        check.id, check.area, title, check.level, check.spec, check.text, list(check.words),
         [NEEDS.get(need, need) for need in check.needs], is_monitored, one.verdict,
         one.fails_run(strict=strict), one.is_warning,
         told[one.profile].message if told else one.finding.message, one.profile, told,
@@ -197,10 +200,11 @@ def _checked(
 
 
 def _told(profile: str, finding: Finding, cleaner: Cleaner) -> Told:
-    exchanges = sorted({number for number in finding.exchanges if number > 0})
+    exchanges = sorted({number for number in (*finding.exchanges, finding.failing) if number > 0})
     return Told(
-        profile, finding.outcome, cleaner.text(finding.message), exchanges, cleaner.value(finding.value)
-    )
+        profile, finding.outcome, cleaner.text(finding.message), exchanges, cleaner.value(finding.value),
+        finding.failing, round(finding.seconds, 4),
+    )  # fmt: skip
 
 
 def _played(result: Result, cleaner: Cleaner) -> Played:
@@ -222,7 +226,7 @@ def _played(result: Result, cleaner: Cleaner) -> Played:
 
 
 def _numbers(findings: Iterable[Finding]) -> set[int]:
-    return {number for finding in findings for number in finding.exchanges}
+    return {number for finding in findings for number in (*finding.exchanges, finding.failing)}
 
 
 def _sent(exchange: Exchange, cleaner: Cleaner, *, is_whole: bool) -> Sent:

@@ -68,15 +68,15 @@ def _parts(document: Document, check: Checked, timelines: Timelines | None) -> I
         return
     is_good = check.verdict in _GOOD
     found = telling(played, check)
-    shown = found[-_MOST_EXCHANGES[is_good] :]
+    shown = found[: _MOST_EXCHANGES[is_good]]
     if len(found) > len(shown):
-        yield el("p", f"The last {len(shown)} of {len(found)} exchanges; the JSON has all.", class_="cut")
+        yield el("p", f"{len(shown)} of {len(found)} exchanges, the one that decided first.", class_="cut")
     for sent in shown:
         yield _exchange(sent, _MOST_BODY[is_good])
     if shown and not check.is_monitored:
-        heard = timelines.between(shown[0].started, _end(played, shown[-1]))
-        yield _timeline(heard, shown[0].started, _MOST_EVENTS[is_good])
-    if shown and (line := curl(shown[-1], played.base_url)):
+        heard = timelines.between(shown[-1].started, _end(played, shown[0]))
+        yield _timeline(heard, shown[-1].started, _MOST_EVENTS[is_good])
+    if shown and (line := curl(shown[0], played.base_url)):
         yield el("p", el("span", "repeat"), el("code", cut(line, _MOST_LINE)), class_="repeat")
 
 

@@ -59,11 +59,12 @@ def _properties(element: ET.Element, **values: str) -> None:
 
 
 def _seconds(document: Document, check: Checked) -> str:
-    """Return how long the check's exchanges took together."""
+    """Return how long it took to decide the check, or its exchanges together if they took longer."""
     played = document.played(check)
     numbers = check.decisive.exchanges if check.decisive and not check.is_monitored else []
     found = [sent for number in numbers if played and (sent := played.exchange(number)) and sent.ended]
-    return f"{sum(sent.ended - sent.started for sent in found):.3f}"
+    spent = sum(sent.ended - sent.started for sent in found)
+    return f"{max(spent, check.decisive.seconds if check.decisive else 0.0):.3f}"
 
 
 def _transcript(document: Document, check: Checked) -> str:
@@ -71,7 +72,7 @@ def _transcript(document: Document, check: Checked) -> str:
     if played is None:
         return ""
     parts = []
-    for sent in telling(played, check)[-_MOST_EXCHANGES:]:
+    for sent in telling(played, check)[:_MOST_EXCHANGES]:
         parts += [
             f"#{sent.number} by {sent.actor}", request_text(sent, _MOST_BODY), "",
             response_text(sent, _MOST_BODY), "", curl(sent, played.base_url), "",

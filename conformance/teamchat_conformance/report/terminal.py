@@ -12,8 +12,10 @@ from teamchat_conformance.report.transcript import (
     brief,
     curl,
     cut,
+    failing,
     request_text,
     response_text,
+    sent_line,
     taken_apart,
     telling,
 )
@@ -23,7 +25,8 @@ from teamchat_conformance.runner import Result
 _WIDTH = 100
 _MOST_BODY = 400
 _MOST_MESSAGE = 700
-_MOST_EXCHANGES = 2
+_MOST_EXCHANGES = 1
+_MOST_VERBOSE = 4
 _COUNTED = (
     ("pass", "passed"), ("note", "accepted with a note"), ("fail", "failed"), ("recorded", "recorded"),
     ("blocked", "blocked"), ("error", "faults of the suite"), ("not-exercised", "not exercised"),
@@ -108,15 +111,17 @@ def _check(document: Document, check: Checked, verbose: bool, paint: _Paint) -> 
         yield from _field("seen", brief(check.decisive.value if check.decisive else None, _MOST_MESSAGE))
         return
     said = taken_apart(check.message)
-    yield from _field("sent", said.sent)
+    failed = failing(played, check) if played else None
+    yield from _field("words", cut(check.words[0], _MOST_MESSAGE) if check.words else "")
+    yield from _field("sent", sent_line(failed) if failed else said.sent)
     yield from _field("wanted", said.wanted)
     yield from _field("got", cut(said.got, _MOST_MESSAGE))
     if played is None or not (check.fails_run or verbose):
         return
     shown = telling(played, check)
-    for sent in shown[-_MOST_EXCHANGES:] if not verbose else shown:
+    for sent in shown[: _MOST_VERBOSE if verbose else _MOST_EXCHANGES]:
         yield from _exchange(sent, paint)
-    if shown and (line := curl(shown[-1], played.base_url)):
+    if shown and (line := curl(shown[0], played.base_url)):
         yield from _field("repeat", line, is_wrapped=False)
 
 

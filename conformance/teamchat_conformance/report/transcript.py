@@ -12,6 +12,8 @@ from teamchat_conformance.report.document import Checked, Played, Sent
 
 _DROPPED = ("user-agent", "x-conformance-check", "x-sent", "accept-encoding", "connection", "host")
 _BY_HAND = "x-sent"
+_USUAL = ("content-type", "application/json")
+_MOST_IN_A_LINE = 200
 _FENCE = ' fence"}'
 _SENTENCE = re.compile(
     r"(?P<sent>[A-Z]+ /\S* by .{1,60}?): (?P<wanted>.+?); got (?P<got>(?:\d{3}|nothing)\b.*)\Z", re.DOTALL
@@ -33,13 +35,46 @@ def taken_apart(message: str) -> Sentence:
     return Sentence(found["sent"], found["wanted"], found["got"]) if found else Sentence("", "", message)
 
 
+def failing(played: Played, check: Checked) -> Sent | None:
+    """Return the exchange that showed the fault, if it is known which."""
+    return played.exchange(check.decisive.failing) if check.decisive else None
+
+
 def telling(played: Played, check: Checked) -> list[Sent]:
-    """Return the exchanges that a check is about: those that its message names, else all but the fences."""
+    """Return the exchanges that a check is about: first the one that failed, then those that led to it.
+
+    Where it is not known which failed: those that the message names, else all but the fences.
+    """
     numbers = check.decisive.exchanges if check.decisive else []
     found = [sent for number in numbers if (sent := played.exchange(number))]
+    if last := failing(played, check):
+        before = [sent for sent in found if sent.number < last.number and not _is_fence(sent)]
+        return [last, *reversed(before)]
     said = taken_apart(check.message).sent
     named = [sent for sent in found if said and said.startswith(f"{sent.method} {sent.target} ")]
-    return named or [sent for sent in found if not sent.request_body.endswith(_FENCE)] or found
+    return (named or [sent for sent in found if not _is_fence(sent)] or found)[::-1]
+
+
+def _is_fence(sent: Sent) -> bool:
+    return sent.request_body.endswith(_FENCE)
+
+
+def sent_line(sent: Sent) -> str:
+    """Return a request in one line, with the headers and the body that make it what it is."""
+    said = [f"{sent.method} {sent.target} by {sent.actor}"]
+    odd = [f"{name}: {value}" for name, value in sent.request_headers if _matters(sent, name.lower(), value)]
+    if odd:
+        said.append(f"with {'; '.join(odd)}")
+    if sent.request_body:
+        said.append(f"sending {cut(sent.request_body, _MOST_IN_A_LINE)}")
+    return " ".join(said)
+
+
+def _matters(sent: Sent, name: str, value: str) -> bool:
+    """Tell whether a header is another than every request of the same kind has."""
+    if name == "authorization":
+        return not (value.startswith("Bearer <access token") and not sent.actor.startswith("nobody"))
+    return name not in (*_DROPPED, "content-length", "accept") and (name, value) != _USUAL
 
 
 def request_text(sent: Sent, most: int, *, is_brief: bool = False) -> str:

@@ -141,6 +141,8 @@ def edited(fake: Fake, ask: Ask, message: Message) -> dict[str, Any]:
 
 def removed(fake: Fake, message: Message) -> None:
     """Delete a message and tell of it."""
+    parent = fake.store.messages.get(message.thread or "")
+    before = parent and meta_of(fake, parent)
     if not fake.has("delete-keeps"):
         fake.store.drop(message)
     conversation = fake.store.conversations.get(message.place)
@@ -148,8 +150,7 @@ def removed(fake: Fake, message: Message) -> None:
         told = {"id": message.id, "conversationId": conversation.id, "participants": list(conversation.pair)}
         fake.tell("DELETE_DM_MESSAGE", told, conversation.pair)
     elif message.thread is not None:
-        parent = fake.store.messages.get(message.thread)
-        meta = parent and meta_of(fake, parent)
+        meta = before if fake.has("meta-of-before") else parent and meta_of(fake, parent)
         told = {"id": message.id, "threadId": message.thread, "channelId": message.place, "threadMeta": meta}
         fake.tell("DELETE_THREAD_REPLY", told)
     else:
@@ -170,8 +171,6 @@ def shown(fake: Fake, message: Message) -> dict[str, Any]:
         "updatedAt": message.updated,
         "reactions": reactions_of(fake, message),
     }
-    if fake.contrary and message.updated is None:
-        del told["updatedAt"]
     if message.thread is not None:
         told["threadId"] = message.thread
     elif meta := meta_of(fake, message):
@@ -218,7 +217,7 @@ def page(fake: Fake, ask: Ask, listed: list[Message]) -> list[Message]:
         if not fake.has("before-ignored"):
             listed = [one for one in listed if fake.store.order[one.id] < position]
     found = listed[:limit] if fake.has("page-of-the-oldest") else listed[-limit:]
-    return found[::-1] if fake.contrary else found
+    return found[::-1] if fake.contrary or fake.has("newest-first") else found
 
 
 def images_of(fake: Fake, ask: Ask, place: str) -> list[str]:

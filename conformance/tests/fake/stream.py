@@ -38,13 +38,27 @@ class Streams:
         self._fake = fake
         self._open: list[Stream] = []
         self._numbers = count(1)
+        self._held: list[tuple[str, dict[str, Any], Collection[str] | None]] = []
 
     def send(self, kind: str, payload: dict[str, Any], to: Collection[str] | None) -> None:
         """Put an event in the queues of some users, or of all."""
         due = trio.current_time() + (LATE_SECONDS if self._fake.contrary else 0)
+        deaf = self._deaf() if self._fake.has("second-stream-deaf") else []
+        if self._fake.has("events-reordered") and kind == "NEW_MESSAGE" and not self._held:
+            self._held.append((kind, payload, to))
+            return
+        if self._held:
+            held, self._held = self._held[0], []
+            self.send(kind, payload, to)
+            kind, payload, to = held
         for one in self._open:
-            if to is None or one.user_id in to:
+            if (to is None or one.user_id in to) and one not in deaf:
                 one.queue.send_nowait((due, kind, payload))
+
+    def _deaf(self) -> list[Stream]:
+        """Return all streams of a user but the first."""
+        first = {one.user_id: one for one in reversed(self._open)}
+        return [one for one in self._open if one is not first[one.user_id]]
 
     def close(self, which: Callable[[Stream], bool]) -> None:
         """End streams, after what is in their queues."""

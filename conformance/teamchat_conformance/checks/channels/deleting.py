@@ -35,10 +35,10 @@ area.required("CHAN-DEL-04", "§2 Channel", "The replies of its threads are gone
 area.required("CHAN-DEL-05", "§7", "Deleting a channel that is not there, or no longer, is refused with 404")
 area.required("CHAN-DEL-06", "§7", "Nothing is posted, uploaded, renamed or hooked in a deleted channel")
 area.required("CHAN-DEL-07", "§2 Channel", "Another channel keeps its messages and webhooks")
-area.recommended("CHAN-DEL-08", "D-03", "The images of a deleted channel are gone")
+area.required("CHAN-DEL-08", "§7", "The images of a deleted channel are gone")
 area.recorded("CHAN-DEL-09", "D-23", "What comes of deleting a channel that was there at first", "exclusive")
 area.required("CHAN-DEL-10", "§4 Channels", "Any admin deletes the channel that another made")
-area.recommended("CHAN-DEL-11", "§2 Channel", "Posts at the moment of the deletion leave nothing behind")
+area.required("CHAN-DEL-11", "§2 Channel", "Posts at the moment of the deletion leave nothing behind")
 
 
 @dataclass(frozen=True)

@@ -53,10 +53,10 @@ area.required("CHAN-UPD-01", "§4 Channels", "Renaming answers 200, the same id,
 area.required("CHAN-UPD-02", "§4 Channels", "The list then has the new name")
 area.required("CHAN-UPD-03", "§7", "Renaming a channel that is not there is refused with 404")
 area.required("CHAN-UPD-04", "§7", "A new name that is missing, empty or no text is refused with 400")
-area.recommended(
+area.required(
     "CHAN-UPD-05", "§2 Channel", "updatedAt is no earlier than the making, nor than the update before"
 )
-area.recommended("CHAN-UPD-06", "§2 Channel", "A renamed channel keeps its messages, threads and webhooks")
+area.required("CHAN-UPD-06", "§2 Channel", "A renamed channel keeps its messages, threads and webhooks")
 area.recommended("CHAN-UPD-07", "D-24", "Renaming to another channel's name is refused with 400")
 area.required("CHAN-UPD-08", "§4 Channels", "Any admin renames the channel that another made")
 

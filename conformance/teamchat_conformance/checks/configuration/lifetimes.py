@@ -30,7 +30,7 @@ area.required(
     "CFG-JWT-01", "§5 Configuration keys", "auth.jwtExpirySeconds is told, and the token ends then", "launch"
 )
 area.required("CFG-JWT-02", "§8", "An access token lives 900 seconds where nothing is said", "launch")
-area.recommended("CFG-JWT-03", "§5 Configuration keys", "Another secret ends older access tokens", "launch")
+area.required("CFG-JWT-03", "§5 Configuration keys", "Another secret ends older access tokens", "launch")
 area.required("CFG-REF-01", "§8", "A refresh token ends after auth.refreshTokenExpirySeconds", "launch")
 area.required("CFG-MAGIC-01", "§5 Configuration keys", "A link ends after magicLinkExpirySeconds", "launch")
 area.required(

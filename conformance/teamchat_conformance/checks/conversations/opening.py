@@ -39,9 +39,7 @@ area.required("CONV-NEW-05", "§4 Conversations", "Opening it from the other sid
 area.required("CONV-NEW-06", "§7", "A conversation with nobody is refused with 404")
 area.required("CONV-NEW-07", "§7", "A targetUserId that is missing or no text is refused with 400")
 area.recommended("CONV-NEW-08", "D-29", "A conversation with oneself is refused with 400")
-area.recommended(
-    "CONV-NEW-09", "§4 Conversations", "Both sides opening one at once get one, new to one of them"
-)
+area.required("CONV-NEW-09", "§4 Conversations", "Both sides opening one at once get one, new to one of them")
 area.required("CONV-NEW-10", "§4 Conversations", "Another pair has another conversation")
 area.required("CONV-LIST-01", "§4 Conversations", "The list answers 200 with one's conversations")
 area.required(

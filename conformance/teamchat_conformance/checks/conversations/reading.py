@@ -9,6 +9,7 @@ from teamchat_conformance.checks.pages import (
     Pages,
     defaults_to_fifty,
     goes_back_from,
+    has_the_order_of_posting,
     holds_to_the_limit,
     walks_through_all,
 )
@@ -20,6 +21,7 @@ from teamchat_conformance.checks.steps import (
     item,
     items,
     messages_at,
+    never_edited,
     no_failure,
     no_trace,
     unchanged,
@@ -27,7 +29,6 @@ from teamchat_conformance.checks.steps import (
     wrong_values,
 )
 from teamchat_conformance.expect import array, integer, require
-from teamchat_conformance.verdicts import note
 
 if TYPE_CHECKING:
     from teamchat_conformance.run import Run
@@ -54,6 +55,7 @@ area.required(
     "CONV-MSG-11", "§4 Conversations", "A before that names a direct message opens nothing to an outsider"
 )
 area.required("CONV-MSG-12", "§2 Message", "updatedAt is null until the edit; reactions is a map")
+area.required("CONV-MSG-13", "D-08", "Pages of a conversation hold the newest messages, the oldest first")
 
 
 def _messages_of(conversation: str, **query: object) -> str:
@@ -99,10 +101,8 @@ async def what_is_no_message(run: Run) -> None:
 
 
 def _never_edited(found: dict[str, Any]) -> None:
-    require(found.get("updatedAt") is None, f"updatedAt is {found.get('updatedAt')!r}, never edited")
+    never_edited(found)
     require(isinstance(found.get("reactions", {}), dict), "reactions is no object")
-    if "updatedAt" not in found:
-        note("updatedAt is missing where null is the strict form")
 
 
 @area.scenario("CONV-MSG-03", "CONV-MSG-04", "CONV-MSG-05", "CONV-MSG-10", "CONV-MSG-11")
@@ -148,7 +148,7 @@ async def a_conversation_that_is_not_there(run: Run) -> None:
             (await run.u.post(target, {"content": run.text()})).error(404, accept=(400, 403))
 
 
-@area.scenario("CONV-MSG-08", "CONV-MSG-09")
+@area.scenario("CONV-MSG-08", "CONV-MSG-09", "CONV-MSG-13")
 async def a_long_conversation_is_read_in_pages(run: Run) -> None:
     one, two = await run.new_user(name="a talker"), await run.new_user(name="a listener")
     conversation = await run.conversation(one, two)
@@ -160,3 +160,5 @@ async def a_long_conversation_is_read_in_pages(run: Run) -> None:
         await holds_to_the_limit(pages)
         await goes_back_from(pages, posted, 29)
         await walks_through_all(pages, posted)
+    with run.verdict("CONV-MSG-13"):
+        await has_the_order_of_posting(pages, posted)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 area.required("AUTH-ME-01", "§4 Sign-in endpoints", "GET /auth/me answers id, userName, email and isAdmin")
 area.required("AUTH-ME-02", "§2 User", "The answer omits createdAt")
 area.required("AUTH-ME-03", "§4 Sign-in endpoints", "It is about the caller, and tells admins from users")
-area.recommended("AUTH-ME-04", "§2 User", "A new name shows at once, with the same token")
-area.recommended("AUTH-ME-05", "§4 Users", "Who was added as an admin is one", "exclusive")
+area.required("AUTH-ME-04", "§2 User", "A new name shows at once, with the same token")
+area.required("AUTH-ME-05", "§4 Users", "Who was added as an admin is one", "exclusive")
 
 _USER = {"id": text, "userName": text, "email": text, "isAdmin": boolean}
 

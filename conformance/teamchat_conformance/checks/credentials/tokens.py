@@ -42,7 +42,7 @@ area.recommended(
 )
 area.required("AUTH-TOK-16", "§2 User", "No password, hash or refresh token stands in a token")
 area.recommended("AUTH-TOK-17", "RFC 9110 §11.6.1", "A 401 says in WWW-Authenticate how to get in")
-area.recommended("AUTH-TOK-18", "D-22", "A removed user's token is refused at once")
+area.required("AUTH-TOK-18", "D-22", "A removed user's token is refused at once")
 area.recommended("AUTH-TOK-19", "D-09", "Tokens of two sign-ins of one user work side by side")
 area.recommended("AUTH-TOK-20", "§7", "A token of 100 kB is refused, and does no harm")
 

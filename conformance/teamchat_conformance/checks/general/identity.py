@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from teamchat_conformance.http import Client
     from teamchat_conformance.run import Run
 
-area.recommended("GEN-HTTP-06", "§2", "createdAt is when a thing was made, by the server's clock")
+area.required("GEN-HTTP-06", "§2", "createdAt is when a thing was made, by the server's clock")
 area.recommended("GEN-HTTP-07", "§2", "Ids are all different, and none comes again after a deletion")
 area.recorded("GEN-HTTP-08", "§2", "Whether a conversation's id may stand in a path raw, and escaped")
 area.recommended("GEN-HTTP-24", "RFC 3986 §2.4", "An id that is escaped in a path is the same id")

@@ -26,7 +26,7 @@ area.recommended(
 )
 area.recommended("NEG-RACE-02", "D-35", "Edited twice at once a message holds the edit that was told last")
 area.recommended("NEG-RACE-03", "D-27", "A reaction given and taken at once is there or not")
-area.recommended("NEG-RACE-04", "§2 Channel", "A webhook posting into a channel being deleted leaves nothing")
+area.required("NEG-RACE-04", "§2 Channel", "A webhook posting into a channel being deleted leaves nothing")
 
 _ROUNDS = 50
 

@@ -27,7 +27,7 @@ area.required("NEG-TYPE-06", "§7", "An email that is no text signs nobody in")
 area.required("NEG-TYPE-07", "§7", "A password that is no text is refused, and set for nobody", "pw")
 area.required("NEG-TYPE-08", "§7", "A refreshToken that is no text is refused", "notdev")
 area.required("NEG-TYPE-09", "§7", "A filename, image or thumbnail that is no text is refused with 400")
-area.recommended("NEG-TYPE-10", "D-21", "A role that is no text makes nobody an admin")
+area.required("NEG-TYPE-10", "§4 Users", "A role that is no text makes nobody an admin")
 
 _SIGN_IN = "/auth/"
 _ALWAYS_SUCCEED = ("/auth/login", "/auth/request-password-reset")

@@ -42,7 +42,7 @@ area.required(
     "mail",
     "invite",
 )
-area.recommended("MAGIC-REQ-05", "§4 Sign-in", "One request sends one mail", "magic", "mail")
+area.required("MAGIC-REQ-05", "§4 Sign-in", "One request sends one mail", "magic", "mail")
 area.required(
     "MAGIC-REQ-06", "§5 rule 10", "Without invites an unknown email gets a link", "magic", "mail", "open"
 )

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 _RANDOM = re.compile(r"[A-Za-z0-9_~.-]{22,}\Z")
 
 area.required("MAGIC-MAIL-01", "§5 rule 2", "The mail holds a link with a token", "magic", "mail")
-area.recommended(
-    "MAGIC-MAIL-02", "§5 auth.appUrl", "The link starts with the application's URL", "magic", "mail"
-)
-area.recommended("MAGIC-MAIL-03", "§5 auth.templates", "Text and HTML hold the same link", "magic", "mail")
+area.required("MAGIC-MAIL-02", "§5 rule 2", "The link starts with the application's URL", "magic", "mail")
+area.required("MAGIC-MAIL-03", "§5 auth.templates", "Text and HTML hold the same link", "magic", "mail")
 area.recorded("MAGIC-MAIL-04", "§5 auth.templates", "Whether it says for how many minutes", "magic", "mail")
 area.recommended("MAGIC-MAIL-05", "§5 email", "It is to the one address, under the subject", "magic", "mail")
 area.recommended(

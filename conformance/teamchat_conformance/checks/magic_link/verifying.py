@@ -38,7 +38,7 @@ area.required("MAGIC-VER-08", "§7", "An email that is missing or no text is ref
 area.recommended("MAGIC-VER-10", "D-15", "A newer link ends the older", "magic", "mail")
 area.recorded("MAGIC-VER-11", "D-15", "Whether a wrong email spends a link", "magic", "mail")
 area.recommended("MAGIC-VER-12", "D-22", "The link of a user who was removed is refused", "magic", "mail")
-area.recommended("MAGIC-VER-13", "D-15", "Used many times at once, a link signs in once", "magic", "mail")
+area.required("MAGIC-VER-13", "§2 Tokens", "Used many times at once, a link signs in once", "magic", "mail")
 area.required("MAGIC-VER-14", "§4 Sign-in", "In other modes POST /auth/verify is not there", "notmagic")
 area.recorded("MAGIC-VER-15", "§4 Sign-in", "Whether the token may stand in the body", "magic", "mail")
 

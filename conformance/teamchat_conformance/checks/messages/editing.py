@@ -40,11 +40,11 @@ area.required("MSG-EDIT-05", "§7", "Editing a message that is not there, or no 
 area.required(
     "MSG-EDIT-06", "§7", "An edit without content, or with one that is no text, is refused with 400"
 )
-area.recommended(
-    "MSG-EDIT-07", "§4 Channel messages", "An edit changes content and updatedAt and nothing else"
+area.required("MSG-EDIT-07", "§4 Channel messages", "An edit changes content and updatedAt and nothing else")
+area.required(
+    "MSG-EDIT-08", "§2 Message", "updatedAt is no earlier than the posting, nor than the edit before"
 )
-area.recommended("MSG-EDIT-08", "D-26", "updatedAt is no earlier than the posting, nor than the edit before")
-area.recommended("MSG-EDIT-09", "§4 Channel messages", "Nobody edits what a webhook posted")
+area.required("MSG-EDIT-09", "§4 Channel messages", "Nobody edits what a webhook posted")
 area.recommended(
     "MSG-EDIT-10", "D-04", "An edit to a blank content is refused; one to the same content is not"
 )

@@ -41,10 +41,14 @@ area.required(
 )
 area.required("MSG-PAGE-04", "§4 Channel messages", "A page before a message holds older ones alone")
 area.required("MSG-PAGE-05", "§4 Channel messages", "Paging back gives every message once, then nothing")
-area.recommended("MSG-PAGE-06", "D-08", "The first page holds the newest messages")
-area.recommended("MSG-PAGE-07", "D-08", "A page before a message holds those next to it, without a gap")
-area.recommended("MSG-PAGE-08", "D-08", "Every page has the same order, that of posting")
-area.recommended("MSG-PAGE-09", "D-08", "Pages are oldest first")
+area.required("MSG-PAGE-06", "D-08", "The first page holds the newest messages")
+area.required(
+    "MSG-PAGE-07",
+    "§4 Channel messages, D-08",
+    "A page before a message holds those next to it, without a gap",
+)
+area.required("MSG-PAGE-08", "D-08", "Every page has the same order, that of posting")
+area.required("MSG-PAGE-09", "D-08", "Pages are oldest first")
 area.required("MSG-PAGE-10", "§4 Channel messages", "The page before the oldest message is empty")
 area.recommended(
     "MSG-PAGE-11", "D-08", "A limit that is no positive number is refused with 400; a huge one is cut"
@@ -52,8 +56,14 @@ area.recommended(
 area.recommended("MSG-PAGE-12", "D-08", "A before that can't be an id is refused with 400")
 area.required("MSG-PAGE-13", "§4 Channel messages", "A before of another place gives nothing of that place")
 area.recommended("MSG-PAGE-14", "D-08", "A before whose message was deleted is still a position")
-area.recommended("MSG-PAGE-15", "D-08", "New messages between two pages neither repeat nor hide old ones")
-area.recommended("MSG-PAGE-16", "D-08", "Messages posted in the same moment are paged once each")
+area.required(
+    "MSG-PAGE-15",
+    "§4 Channel messages, D-08",
+    "New messages between two pages neither repeat nor hide old ones",
+)
+area.required(
+    "MSG-PAGE-16", "§4 Channel messages, D-08", "Messages posted in the same moment are paged once each"
+)
 area.recorded("MSG-PAGE-17", "§8", "How many of 1,000 messages are kept, and how many a page gives", "load")
 
 

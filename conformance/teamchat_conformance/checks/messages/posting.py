@@ -15,6 +15,7 @@ from teamchat_conformance.checks.steps import (
     message,
     messages,
     messages_at,
+    never_edited,
     together,
     unchanged,
     unknown,
@@ -44,14 +45,16 @@ area.required("MSG-NEW-08", "§7", "Posting in a channel that is not there is re
 area.required(
     "MSG-NEW-09", "§4 Channel messages", "Odd Unicode comes back unchanged in answer, list and event"
 )
-area.recommended(
-    "MSG-NEW-10", "D-04", "Markup, templates, quotes come back unchanged: neither escaped nor run"
+area.required(
+    "MSG-NEW-10", "§2 Message", "Markup, templates, quotes come back unchanged: neither escaped nor run"
 )
 area.recommended("MSG-NEW-11", "D-04", "16,000 characters are kept whole; more are refused, never cut")
-area.recommended(
-    "MSG-NEW-12", "D-02", "What only the server says (id, author, time, thread) can't be sent along"
+area.required(
+    "MSG-NEW-12",
+    "§4 Channel messages",
+    "What only the server says (id, author, time, thread) can't be sent along",
 )
-area.recommended("MSG-NEW-13", "§4 Channel messages", "The same content twice makes two messages")
+area.required("MSG-NEW-13", "§4 Channel messages", "The same content twice makes two messages")
 area.required("MSG-NEW-14", "§4 Channel messages", "Fifty posts of five users at once make fifty messages")
 area.recommended("MSG-NEW-15", "D-04", "A NUL or half a surrogate pair in the content is refused with 400")
 area.required("MSG-FORM-01", "§2 Message", "Every message in a list has id, channel, author, content, time")
@@ -60,7 +63,7 @@ area.required("MSG-FORM-03", "§2 Message", "An edited message has updatedAt as 
 area.required("MSG-FORM-04", "§2 Message", "A message without reactions has an empty map of them")
 area.required("MSG-FORM-05", "§2 Message", "A message in the channel itself names no thread it belongs to")
 area.required("MSG-FORM-06", "§2 Message", "A message without replies has no threadMeta")
-area.recommended("MSG-FORM-07", "D-26", "A reply or a reaction does not set updatedAt")
+area.required("MSG-FORM-07", "§2 Message", "A reply or a reaction does not set updatedAt")
 area.required("MSG-LIST-01", "§4 Channel messages", "The list answers 200 with an array of messages")
 area.required("MSG-LIST-02", "§4 Channel messages", "Each channel lists its own messages alone")
 area.required("MSG-LIST-03", "§7", "The list of a channel that is not there is refused with 404")
@@ -249,9 +252,7 @@ async def the_list_tells_what_became_of_each(run: Run) -> None:
 
 def _forms_of_a_plain_one(run: Run, plain: dict[str, Any]) -> None:
     with run.verdict("MSG-FORM-02"):
-        require(plain.get("updatedAt") is None, f"updatedAt is {plain.get('updatedAt')!r}, never edited")
-        if "updatedAt" not in plain:
-            note("updatedAt is missing where null is the strict form")
+        never_edited(plain)
     with run.verdict("MSG-FORM-04"):
         reactions = plain.get("reactions")
         require(isinstance(reactions, dict), f"reactions is {reactions!r}, not an object")

@@ -49,7 +49,7 @@ area.required(
     "OAUTH-START-02", "§5 oauth.custom", "It asks for a code, as the client that is configured", "idp"
 )
 area.required("OAUTH-START-03", "§5 rule 13", "It carries a state", "idp")
-area.recommended("OAUTH-START-04", "D-20", "No state is like another, nor can one be guessed", "idp")
+area.required("OAUTH-START-04", "§5 rule 13", "No state is like another, nor can one be guessed", "idp")
 area.required("OAUTH-START-06", "§5 rule 15", "redirect_uri is the callback of this provider", "idp")
 area.recommended("OAUTH-START-08", "D-20", "It carries a PKCE challenge (S256)", "idp")
 area.required("OAUTH-CB-01", "§4 OAuth", "A known user arrives at the application with both tokens", "idp")
@@ -66,7 +66,7 @@ area.required(
 area.required("OAUTH-CB-18", "§5 rule 14", "Without invites an unknown email becomes a user", "idp", "open")
 area.required("OAUTH-CB-19", "§5 rule 9", "The admin comes in as one", "idp", "invite")
 area.required("OAUTH-CB-20", "§5 rule 13", "Coming in again changes and adds nobody", "idp")
-area.recommended("OAUTH-CB-28", "D-20", "Success and failure both lead to the application", "idp")
+area.required("OAUTH-CB-28", "§4 OAuth", "Success and failure both lead to the application", "idp")
 area.recommended(
     "OAUTH-CB-29", "D-40", "The first proof of an address ends what was got without one", "idp", "pw", "open"
 )

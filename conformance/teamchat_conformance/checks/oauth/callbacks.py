@@ -36,12 +36,10 @@ area.required("OAUTH-CB-08", "§4 OAuth", "A callback without a code is denied",
 area.required("OAUTH-CB-09", "§4 OAuth", "A state of nobody is denied, and no code exchanged", "idp")
 area.recommended("OAUTH-CB-10", "D-20", "A state works for its own provider alone", "idp", "idp2")
 area.required("OAUTH-CB-11", "§5 rule 13", "A state works at its own client address alone", "idp", "ips")
-area.recommended("OAUTH-CB-13", "RFC 6749 §4.1.2.1", "Who does not agree at the provider is denied", "idp")
-area.recommended("OAUTH-CB-23", "D-20", "No query leads anywhere but to the application", "idp")
+area.required("OAUTH-CB-13", "§4 OAuth", "Who does not agree at the provider is denied", "idp")
+area.required("OAUTH-CB-23", "§4 OAuth", "No query leads anywhere but to the application", "idp")
 area.recommended("OAUTH-CB-24", "RFC 9110 §5.5", "What a provider says of an error does no harm", "idp")
-area.recommended(
-    "OAUTH-CB-25", "§5 rule 13", "Of one callback sent several times at once one succeeds", "idp"
-)
+area.required("OAUTH-CB-25", "§5 rule 13", "Of one callback sent several times at once one succeeds", "idp")
 area.recommended("OAUTH-CB-26", "D-20", "A state is over after ten minutes", "idp", "slow")
 
 

@@ -28,7 +28,7 @@ area.required(
 area.required("OAUTH-PROV-02", "§4 OAuth", "The count is that of the list", "idp")
 area.required("OAUTH-PROV-03", "§5 oauth.custom", "A custom provider is there with its id and name", "idp")
 area.required("OAUTH-PROV-04", "§4 OAuth", "Without providers there is no list", "nooauth")
-area.recommended("OAUTH-PROV-05", "§4 OAuth", "loginUrl is where a sign-in begins", "idp")
+area.required("OAUTH-PROV-05", "§4 OAuth", "loginUrl is where a sign-in begins", "idp")
 area.required("OAUTH-START-05", "§7", "An unknown provider is 404", "idp")
 area.required("OAUTH-START-07", "§5 rule 15", "A built-in provider is asked for the scopes of its preset")
 

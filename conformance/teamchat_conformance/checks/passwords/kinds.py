@@ -26,13 +26,13 @@ _PATIENCE_SECONDS = 5
 _CUT_BY_BCRYPT = 72
 
 area.recommended("PWD-LOGIN-10", "D-17", "A password of any script, with emoji and spaces, works", "pw")
-area.recommended("PWD-LOGIN-11", "§5 rule 3", "All of a long password counts, beyond 72 bytes too", "pw")
+area.required("PWD-LOGIN-11", "§5 rule 3", "All of a long password counts, beyond 72 bytes too", "pw")
 area.recommended("PWD-LOGIN-12", "D-17", "1,000 characters work or are refused, 1 MB does no harm", "pw")
 area.recommended("PWD-LOGIN-13", "D-17", "Letters composed otherwise are the same password", "pw")
 area.required("PWD-LEN-01", "§5 rule 3", "A user is not added with a password of 7 characters", "pw")
-area.recommended("PWD-LEN-02", "§5 rule 3", "The user of a password that was refused is not there", "pw")
+area.required("PWD-LEN-02", "§7", "The user of a password that was refused is not there", "pw")
 area.required("PWD-LEN-03", "§8", "8 characters are enough", "pw")
-area.recommended("PWD-LEN-04", "D-17", "It is characters that are counted, not bytes", "pw")
+area.required("PWD-LEN-04", "§8", "It is characters that are counted, not bytes", "pw")
 
 
 @area.scenario("PWD-LOGIN-10", "PWD-LOGIN-11", "PWD-LOGIN-13", needs=("pw",))

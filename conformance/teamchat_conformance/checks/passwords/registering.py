@@ -37,10 +37,8 @@ area.required("PWD-REG-05", "§4 Sign-in", "With invites required nobody registe
 area.required("PWD-REG-06", "§4 Sign-in", "In other modes POST /auth/register is not there", "notpw")
 area.required("PWD-REG-07", "§7", "Email or password missing or no text is refused with 400", "pw", "open")
 area.recommended("PWD-REG-08", "D-05", "What is no email is refused and makes no user", "pw", "open")
-area.recommended("PWD-REG-09", "§5 rule 6", "Nobody makes themselves an admin", "pw", "open")
-area.recommended(
-    "PWD-REG-10", "§4 Sign-in", "Registered many times at once, an email is one user", "pw", "open"
-)
+area.required("PWD-REG-09", "§4 Users", "Nobody makes themselves an admin", "pw", "open")
+area.required("PWD-REG-10", "§4 Sign-in", "Registered many times at once, an email is one user", "pw", "open")
 area.recommended("PWD-REG-11", "D-05", "In other letters an email is taken all the same", "pw", "open")
 
 

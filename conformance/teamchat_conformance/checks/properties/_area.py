@@ -19,7 +19,7 @@ area.recommended("PROP-EVT-01", "D-35", "An observer who folds its events has th
 area.recommended(
     "PROP-EVT-02", "D-35, D-36", "Every step sends its event once to each entitled, and to none else"
 )
-area.recommended("PROP-EVT-03", "D-35", "On every stream a thing's events come in the order of the steps")
+area.required("PROP-EVT-03", "D-35", "On every stream a thing's events come in the order of the steps")
 area.required("PROP-EVT-04", "§6", "No text of a direct message reaches an outsider's stream")
 area.recommended("PROP-EVT-06", "§6", "threadMeta in thread events is what the model says at that step")
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 _SUCCESS = {"success": True}
 
 area.required("SESS-OUT-01", "§4 Sign-in", "Signing out answers 200", "notdev")
-area.recommended("SESS-OUT-02", "D-12", "The session can't be refreshed any more", "notdev")
+area.required("SESS-OUT-02", "§4 Sign-in, D-12", "The session can't be refreshed any more", "notdev")
 area.recommended("SESS-OUT-03", "D-12", "The user's other sessions go on", "notdev")
 area.recommended("SESS-OUT-04", "D-12", "The answer is success true", "notdev")
 area.recommended("SESS-OUT-05", "D-12", "No refresh token is 400, one that is over is success", "notdev")
 area.recommended("SESS-OUT-06", "D-12", "Another's session goes on", "notdev")
-area.recommended("SESS-OUT-07", "D-09", "The access token is refused at once", "notdev")
+area.required("SESS-OUT-07", "D-09", "The access token is refused at once", "notdev")
 
 
 @area.scenario(

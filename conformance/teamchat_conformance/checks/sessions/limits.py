@@ -29,11 +29,13 @@ area.required("SESS-LIM-01", "§5 rule 12", "One sign-in beyond the limit ends t
 area.required("SESS-LIM-02", "§5 rule 12", "The latest sessions, as many as the limit, go on", "notdev")
 area.required("SESS-LIM-03", "§8", "The limit is 3 unless it is set", "notdev")
 area.required("SESS-LIM-04", "§5 rule 12", "Another user's sessions go on", "notdev")
-area.recommended("SESS-LIM-05", "§5 rule 12", "A session that was signed out makes room", "notdev")
+area.required("SESS-LIM-05", "§5 rule 12", "A session that was signed out makes room", "notdev")
 area.recorded("SESS-LIM-06", "§5 rule 12", "Whether the oldest is so by sign-in or by last use", "notdev")
-area.recommended("SESS-LIM-07", "D-09", "The access token of the session that ended is refused", "notdev")
-area.recommended("SESS-LIM-08", "§5 rule 12", "Every way to sign in counts toward one limit", "notdev", "idp")
-area.recommended("SESS-LIM-09", "§5 rule 12", "Many sign-ins at once leave no more than the limit", "notdev")
+area.required(
+    "SESS-LIM-07", "§5 rule 12, D-09", "The access token of the session that ended is refused", "notdev"
+)
+area.required("SESS-LIM-08", "§5 rule 12", "Every way to sign in counts toward one limit", "notdev", "idp")
+area.required("SESS-LIM-09", "§5 rule 12", "Many sign-ins at once leave no more than the limit", "notdev")
 
 
 @area.scenario("SESS-LIM-01", "SESS-LIM-02", "SESS-LIM-03", "SESS-LIM-04", "SESS-LIM-07", needs=("notdev",))

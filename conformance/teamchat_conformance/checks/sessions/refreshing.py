@@ -36,12 +36,10 @@ area.required("SESS-REF-03", "§5 rule 11", "No access token is needed", "notdev
 area.required("SESS-REF-05", "§7", "A refresh token that nobody gave out is refused", "notdev")
 area.required("SESS-REF-06", "§7", "A refresh token that is missing or no text is refused", "notdev")
 area.required("SESS-REF-08", "§2 Tokens", "An access token refreshes nothing", "notdev")
-area.recommended(
-    "SESS-REF-09", "D-11", "Use replaces a refresh token; used again later, it ends all", "notdev"
-)
-area.recommended("SESS-REF-10", "§5 rule 11", "The refresh token that came last works", "notdev")
-area.recommended("SESS-REF-11", "D-22", "The refresh token of a user who was removed is refused", "notdev")
-area.recommended("SESS-REF-12", "§5 rule 12", "To refresh is no sign-in: it ends no other session", "notdev")
+area.required("SESS-REF-09", "D-11", "Use replaces a refresh token; used again later, it ends all", "notdev")
+area.required("SESS-REF-10", "§5 rule 11", "The refresh token that came last works", "notdev")
+area.required("SESS-REF-11", "D-22", "The refresh token of a user who was removed is refused", "notdev")
+area.required("SESS-REF-12", "§5 rule 12", "To refresh is no sign-in: it ends no other session", "notdev")
 area.recommended("SESS-REF-13", "D-11", "One token refreshed several times at once ends no session", "notdev")
 
 

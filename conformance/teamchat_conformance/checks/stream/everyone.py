@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from teamchat_conformance.run import Run
     from teamchat_conformance.sse import Observer
 
-area.recommended("SSE-ALL-01", "D-35", "Channel, message, thread, reaction and user events reach everyone")
+area.required("SSE-ALL-01", "§1, D-35", "Channel, message, thread, reaction and user events reach everyone")
 area.recommended("SSE-ALL-02", "D-35", "NEW_WEBHOOK and DELETE_WEBHOOK reach those who are no admins too")
 area.recommended("SSE-ALL-03", "D-35", "NEW_USER and REMOVE_USER reach everyone")
 area.recommended("SSE-ALL-04", "D-35", "Who does something gets the event of it")

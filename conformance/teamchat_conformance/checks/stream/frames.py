@@ -26,7 +26,7 @@ area.recommended("SSE-FRAME-08", "§6", "The JSON holds type and payload and not
 area.required("SSE-FRAME-09", "§6, HTML Standard §9.2", "Every line is UTF-8")
 area.required("SSE-FRAME-10", "§6", "Line ends of any kind within a message stay in one data line and arrive")
 area.required("SSE-FRAME-11", "§6", "Content that looks like frames arrives as content, and as nothing else")
-area.recommended("SSE-FRAME-12", "§6", "The longest content that is taken arrives whole, in one data line")
+area.required("SSE-FRAME-12", "§6", "The longest content that is taken arrives whole, in one data line")
 area.recommended("SSE-FRAME-13", "D-33", "Lines end with LF; no byte order mark; one space behind data:")
 area.monitor(*(f"SSE-FRAME-{number:02}" for number in (*range(1, 10), 13)))
 

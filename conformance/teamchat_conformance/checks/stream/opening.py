@@ -31,7 +31,7 @@ area.recommended(
     "SSE-OPEN-08", "HTML Standard §9.2", "Not stored, not held back, of no known length; any charset is utf-8"
 )
 area.recommended("SSE-OPEN-09", "HTML Standard §9.2", "The first byte comes within 2 seconds")
-area.recommended("SSE-OPEN-10", "D-22", "The token of a removed user is refused with 401")
+area.required("SSE-OPEN-10", "D-22", "The token of a removed user is refused with 401")
 area.required("SSE-CONN-01", "§6", "CONNECTED tells message, timestamp, userId, connectionId, all strings")
 area.required("SSE-CONN-02", "§6", "CONNECTED names the user whose token it was")
 area.recommended("SSE-CONN-03", "§6", "Two streams of a user have different connectionIds")

@@ -21,10 +21,10 @@ _POSTS = 100
 _EACH = 20
 _SOON_SECONDS = 2.0
 
-area.recommended("SSE-ORDER-01", "D-35", "A hundred posts of one user arrive in the order they were made")
+area.required("SSE-ORDER-01", "D-35", "A hundred posts of one user arrive in the order they were made")
 area.recommended("SSE-ORDER-02", "D-35", "Posts of five users at once arrive in one order for everyone")
 area.recommended("SSE-ORDER-03", "D-35", "That order is the order of the channel's list")
-area.recommended("SSE-ORDER-04", "D-35", "A message's events come in the order of what was done to it")
+area.required("SSE-ORDER-04", "D-35", "A message's events come in the order of what was done to it")
 area.recommended("SSE-ORDER-05", "§6", "Nothing begins or ends twice on one stream")
 area.recommended("SSE-ORDER-06", "D-35", "What an event tells of can be read the moment it arrives")
 area.recommended("SSE-ORDER-07", "D-35", "What is refused sends no event")

@@ -50,7 +50,7 @@ area.required("THR-DEL-05", "§2 Thread", "Whose only reply is deleted takes par
 area.required("THR-DEL-06", "§2 Thread", "Without its last reply the parent has no threadMeta")
 area.required("THR-DEL-07", "§7", "Deleting a reply that is not there, or no longer, is refused with 404")
 area.required("THR-DEL-08", "§2 Thread", "Deleting a reply as a message recalculates threadMeta as well")
-area.recommended("THR-DEL-09", "§2 Thread", "Ten deletions at once are all counted")
+area.required("THR-DEL-09", "§2 Thread", "Ten deletions at once are all counted")
 area.recommended("THR-DEL-10", "D-03", "A reply can't be deleted under another parent's id")
 
 

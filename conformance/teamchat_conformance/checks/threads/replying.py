@@ -46,7 +46,7 @@ area.required(
 area.required("THR-NEW-04", "§2 Message", "The parent in the channel's list carries the same threadMeta")
 area.required("THR-NEW-05", "§2 Thread", "A second reply counts, is the last, and its author takes part")
 area.recommended("THR-NEW-06", "§2 Thread", "Who replies twice stands among the participants once")
-area.recommended("THR-NEW-07", "§2 Thread", "lastReplyAt is the time of the latest reply")
+area.required("THR-NEW-07", "§2 Thread", "lastReplyAt is the time of the latest reply")
 area.required("THR-NEW-08", "§4 Threads", "A reply to a reply is refused")
 area.required("THR-NEW-09", "§4 Threads", "A reply to a direct message is refused")
 area.required("THR-NEW-10", "§7", "A reply to a message that is not there is refused with 404")
@@ -54,7 +54,7 @@ area.required("THR-NEW-11", "§7", "A reply without content, or with one that is
 area.recommended(
     "THR-NEW-12", "D-28", "Participants are those who replied, the first first; not the parent's author"
 )
-area.recommended("THR-NEW-13", "§2 Thread", "One replies to what a webhook posted")
+area.required("THR-NEW-13", "§1", "One replies to what a webhook posted")
 area.required("THR-NEW-14", "§2 Thread", "Of twenty replies at once all are listed and counted")
 area.required("THR-NEW-15", "§4 Threads", "An outsider can't reply to a direct message, nor learn of it")
 

@@ -28,11 +28,11 @@ area.required("USER-ADD-08", "§7", "An email that a user has already is refused
 area.required("USER-ADD-09", "§7", "No email, or one that is no text, is refused with 400")
 area.recommended("USER-ADD-10", "D-05", "What is no email is refused with 400")
 area.recommended("USER-ADD-11", "D-21", "Without a role one is a plain user")
-area.recommended("USER-ADD-12", "D-21", "An unknown role is refused, and makes nobody an admin")
+area.required("USER-ADD-12", "§4 Users", "An unknown role is refused, and makes nobody an admin")
 area.required("USER-ADD-13", "§5 rule 10", "Who was added can sign in")
 area.recorded("USER-ADD-14", "§4 Users", "Whether adding sends a mail in magic-link mode", "magic", "mail")
 area.recommended("USER-ADD-15", "D-05", "An email in other letter case is the same email")
-area.recommended("USER-ADD-16", "D-21", "Adding one email ten times at once adds one user")
+area.required("USER-ADD-16", "§7", "Adding one email ten times at once adds one user")
 area.recommended("USER-ADD-17", "D-02", "Fields that nobody asked for have no effect on a new user")
 
 

@@ -40,7 +40,7 @@ area.required(
     "USER-EXIT-01", "§4 Users", "POST /users/exit answers success and a message; who left is not listed"
 )
 area.required("USER-EXIT-03", "§4 Users", "An admin may leave while there is another")
-area.recommended("USER-EXIT-05", "D-22", "Who has left can do nothing with the old token")
+area.required("USER-EXIT-05", "D-22", "Who has left can do nothing with the old token")
 
 
 @area.scenario("USER-DEL-01", "USER-DEL-03", "USER-DEL-05", "USER-DEL-06", "USER-DEL-09", "USER-DEL-10")

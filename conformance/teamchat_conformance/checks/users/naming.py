@@ -23,8 +23,8 @@ area.required("USER-ME-04", "§7", "No name, an empty one, or one that is no tex
 area.recommended("USER-ME-05", "D-04", "A blank name is refused; white space around a name is taken off")
 area.recommended("USER-ME-06", "D-21", "Another user's name is refused, in any letter case")
 area.recommended("USER-ME-07", "D-04", "A name has 1 to 64 characters; more are refused with 400")
-area.recommended("USER-ME-08", "D-02", "No other field of a user can be changed this way")
-area.recommended("USER-ME-09", "§2 User", "Messages posted afterwards bear the new name")
+area.required("USER-ME-08", "§4 Users", "No other field of a user can be changed this way")
+area.required("USER-ME-09", "§2 User", "Messages posted afterwards bear the new name")
 area.recorded("USER-ME-10", "§2 Message", "Which name messages bear that were posted before")
 area.recommended("USER-ME-11", "D-04", "Names in any script come back as they were given")
 
