@@ -237,6 +237,31 @@ async def test_an_identity_that_points_to_a_removed_user_does_not_sign_them_in(
     assert again["id"] != first["id"]
 
 
+@pytest.mark.parametrize("is_invite_required", [True, False])
+async def test_who_is_removed_while_the_provider_is_asked_is_not_signed_in(
+    make: Any, monkeypatch: pytest.MonkeyPatch, is_invite_required: bool
+) -> None:
+    world = await make(auth={"is_invite_required": False})
+    first = await world.me(await world.sign_in())
+    world = await make(auth={"is_invite_required": is_invite_required})
+    _, signed_in = await world.app.accounts.sign_in(ADMIN, "192.0.2.1", "tests")
+    admin = await world.app.accounts.authenticate(signed_in.access_token)
+    ask = world.app.oauth._client.profile
+
+    async def removed_meanwhile(*given: Any) -> Any:
+        answer = await ask(*given)
+        await world.app.accounts.users.remove(admin, first["id"])
+        return answer
+
+    monkeypatch.setattr(world.app.oauth._client, "profile", removed_meanwhile)
+    end = await world.sign_in()
+    if is_invite_required:
+        assert end == NOBODY
+    else:
+        assert (await world.me(end))["id"] != first["id"]
+    assert await world.fetch("select 1 from sessions where user_id = $1", first["id"]) == []
+
+
 async def test_first_sign_ins_at_once_make_one_user(make: Any, idp: Provider) -> None:
     world = await make(auth={"is_invite_required": False}, oauth={"rate_limit": RateLimit(attempts=1000)})
     ends: list[dict[str, str]] = []
