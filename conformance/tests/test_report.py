@@ -189,7 +189,7 @@ class TestFiles:
 
     def test_the_json_file_has_everything(self, files: dict[str, str]) -> None:
         told = json.loads(files["results.json"])
-        assert told["schemaVersion"] == 1
+        assert told["schemaVersion"] == 2
         assert told["claim"]["says"] == "non-conforming (1 required)"
         assert [check["verdict"] for check in told["checks"]] == ["fail", "pass", "fail", "recorded"]
         assert told["observations"] == {"YY-ODD-01": {"": {"status": 200}}}

@@ -14,13 +14,14 @@ from typing import Any
 from teamchat_conformance import __version__
 from teamchat_conformance.http import Exchange
 from teamchat_conformance.registry import NEEDS, Registry
+from teamchat_conformance.report.causes import Cause, Failure, Request, causes
 from teamchat_conformance.report.cleaning import Cleaner
 from teamchat_conformance.report.verdict import Claim, Merged, claim_of, counts, merged
 from teamchat_conformance.runner import Result
 from teamchat_conformance.sse import Observer
 from teamchat_conformance.verdicts import Finding
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _MOST_OF_A_GOOD_BODY = 2_000
 _MOST_OUTPUT = 20_000
 _BAD = ("fail", "error", "blocked", "note")
@@ -145,6 +146,11 @@ class Document:
     seconds: float
     checks: list[Checked]
     profiles: list[Played]
+    causes: list[Cause]
+
+    def check(self, id: str) -> Checked:
+        """Return a check by its id. Raises `StopIteration` if there is none."""
+        return next(one for one in self.checks if one.id == id)
 
     def played(self, check: Checked) -> Played | None:
         """Return the run that decided a check."""
@@ -161,6 +167,7 @@ def compose(results: Sequence[Result], registry: Registry, *, strict: bool = Fal
         _checked(one, results, cleaners, titles[one.check.id], one.check.id in monitored, strict=strict)
         for one in everything.values()
     ]
+    profiles = [_played(result, cleaner) for result, cleaner in zip(results, cleaners, strict=True)]
     failed = sum(check.fails_run for check in checks)
     warnings = sum(check.is_warning and not check.fails_run for check in checks)
     passed = sum(not check.fails_run and check.verdict in ("pass", "note", "recorded") for check in checks)
@@ -176,8 +183,18 @@ def compose(results: Sequence[Result], registry: Registry, *, strict: bool = Fal
         warnings,
         sum(result.seconds for result in results),
         checks,
-        [_played(result, cleaner) for result, cleaner in zip(results, cleaners, strict=True)],
+        profiles,
+        causes(_failure(check, profiles) for check in checks),
     )
+
+
+def _failure(check: Checked, profiles: Sequence[Played]) -> Failure:
+    """Return what is to be known of a check in order to find its cause."""
+    told = check.decisive
+    sent = profiles[check.decided_by].exchange(told.failing) if told and profiles else None
+    asked = Request(sent.method, sent.target, sent.request_body, sent.status) if sent else None
+    number = len(told.exchanges) if told else 0
+    return Failure(check.id, check.level, check.spec, check.text, check.verdict, check.message, asked, number)
 
 
 def _checked(

@@ -1,19 +1,20 @@
 """The report as one page that needs nothing else: no other file, no network.
 
-What must stay true: whatever a server has sent is text here and nothing but text; the page may load nothing
-(its own policy says so); and all of it can be read without its script, which only filters.
+Whatever a server has sent is text here and nothing but text; the page may load nothing, as its own policy
+says; all of it can be read without its script, which only filters; and it is small enough for a phone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from itertools import groupby
 from string import Template
 
+from teamchat_conformance.report.causes import Cause
 from teamchat_conformance.report.document import Checked, Document, Played
-from teamchat_conformance.report.html_check import MARKS, Timelines, body_of, pretty
+from teamchat_conformance.report.html_check import MARKS, Detail, Timelines, body_of, pretty, shown
 from teamchat_conformance.report.markup import Html, el, facts, joined
 
 _LEVELS = ("required", "recommended", "recorded")
@@ -21,6 +22,17 @@ _KINDS = (
     "pass", "note", "recorded", "fail", "error", "blocked", "not-exercised", "not-applicable", "skipped",
 )  # fmt: skip
 _DONE = ("pass", "note", "recorded")
+MOST_BYTES = 500_000
+_WITHOUT = Detail(0, 60, 0, 0)
+# The first that keeps the page within its size is taken.
+_DETAILS = (
+    Detail(3, 1_500, 12, 160),
+    Detail(2, 700, 6, 160),
+    Detail(1, 500, 3, 80, 60),
+    Detail(1, 300, 3, 80, 30),
+    Detail(1, 200, 0, 0, 20),
+    Detail(1, 40, 0, 0, 10),
+)
 
 _PAGE = Template("""<!doctype html>
 <html lang="en">
@@ -44,7 +56,8 @@ $style
 $exceptions
 <dl class="counts">$counts</dl>
 </header>
-<nav aria-label="Parts of the report"><a href="#areas">Areas</a><a href="#checks">Checks</a>
+<nav aria-label="Parts of the report"><a href="#causes">Causes</a>
+<a href="#areas">Areas</a><a href="#checks">Checks</a>
 <a href="#observations">Observations</a><a href="#runs">Runs</a></nav>
 <main>
 $failed
@@ -71,7 +84,16 @@ $script
 
 
 def rendered(document: Document) -> str:
-    """Return the page."""
+    """Return the page, of at most `MOST_BYTES` bytes unless what is said of each check needs more."""
+    page = ""
+    for detail in _DETAILS:
+        page = _rendered(document, detail)
+        if len(page.encode()) < MOST_BYTES:
+            break
+    return page
+
+
+def _rendered(document: Document, detail: Detail) -> str:
     claim = document.claim
     return _PAGE.substitute(
         title=joined([f"{claim.says}: {claim.name}"]),
@@ -82,10 +104,10 @@ def rendered(document: Document) -> str:
         who=_who(document),
         exceptions=_exceptions(claim.exceptions),
         counts=joined(_counts(document)),
-        failed=_failed(document),
+        failed=_causes(document, detail),
         areas=_areas(document),
         filters=joined(_filters(document)),
-        checks=joined(_checks(document)),
+        checks=joined(_checks(document, detail)),
         observations=_observations(document),
         runs=joined(_run(played) for played in document.profiles),
         suite=joined([document.suite_version]),
@@ -111,13 +133,47 @@ def _counts(document: Document) -> Iterator[Html]:
             yield el("div", el("dt", kind.replace("-", " ")), el("dd", str(number)), class_=kind)
 
 
-def _failed(document: Document) -> Html:
-    """Return what the run fails for, to go to from the top."""
-    failed = [check for check in document.checks if check.fails_run]
-    if not failed:
-        return Html()
-    links = (el("li", el("a", el("code", one.id), href=f"#{one.id}"), " ", one.text) for one in failed)
-    return el("section", el("h2", "What failed"), el("ul", links), id="failed")
+def _causes(document: Document, detail: Detail) -> Html:
+    """Return what to mend: the causes of what failed, that first which turns most checks green."""
+    timelines = [Timelines(played) for played in document.profiles]
+    failed = [one for one in document.causes if one.failed or _has_failed(document, one)]
+    noted = [one for one in document.causes if one not in failed]
+    if not document.causes:
+        return el("section", el("h2", "What to mend"), el("p", "Nothing."), id="causes")
+    items = (
+        _cause(document, one, timelines, detail if number < detail.causes else _WITHOUT)
+        for number, one in enumerate(failed)
+    )
+    lead = "Each once, with the exchange that shows it best, in order of how many checks it turns green."
+    parts = [el("h2", "What to mend"), el("p", lead, class_="lead"), el("ol", items)]
+    if noted:
+        parts += [el("h3", "Accepted, with a note"), el("ul", (_noted(one) for one in noted))]
+    return el("section", parts, id="causes")
+
+
+def _has_failed(document: Document, cause: Cause) -> bool:
+    return any(document.check(id).verdict in ("fail", "error") for id in (*cause.alone, *cause.partly))
+
+
+def _cause(document: Document, cause: Cause, timelines: list[Timelines], detail: Detail) -> Html:
+    check = document.check(cause.clearest)
+    green = f"{len(cause.alone)} green, {cause.required} of them required"
+    head = el("summary", el("strong", cause.title), " ", el("span", green, class_="level"))
+    by = timelines[check.decided_by] if timelines else None
+    return el("li", el("details", head, el("p", _links([check.id])), shown(document, check, by, detail),
+                       _others(cause), open=cause.required > 0))  # fmt: skip
+
+
+def _noted(cause: Cause) -> Html:
+    return el("li", cause.title, ": ", _links((cause.clearest, *cause.others)))
+
+
+def _others(cause: Cause) -> Html:
+    return el("p", "It takes along: ", _links(cause.others), class_="along") if cause.others else Html()
+
+
+def _links(ids: Sequence[str]) -> Html:
+    return joined(part for id in ids for part in (el("a", el("code", id), href=f"#{id}"), " "))
 
 
 def _areas(document: Document) -> Html:
@@ -157,16 +213,15 @@ def _filters(document: Document) -> Iterator[Html]:
         yield el("label", name.capitalize(), " ", el("select", options, name=name))
 
 
-def _checks(document: Document) -> Iterator[Html]:
-    timelines = [Timelines(played) for played in document.profiles]
+def _checks(document: Document, detail: Detail) -> Iterator[Html]:
     for area, found in groupby(document.checks, key=lambda check: check.area):
         checks = list(found)
         title = el("h3", area, " ", el("span", checks[0].title))
-        shown = (_check(document, check, timelines) for check in checks)
-        yield el("section", title, shown, class_="area", id=f"area-{area}")
+        folded = (_check(check, detail) for check in checks)
+        yield el("section", title, folded, class_="area", id=f"area-{area}")
 
 
-def _check(document: Document, check: Checked, timelines: list[Timelines]) -> Html:
+def _check(check: Checked, detail: Detail) -> Html:
     summary = el(
         "summary",
         el("span", _named(check.verdict), class_=f"mark {check.verdict}"),
@@ -177,10 +232,9 @@ def _check(document: Document, check: Checked, timelines: list[Timelines]) -> Ht
     return el(
         "details",
         summary,
-        body_of(document, check, timelines[check.decided_by] if timelines else None),
+        body_of(check, detail),
         class_="check",
         id=check.id,
-        data_area=check.area,
         data_level=check.level,
         data_verdict=check.verdict,
         open=check.fails_run,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from teamchat_conformance.report.document import Checked, Document, Heard, Played, Sent
 from teamchat_conformance.report.markup import Html, el, facts
@@ -12,8 +13,10 @@ from teamchat_conformance.report.transcript import (
     brief,
     curl,
     cut,
+    failing,
     request_text,
     response_text,
+    sent_line,
     taken_apart,
     telling,
 )
@@ -24,13 +27,9 @@ MARKS = {
 }  # fmt: skip
 """A sign for each verdict, beside its word: nothing is told by colour alone."""
 
-_GOOD = ("pass", "recorded")
-_MOST_EXCHANGES = {True: 2, False: 6}
-_MOST_BODY = {True: 600, False: 4_000}
-_MOST_EVENTS = {True: 12, False: 40}
+_GOOD = ("pass", "recorded", "not-applicable", "skipped")
 _MOST_PAYLOAD = 240
-_MOST_VALUE = 6_000
-_MOST_LINE = 3_000
+_MOST_VALUE = 800
 _AFTER_SECONDS = 0.5
 _LANE, _LEFT, _WIDTH = 22, 130, 700
 
@@ -56,28 +55,52 @@ class Timelines:
         return [(observer, event) for _, observer, event in self._events[first:last]]
 
 
-def body_of(document: Document, check: Checked, timelines: Timelines | None) -> Html:
-    """Return what unfolds."""
-    return el("div", _parts(document, check, timelines), class_="body")
+@dataclass(frozen=True)
+class Detail:
+    """How much the page tells: exchanges of a cause, characters of a body and of quoted words, events.
+
+    `causes` is of how many causes the exchanges are shown.
+    """
+
+    exchanges: int
+    body: int
+    events: int
+    words: int
+    causes: int = 1_000
 
 
-def _parts(document: Document, check: Checked, timelines: Timelines | None) -> Iterator[Html]:
+def body_of(check: Checked, detail: Detail) -> Html:
+    """Return what unfolds under a check; its exchanges are shown with its cause."""
+    words = cut(" … ".join(check.words), detail.words) if detail.words else ""
+    where = el("p", check.spec, f": “{words}”" if words else "", class_="spec")
+    if check.verdict in _GOOD:
+        return where if words else Html()
+    return el("div", where, el("p", cut(check.message, 2 * detail.body)), class_="body")
+
+
+def shown(document: Document, check: Checked, timelines: Timelines | None, detail: Detail) -> Html:
+    """Return all about a check, with its exchanges."""
+    return el("div", _parts(document, check, timelines, detail), class_="body")
+
+
+def _parts(document: Document, check: Checked, timelines: Timelines | None, detail: Detail) -> Iterator[Html]:
     played = document.played(check)
-    yield facts(_facts(check))
+    yield facts(_facts(check, played, detail))
     if played is None or timelines is None:
         return
-    is_good = check.verdict in _GOOD
     found = telling(played, check)
-    shown = found[: _MOST_EXCHANGES[is_good]]
-    if len(found) > len(shown):
-        yield el("p", f"{len(shown)} of {len(found)} exchanges, the one that decided first.", class_="cut")
-    for sent in shown:
-        yield _exchange(sent, _MOST_BODY[is_good])
-    if shown and not check.is_monitored:
-        heard = timelines.between(shown[-1].started, _end(played, shown[0]))
-        yield _timeline(heard, shown[-1].started, _MOST_EVENTS[is_good])
-    if shown and (line := curl(shown[0], played.base_url)):
-        yield el("p", el("span", "repeat"), el("code", cut(line, _MOST_LINE)), class_="repeat")
+    exchanges = found[: detail.exchanges]
+    for sent in exchanges:
+        yield _exchange(sent, detail.body)
+    if len(found) > len(exchanges):
+        yield el(
+            "p", f"{len(exchanges)} of {len(found)} exchanges, the one that decided first.", class_="cut"
+        )
+    if exchanges and not check.is_monitored:
+        heard = timelines.between(exchanges[-1].started, _end(played, exchanges[0]))
+        yield _timeline(heard, exchanges[-1].started, detail.events)
+    if exchanges and (line := curl(exchanges[0], played.base_url)):
+        yield el("p", el("span", "repeat"), el("code", cut(line, 2 * detail.body)), class_="repeat")
 
 
 def _end(played: Played, sent: Sent) -> float:
@@ -86,16 +109,16 @@ def _end(played: Played, sent: Sent) -> float:
     return min(sent.ended + _AFTER_SECONDS, next(later, float("inf")))
 
 
-def _facts(check: Checked) -> Iterator[tuple[str, str]]:
+def _facts(check: Checked, played: Played | None, detail: Detail) -> Iterator[tuple[str, str]]:
     said = taken_apart(check.message)
+    failed = failing(played, check) if played else None
     yield "must be seen", check.text
     yield "stands in", f"{check.spec} ({check.level})"
+    yield "words", cut(" … ".join(check.words), detail.words) if detail.words else ""
     yield "needs", "; ".join(check.needs)
-    yield "sent", said.sent
+    yield "sent", sent_line(failed) if failed else said.sent
     yield "wanted", said.wanted
-    yield "got" if said.sent else "said", said.got
-    if check.decisive and check.decisive.value is not None:
-        yield "seen", el("pre", pretty(check.decisive.value))
+    yield "got" if said.sent else "said", cut(said.got, detail.body)
     if len(check.told) > 1:
         told = (f"{one.profile}: {one.outcome}" for one in check.told if one.outcome != "skipped")
         yield "profiles", ", ".join(told)
@@ -115,14 +138,14 @@ def _exchange(sent: Sent, most: int) -> Html:
 
 def _timeline(heard: Sequence[tuple[str, Heard]], began: float, most: int) -> Html:
     """Return the events as lanes, one for each observer, and as a table that says the same."""
-    if not heard:
+    if not heard or not most:
         return Html()
-    shown = heard[:most]
+    first = heard[:most]
     title = "Events while this went on" + (f", the first {most} of {len(heard)}" if len(heard) > most else "")
     head = el("tr", (el("th", name, scope="col") for name in ("after", "observer", "type", "payload")))
-    rows = (_event(observer, event, began) for observer, event in shown)
+    rows = (_event(observer, event, began) for observer, event in first)
     table = el("table", el("thead", head), el("tbody", rows))
-    return el("figure", el("figcaption", title), _lanes(shown, began), table, class_="events")
+    return el("figure", el("figcaption", title), _lanes(first, began), table, class_="events")
 
 
 def _event(observer: str, event: Heard, began: float) -> Html:

@@ -1,7 +1,8 @@
 const filters = document.getElementById("filters");
 const checks = [...document.querySelectorAll(".check")];
 const fits = (check, wanted) =>
-  ["area", "level", "verdict"].every((name) => !wanted[name] || check.dataset[name] === wanted[name]) &&
+  (!wanted.area || check.id.startsWith(`${wanted.area}-`)) &&
+  ["level", "verdict"].every((name) => !wanted[name] || check.dataset[name] === wanted[name]) &&
   check.querySelector("summary").textContent.toLowerCase().includes(wanted.text.trim().toLowerCase());
 const filter = () => {
   const wanted = Object.fromEntries(new FormData(filters));

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from teamchat_conformance.registry import Registry
+from teamchat_conformance.report.causes import Cause
 from teamchat_conformance.report.document import Checked, Document, Sent, compose
 from teamchat_conformance.report.transcript import (
     brief,
@@ -27,6 +28,7 @@ _MOST_BODY = 400
 _MOST_MESSAGE = 700
 _MOST_EXCHANGES = 1
 _MOST_VERBOSE = 4
+_MOST_TO_MEND = 20
 _COUNTED = (
     ("pass", "passed"), ("note", "accepted with a note"), ("fail", "failed"), ("recorded", "recorded"),
     ("blocked", "blocked"), ("error", "faults of the suite"), ("not-exercised", "not exercised"),
@@ -72,9 +74,17 @@ def _lines(document: Document, verbose: bool, paint: _Paint, directory: Path | N
     style = {"conforming": "good", "non-conforming": "fail"}.get(claim.word, "warn")
     yield paint(style, claim.says) + claim.head.removeprefix(claim.says)
     yield from (paint("dim", line) for line in textwrap.wrap(claim.tail, _WIDTH))
-    for check in _ordered(document.checks, verbose):
+    for check in (one for one in document.checks if verbose and one.verdict == "recorded"):
         yield ""
         yield from _check(document, check, verbose, paint)
+    yield from _blocked(document, paint)
+    told = [one for one in document.causes if one.failed or verbose or _fails_run(document, one)]
+    for number, cause in reversed(list(enumerate(told, 1))):
+        yield ""
+        yield from _cause(document, cause, number, verbose, paint)
+    if told:
+        yield ""
+        yield from _fix_list(told, paint)
     yield ""
     yield from _left_over(document)
     yield ", ".join(f"{document.counts[key]} {name}" for key, name in _COUNTED if document.counts[key])
@@ -90,14 +100,39 @@ def _lines(document: Document, verbose: bool, paint: _Paint, directory: Path | N
     yield f"{document.passed} passed, {document.failed} failed, {document.skipped} skipped"
 
 
-def _ordered(checks: Sequence[Checked], verbose: bool) -> list[Checked]:
-    """Return the checks that are told one by one: what fails the run comes last, next to the counts."""
-    warned = [
-        one for one in checks if one.is_warning and not one.fails_run and (verbose or one.verdict == "fail")
-    ]
-    open_ones = [one for one in checks if one.verdict == "blocked"]
-    recorded = [one for one in checks if one.verdict == "recorded"] if verbose else []
-    return [*recorded, *warned, *open_ones, *(one for one in checks if one.fails_run)]
+def _fails_run(document: Document, cause: Cause) -> bool:
+    """Tell whether the run fails for one of the checks of a cause."""
+    return any(document.check(id).fails_run for id in (cause.clearest, *cause.others))
+
+
+def _blocked(document: Document, paint: _Paint) -> Iterator[str]:
+    """Tell what could not be decided, by what was in the way."""
+    ways: dict[str, list[str]] = {}
+    for check in document.checks:
+        if check.verdict == "blocked":
+            ways.setdefault(check.message, []).append(check.id)
+    for message, ids in ways.items():
+        yield ""
+        yield f"{paint('warn', 'BLOCKED')} {counted(len(ids), 'check')}"
+        yield from _field("checks", " ".join(ids))
+        yield from _field("by", cut(message, _MOST_MESSAGE))
+
+
+def _cause(document: Document, cause: Cause, number: int, verbose: bool, paint: _Paint) -> Iterator[str]:
+    """Tell a cause: what it is, the check that shows it best, and which others it fails."""
+    yield paint("bold", f"{number}. {cause.title}")
+    yield from _check(document, document.check(cause.clearest), verbose, paint)
+    yield from _field("also", " ".join(cause.others))
+
+
+def _fix_list(told: Sequence[Cause], paint: _Paint) -> Iterator[str]:
+    """Tell what to mend first: that which turns most checks green."""
+    yield paint("bold", "What to mend, and how many checks that turns green (required of them)")
+    for number, cause in list(enumerate(told, 1))[:_MOST_TO_MEND]:
+        count = f"{len(cause.alone)} ({cause.required})"
+        yield f"{number:4}. {count:>8}  {cut(cause.title, _WIDTH)}"
+    if len(told) > _MOST_TO_MEND:
+        yield f"      and {len(told) - _MOST_TO_MEND} more, above"
 
 
 def _check(document: Document, check: Checked, verbose: bool, paint: _Paint) -> Iterator[str]:
@@ -129,7 +164,7 @@ def _exchange(sent: Sent, paint: _Paint) -> Iterator[str]:
     yield paint("dim", f"  #{sent.number} by {sent.actor}, in {sent.scenario}")
     for mark, text in (
         (">", request_text(sent, _MOST_BODY, is_brief=True)),
-        ("<", response_text(sent, _MOST_BODY)),
+        ("<", response_text(sent, _MOST_BODY, is_brief=True)),
     ):
         for line in text.splitlines():
             yield paint("dim", f"  {mark} {_printable(cut(line, 2 * _MOST_BODY))}")

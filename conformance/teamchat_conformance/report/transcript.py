@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from teamchat_conformance.report.document import Checked, Played, Sent
 
 _DROPPED = ("user-agent", "x-conformance-check", "x-sent", "accept-encoding", "connection", "host")
+_TELLING = ("content-type", "location", "retry-after", "www-authenticate", "etag", "content-encoding")
 _BY_HAND = "x-sent"
 _USUAL = ("content-type", "application/json")
 _MOST_IN_A_LINE = 200
@@ -84,11 +85,12 @@ def request_text(sent: Sent, most: int, *, is_brief: bool = False) -> str:
     return "\n".join(head) + _body(sent.request_body, most)
 
 
-def response_text(sent: Sent, most: int) -> str:
-    """Return the answer as HTTP text."""
+def response_text(sent: Sent, most: int, *, is_brief: bool = False) -> str:
+    """Return the answer as HTTP text; a brief one with the headers alone that may matter."""
     if not sent.status:
         return f"no answer{f' ({sent.failure})' if sent.failure else ''}"
-    head = [f"HTTP/1.1 {sent.status}", *(f"{name}: {value}" for name, value in sent.headers)]
+    headers = [pair for pair in sent.headers if not is_brief or pair[0].lower() in _TELLING]
+    head = [f"HTTP/1.1 {sent.status}", *(f"{name}: {value}" for name, value in headers)]
     return "\n".join(head) + _body(sent.body, most)
 
 
