@@ -7,6 +7,7 @@ import { Api } from "./api/api.js";
 import { Http } from "./api/http.js";
 import { Session } from "./api/session.js";
 import { Kept } from "./lib/kept.js";
+import { part } from "./lib/parts.js";
 import { hasWords, t } from "./lib/strings.js";
 import { Model } from "./model/model.js";
 import { Router } from "./model/router.js";
@@ -35,7 +36,7 @@ async function run(landing) {
   if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
   if (landing.accessToken && landing.earlierAccessEnded) {
-    (await import("./view/sign_in/earlier_access.js")).tell(shared);
+    (await part(import("./view/sign_in/earlier_access.js"))).tell(shared);
   }
   for (let given = landing; ; ) {
     if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
@@ -49,7 +50,7 @@ async function run(landing) {
 /** Sign in, or change a password that has to be changed first; return what is known then. */
 async function enter(given) {
   import("./view/keep.js").then(({ keepShell }) => keepShell());
-  const view = await import("./view/sign_in/enter.js");
+  const view = await part(import("./view/sign_in/enter.js"));
   return view.enter(root, { ...shared, kept, signal: new AbortController().signal }, given);
 }
 

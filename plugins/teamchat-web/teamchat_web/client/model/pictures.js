@@ -1,6 +1,8 @@
 // Images of the server, as addresses for <img>: they need the access token, so they are fetched and shown as
 // blobs. The last few hundred are held.
 
+import { part } from "../lib/parts.js";
+
 const MOST_ADDRESSES = 200;
 
 export class Pictures {
@@ -13,7 +15,7 @@ export class Pictures {
 
   /** Make a file ready for `api.upload`; see `prepare.js`. */
   async prepare(file) {
-    return (await import("./prepare.js")).prepare(file);
+    return (await part(import("./prepare.js"))).prepare(file);
   }
 
   /**

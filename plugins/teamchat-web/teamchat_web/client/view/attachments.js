@@ -2,9 +2,9 @@
 import { element, icon } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
 
-await sheet("attachments");
+needsSheets("attachments");
 
 const MOST_IMAGES = 10;
 const TYPES = ["image/png", "image/jpeg", "image/webp", "image/svg+xml"];

@@ -3,6 +3,7 @@
 // Enter never sends while an input method composes, and on phones it makes a new line; a draft is kept per
 // place until it is sent, and pasting anything but images behaves as in any field.
 import { element, icon } from "../lib/dom.js";
+import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import { words } from "./notices.js";
 
@@ -74,7 +75,7 @@ class Composer {
   /** Takes images along with the message; what that takes is loaded with the first of them. */
   async add(files) {
     const given = [...files]; // The list may be emptied meanwhile.
-    const { Attachments } = await import("./attachments.js");
+    const { Attachments } = await part(import("./attachments.js"));
     this.#attached ??= new Attachments(this.#ctx, this.#previews, () => (this.#changed(), this.focus()));
     this.#attached.add(given);
   }
@@ -152,7 +153,7 @@ class Composer {
   }
 
   async #tellTooLong(most) {
-    const { tellTooLong } = await import("./too_long.js");
+    const { tellTooLong } = await part(import("./too_long.js"));
     if (this.#field.isConnected) tellTooLong(this.#field, this.#excess, most);
   }
 
@@ -160,7 +161,7 @@ class Composer {
   async #complete() {
     const { value, selectionStart } = this.#field;
     if (this.#completion || !COMPLETED.test(value.slice(0, selectionStart))) return;
-    const { Completion } = await import("./completion.js");
+    const { Completion } = await part(import("./completion.js"));
     this.#completion ??= new Completion(this.#ctx, this.#field, this.element);
   }
 
@@ -170,7 +171,7 @@ class Composer {
   }
 
   async #pickEmoji(button) {
-    const { openPicker } = await import("./picker.js");
+    const { openPicker } = await part(import("./picker.js"));
     openPicker(this.#ctx, button, (emoji) => {
       this.#field.focus();
       this.#field.setRangeText(emoji, this.#field.selectionStart, this.#field.selectionEnd, "end");

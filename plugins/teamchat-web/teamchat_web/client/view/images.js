@@ -2,10 +2,11 @@
 // address alone would not be allowed) once they come near the view. Until then they have the height that
 // most of them keep. A press shows them large.
 import { element, replace } from "../lib/dom.js";
+import { part } from "../lib/parts.js";
 import { dateTime, t } from "../lib/strings.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
 
-await sheet("images");
+needsSheets("images");
 
 const NEAR = "400px";
 const waiting = new WeakMap();
@@ -42,7 +43,7 @@ export function fillImages(images, ctx, item) {
 
 function thumbnail(ctx, item, image, at) {
   const shown = element("img", { alt: altOf(ctx, item, at), decoding: "async" });
-  const open = async () => (await import("./lightbox.js")).openLightbox(ctx, item, at);
+  const open = async () => (await part(import("./lightbox.js"))).openLightbox(ctx, item, at);
   const button = element(
     "button",
     { type: "button", class: "image", disabled: Boolean(item.files), on: { click: open } },

@@ -1,6 +1,7 @@
 // Who is greeted, once the first view is there.
 
 import { Kept } from "../lib/kept.js";
+import { part } from "../lib/parts.js";
 
 const FEW = 5; // users, and channels, of a server that begins
 const NEW_MS = 7 * 86_400_000;
@@ -16,5 +17,5 @@ export async function greet({ model, ...ctx }, place) {
   const kind = me.isAdmin ? "admin" : "member";
   const isDue = me.isAdmin ? users.size <= FEW && channels.size <= FEW : since < NEW_MS;
   if (ctx.signal.aborted || !isDue || new Kept("teamchat").get("greeted", []).includes(kind)) return;
-  (await import("./greeting/greeting.js")).greet({ model, ...ctx }, kind, place);
+  (await part(import("./greeting/greeting.js"))).greet({ model, ...ctx }, kind, place);
 }

@@ -5,7 +5,9 @@ import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { altOf } from "./images.js";
 import { authorName } from "./message.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("overlays");
 
 /**
  * Opens the images of a message.
@@ -13,8 +15,7 @@ import { sheet } from "./sheet.js";
  * @param {object} item the message
  * @param {number} first which of its images
  */
-export async function openLightbox(ctx, item, first) {
-  await sheet("overlays");
+export function openLightbox(ctx, item, first) {
   const box = new Lightbox(ctx, item, first);
   ctx.signal.addEventListener("abort", () => box.dialog.close());
 }

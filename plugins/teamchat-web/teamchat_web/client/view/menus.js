@@ -1,4 +1,4 @@
-// The style of menus: whoever imports this runs once it is in effect, for a menu is measured when it opens.
-import { sheet } from "./sheet.js";
+// The style of menus, which are measured when they open.
+import { needsSheets } from "./sheet.js";
 
-await sheet("menus");
+needsSheets("menus");

@@ -3,6 +3,7 @@
 // hears author, time and text when the message has the focus.
 import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
+import { part } from "../lib/parts.js";
 import { dateTime, t, time } from "../lib/strings.js";
 import { avatar, leadsToCard } from "./people.js";
 
@@ -65,7 +66,7 @@ function isLong(text) {
 function folded(ctx, item, text) {
   const place = element("div", {});
   text.classList.add("folded");
-  import("./long.js").then(({ fold }) => fold(ctx, item.localId ?? item.id, text, place));
+  part(import("./long.js")).then(({ fold }) => fold(ctx, item.localId ?? item.id, text, place));
   return place;
 }
 
@@ -206,7 +207,7 @@ function threadLink(ctx, { id, place, threadMeta }) {
 function imagesOf(ctx, item) {
   if (!(item.files ?? item.images)?.length) return null;
   const images = element("div", { class: "images" });
-  import("./images.js").then(({ fillImages }) => fillImages(images, ctx, item));
+  part(import("./images.js")).then(({ fillImages }) => fillImages(images, ctx, item));
   return images;
 }
 

@@ -2,13 +2,16 @@
 // stays in the field, arrows choose, Enter goes.
 import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
+import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import "./layers.js";
 import { avatar } from "./people.js";
 import { words } from "./notices.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
 import { admin, settings } from "./sidebar.js";
 import "./menus.js";
+
+needsSheets("overlays");
 
 const MOST = 12;
 
@@ -17,9 +20,8 @@ const MOST = 12;
  * @param {object} ctx
  * @param {"people"} [scope] only people
  */
-export async function openPalette(ctx, scope) {
+export function openPalette(ctx, scope) {
   if (document.querySelector("dialog[open]")) return;
-  await sheet("overlays");
   const palette = new Palette(ctx, scope);
   ctx.signal.addEventListener("abort", () => palette.dialog.close());
 }
@@ -184,7 +186,7 @@ function actions(ctx) {
     act("settings", t("settings.title"), () => settings(ctx)),
     isAdmin && act("shield", t("admin.title"), () => admin(ctx)),
     isAdmin && act("plus", t("sidebar.add_channel"), () => admin(ctx, "channels")),
-    act("keyboard", t("shortcuts.title"), async () => (await import("./shortcuts.js")).openShortcuts(ctx)),
+    act("keyboard", t("shortcuts.title"), async () => (await part(import("./shortcuts.js"))).openShortcuts(ctx)),
     act("sign-out", t("settings.sign_out"), () => ctx.session.end()),
   ].filter(Boolean);
 }

@@ -1,6 +1,7 @@
 // People in small: initials on a tint that stays the same for a person wherever they appear, and names that
 // lead to their card (person.js). A name is a button that is no <button>: its text can be selected and copied.
 import { element } from "../lib/dom.js";
+import { part } from "../lib/parts.js";
 
 const TINTS = 8;
 const NAME = "[data-person], .message > .avatar";
@@ -29,7 +30,7 @@ export function leadsToCard(person, { bot, tabindex = "-1" } = {}) {
 export function openCards(ctx) {
   const { signal } = ctx;
   const open = async ({ target }) => {
-    if (target.closest(NAME)) (await import("./person.js")).openPerson(ctx, target);
+    if (target.closest(NAME)) (await part(import("./person.js"))).openPerson(ctx, target);
   };
   const press = (event) => {
     if (!event.target.dataset.person || !["Enter", " "].includes(event.key)) return;

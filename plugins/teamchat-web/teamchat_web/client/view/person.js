@@ -6,17 +6,18 @@ import { day, t } from "../lib/strings.js";
 import { openDialog } from "./dialog.js";
 import { words } from "./notices.js";
 import { avatar } from "./people.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
 import { settings } from "./sidebar.js";
+
+needsSheets("people");
 
 /**
  * Open the card.
  * @param {object} ctx
  * @param {HTMLElement} pressed a name (people.js, `leadsToCard`), or the initials beside it
  */
-export async function openPerson(ctx, pressed) {
+export function openPerson(ctx, pressed) {
   const name = pressed.closest("[data-person]") ?? besideFace(pressed);
-  await sheet("people");
   if (!name || ctx.signal.aborted || !getSelection().isCollapsed) return; // A name was selected.
   const about = subject(ctx, name);
   const dialog = openDialog(ctx, { title: about.userName, kind: "person" }, body(about), foot(ctx, about));

@@ -5,7 +5,9 @@ import { t } from "../lib/strings.js";
 import { groups, search } from "./emoji.js";
 import { openPopup } from "./popup.js";
 import { recentReactions } from "./reactions.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("overlays", "forms");
 
 /**
  * Opens the picker beside `anchor`.
@@ -13,8 +15,7 @@ import { sheet } from "./sheet.js";
  * @param {HTMLElement} anchor
  * @param {(emoji: string) => void} choose is called once, after the picker has closed
  */
-export async function openPicker(ctx, anchor, choose) {
-  await Promise.all([sheet("overlays"), sheet("forms")]);
+export function openPicker(ctx, anchor, choose) {
   const grid = element("div", { class: "picker-grid" });
   const field = element("input", {
     class: "input",

@@ -1,5 +1,6 @@
 // Reacting: adding a reaction and taking it back, and the ones a person uses most. The row below a message
 // is the message's own.
+import { part } from "../lib/parts.js";
 import { words } from "./notices.js";
 
 const RECENT = 8;
@@ -22,6 +23,6 @@ export async function toggle(ctx, item, reaction) {
 
 /** Opens the picker beside `anchor` and toggles what is chosen. */
 export async function pickReaction(ctx, item, anchor) {
-  const { openPicker } = await import("./picker.js");
+  const { openPicker } = await part(import("./picker.js"));
   openPicker(ctx, anchor, (reaction) => toggle(ctx, item, reaction));
 }

@@ -1,5 +1,6 @@
 // The menu of the server: settings, administration for whom it is, and the list of keys.
 import "../lib/more_strings.js";
+import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import { openMenu } from "./popup.js";
 import { admin, settings } from "./sidebar.js";
@@ -12,7 +13,7 @@ export function openServerMenu(ctx, button) {
     {
       icon: "keyboard",
       label: t("shortcuts.title"),
-      run: async () => (await import("./shortcuts.js")).openShortcuts(ctx),
+      run: async () => (await part(import("./shortcuts.js"))).openShortcuts(ctx),
     },
   ];
   openMenu(button, items.filter(Boolean));

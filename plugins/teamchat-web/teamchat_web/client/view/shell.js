@@ -4,6 +4,7 @@
 // be reached by keys.
 import { assign, element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
+import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import { bar } from "./bar.js";
 import { composer } from "./composer.js";
@@ -73,7 +74,7 @@ class Shell {
     model.on("conversations", () => this.#go(), signal);
     model.on("loaded", () => this.#go(), signal);
     model.unread.on("changed", perFrame(() => this.#count(), signal), signal);
-    model.on("message", async (news) => (await import("./notifications.js")).tell(this.#ctx, news), signal);
+    model.on("message", async (news) => (await part(import("./notifications.js"))).tell(this.#ctx, news), signal);
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
     this.#side.addEventListener("click", (event) => this.#pressed(event));
     addEventListener("popstate", () => this.#isOpen && !history.state?.drawer && this.#drawer(false), { signal });
@@ -146,7 +147,7 @@ class Shell {
     this.#followed ??= this.#follow();
     this.#fill();
     this.#head(icon("thread"), t("threads.title"));
-    const { threads } = await import("./threads.js");
+    const { threads } = await part(import("./threads.js"));
     if (ctx.signal.aborted) return;
     const view = threads(ctx);
     this.#focus = view.focus;
@@ -165,7 +166,7 @@ class Shell {
     const ctx = this.#scope(name);
     this.#followed ??= this.#follow();
     this.#fill();
-    const { vacant } = await import("./vacant.js");
+    const { vacant } = await part(import("./vacant.js"));
     if (ctx.signal.aborted) return;
     const view = vacant(ctx, { asked, title, state, first: this.#first() });
     this.#focus = view.focus;
@@ -208,7 +209,7 @@ class Shell {
     if (!id) return hadFocus && this.#focus();
     this.#threading = new AbortController();
     const ctx = this.#until(this.#threading);
-    const { thread: panelOf } = await import("./thread.js");
+    const { thread: panelOf } = await part(import("./thread.js"));
     if (ctx.signal.aborted) return;
     const panel = panelOf(ctx, thread.place, id, () => this.#closeThread());
     this.#reply = panel;
@@ -272,7 +273,7 @@ class Shell {
     if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
     (await import("./later.js")).greet(this.#ctx, this.#greeting);
     (await import("./keep.js")).keepShell();
-    await Promise.all([import("./tools.js"), import("./images.js")]); // Neither keys nor a lost network wait.
+    await Promise.all([part(import("./tools.js")), part(import("./images.js"))]); // Here before a key or a lost network.
   }
 
   #key(event) {
@@ -299,7 +300,7 @@ function leads(target) {
 }
 
 async function shortcuts(ctx) {
-  (await import("./shortcuts.js")).openShortcuts(ctx);
+  (await part(import("./shortcuts.js"))).openShortcuts(ctx);
 }
 
 function beginning(ctx, { kind, id, title }) {

@@ -4,7 +4,9 @@ import { element } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { openDialog } from "./dialog.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("overlays");
 
 const COMMAND = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : t("sidebar.ctrl");
 const GROUPS = {
@@ -34,9 +36,8 @@ const GROUPS = {
 };
 
 /** Opens the list of keys. */
-export async function openShortcuts(ctx) {
+export function openShortcuts(ctx) {
   if (document.querySelector("dialog[open]")) return;
-  await sheet("overlays");
   const groups = Object.entries(GROUPS).map(([group, all]) => [
     element("h3", {}, t(`shortcuts.${group}`)),
     element(

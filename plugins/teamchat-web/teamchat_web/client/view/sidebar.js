@@ -3,6 +3,7 @@
 // alone. The list of threads stands above what scrolls.
 import { element, icon, renew, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
+import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import { avatar } from "./people.js";
 
@@ -40,7 +41,7 @@ export function sidebar(ctx) {
   /** What is unread beyond the edges is marked there, from the first that is unread. */
   let fold = async () => {
     fold = () => {};
-    const { markFold } = await import("./fold.js");
+    const { markFold } = await part(import("./fold.js"));
     if (!signal.aborted) markFold(scroller, signal);
   };
   const drawLists = () => {
@@ -110,22 +111,22 @@ export function sidebar(ctx) {
 
 /** The settings, loaded when they are wanted. */
 export async function settings(ctx) {
-  (await import("./settings/settings.js")).openSettings(ctx);
+  (await part(import("./settings/settings.js"))).openSettings(ctx);
 }
 
 /** The administration, loaded when it is wanted. */
-export async function admin(ctx, part) {
-  (await import("./admin/admin.js")).openAdmin(ctx, part);
+export async function admin(ctx, first) {
+  (await part(import("./admin/admin.js"))).openAdmin(ctx, first);
 }
 
 /** The command palette, loaded when it is wanted. */
 export async function palette(ctx, scope) {
-  (await import("./palette.js")).openPalette(ctx, scope);
+  (await part(import("./palette.js"))).openPalette(ctx, scope);
 }
 
 function serverMenu(ctx, name) {
   const open = async ({ currentTarget }) =>
-    (await import("./server_menu.js")).openServerMenu(ctx, currentTarget);
+    (await part(import("./server_menu.js"))).openServerMenu(ctx, currentTarget);
   return element(
     "button",
     {

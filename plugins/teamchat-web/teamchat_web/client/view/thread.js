@@ -6,11 +6,11 @@ import { composer } from "./composer.js";
 import { acceptDrops } from "./drops.js";
 import { messageView } from "./message.js";
 import { participants } from "./participants.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
 import { TimelineView } from "./timeline.js";
 import { unsent } from "./vacant.js";
 
-await sheet("people");
+needsSheets("people");
 
 /**
  * @param {object} ctx its signal ends this panel

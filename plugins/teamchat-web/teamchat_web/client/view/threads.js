@@ -7,7 +7,9 @@ import "../lib/more_strings.js";
 import { day, t, time } from "../lib/strings.js";
 import { authorName } from "./message.js";
 import { avatar } from "./people.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("threads");
 
 const PAGE = 20;
 const FOUND = "threads-found";
@@ -58,7 +60,6 @@ class ThreadsView {
     model.unread.on("changed", () => this.#count(), signal);
     model.on("channels", () => this.#draw(), signal);
     router.on("changed", () => this.#mark(), signal);
-    sheet("threads");
     this.#draw();
     this.#look();
   }

@@ -4,6 +4,7 @@
 // place is read only when its end is in view in a window that has the focus.
 import { element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
+import { part } from "../lib/parts.js";
 import { day, t } from "../lib/strings.js";
 import { Anchor } from "./anchor.js";
 import { Chunks, keyOf, lastOf } from "./chunks.js";
@@ -131,7 +132,7 @@ export class TimelineView {
 
   /** The tools of messages are loaded with the first pointer or focus that comes to one. */
   #equip(target) {
-    this.#equipped ??= import("./tools.js").then(({ Tools }) => {
+    this.#equipped ??= part(import("./tools.js")).then(({ Tools }) => {
       this.#tools = new Tools(this.#ctx, this.#chunks.list, {
         isThread: this.#look.isThread,
         edit: (item) => this.edit(item),
@@ -196,7 +197,7 @@ export class TimelineView {
 
   /** What is new begins further up than what was loaded. */
   async #offerFirst(id) {
-    const { offerFirst } = await import("./first_unread.js");
+    const { offerFirst } = await part(import("./first_unread.js"));
     if (this.#ctx.signal.aborted) return;
     const show = () => {
       const entry = this.#chunks.entry(id);

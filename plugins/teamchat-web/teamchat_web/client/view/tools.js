@@ -3,12 +3,13 @@
 // of them.
 import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
+import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import { pickReaction, recentReactions, toggle } from "./reactions.js";
-import { sheet } from "./sheet.js";
+import { needsSheets } from "./sheet.js";
 import { keyOf } from "./chunks.js";
 
-await sheet("tools");
+needsSheets("tools");
 
 const QUICK = 3;
 const DELETE_KEYS = ["Delete", "Backspace"];
@@ -147,7 +148,7 @@ export class Tools {
 }
 
 async function remove(ctx, item) {
-  const { confirm } = await import("./dialog.js");
+  const { confirm } = await part(import("./dialog.js"));
   const lead = item.threadMeta?.replyCount ? "message.delete_thread_lead" : "message.delete_lead";
   await confirm(ctx, {
     title: t("message.delete_title"),

@@ -5,9 +5,11 @@ import { element, icon, replace } from "../../lib/dom.js";
 import { Kept } from "../../lib/kept.js";
 import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
-import { sheet } from "../sheet.js";
+import { needsSheets } from "../sheet.js";
 import { adminSteps } from "./admin.js";
 import { memberSteps } from "./member.js";
+
+needsSheets("greeting");
 
 const STEPS = { admin: adminSteps, member: memberSteps };
 const CHANGES = ["users", "me", "channels", "conversations", "server", "greeting"]; // the last is the steps' own
@@ -20,7 +22,6 @@ const kept = new Kept("teamchat"); // Not the user's own, which is forgotten whe
  * @param {HTMLElement} place
  */
 export async function greet(ctx, kind, place) {
-  await sheet("greeting");
   if (ctx.signal.aborted) return;
   const { steps, more } = await STEPS[kind](ctx);
   const rows = steps.map(step);
