@@ -153,6 +153,7 @@ function difference(before, after) {
 
 /** The last message that is filled. */
 export function lastOf(list) {
-  const all = list.getElementsByTagName("article");
-  return all[all.length - 1];
+  let chunk = list.lastChild;
+  while (chunk && isEmptied(chunk)) chunk = chunk.previousSibling;
+  return chunk?.lastChild.lastChild;
 }
