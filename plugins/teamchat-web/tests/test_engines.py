@@ -14,7 +14,7 @@ import pytest
 
 from teamchat.testing import ADMIN
 
-from .engines import ENGINES, Browser, Page
+from .engines import ENGINES, Browser, Page, Started
 from .engines.chromium import Chromium
 from .engines.page import BACKSPACE, CONTROL, ENTER, ESCAPE, SHIFT, UP
 
@@ -44,11 +44,11 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     kind: type[Browser] = request.param
     if reason := kind.missing():
         pytest.skip(reason)
-    if kind is Chromium:  # There is one Playwright in a process: that of the tests in Chromium alone.
+    if issubclass(kind, Started):
+        with kind.started(tmp_path_factory.mktemp(kind.name)) as running:
+            yield running
+    else:  # There is one Playwright in a process: that of the tests in Chromium alone.
         yield Chromium(request.getfixturevalue("browser"))
-        return
-    with kind.started(tmp_path_factory.mktemp(kind.name)) as running:
-        yield running
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +33,6 @@ class Chromium(Browser):
     @staticmethod
     def missing() -> str | None:
         return None if CHROMIUM else "there is no Chromium on this machine"
-
-    @classmethod
-    @contextmanager
-    def started(cls, home: Path) -> Iterator[Chromium]:
-        with playwright.sync_playwright() as driver:
-            browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            yield cls(browser)
-            browser.close()
 
     def page(self, url: str) -> Page:
         context = self._browser.new_context(locale="en-GB")

@@ -16,7 +16,7 @@ from typing import Any
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, Message, Request, TextMessage
 
-from .page import DEADLINE, Browser, Page, key_actions, query, wait_for
+from .page import DEADLINE, Page, Started, key_actions, query, wait_for
 
 FIREFOX = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 # Nothing but loopback can be reached: all else would go through a proxy that is not there. Without a screen
@@ -34,7 +34,7 @@ user_pref("ui.allPointerCapabilities", 6);
 LISTENING = re.compile(r"listening on ws://(.+):(\d+)\n")
 
 
-class Firefox(Browser):
+class Firefox(Started):
     """A session of WebDriver BiDi."""
 
     name = "firefox"

@@ -33,12 +33,6 @@ class Browser(ABC):
     def missing() -> str | None:
         """What of this engine isn't on this machine; None if all is."""
 
-    @classmethod
-    @abstractmethod
-    @contextmanager
-    def started(cls, home: Path) -> Iterator[Browser]:
-        """Run it with its profile in `home`."""
-
     @abstractmethod
     def page(self, url: str) -> Page:
         """Open an address in a page that shares nothing with others, and wait until it has loaded."""
@@ -46,6 +40,16 @@ class Browser(ABC):
     @abstractmethod
     def wrong(self) -> list[str]:
         """The errors that its pages told of so far."""
+
+
+class Started(Browser):
+    """A browser that is run for its tests."""
+
+    @classmethod
+    @abstractmethod
+    @contextmanager
+    def started(cls, home: Path) -> Iterator[Started]:
+        """Run it with its profile in `home`."""
 
 
 class Page(ABC):

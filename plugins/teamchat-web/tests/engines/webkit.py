@@ -18,7 +18,7 @@ import httpx2
 
 from tests.harness import free_port
 
-from .page import DEADLINE, Browser, Page, key_actions, wait_for
+from .page import DEADLINE, Page, Started, key_actions, wait_for
 
 DRIVER = shutil.which("WebKitWebDriver")
 SCREEN = shutil.which("Xvfb")
@@ -27,7 +27,7 @@ ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the name WebDriver gives to r
 SIZE = {"width": 1280, "height": 800}
 
 
-class WebKit(Browser):
+class WebKit(Started):
     name = "webkit"
 
     def __init__(self, driver: httpx2.Client, said: Path) -> None:

@@ -1,8 +1,8 @@
 // What the administrator of an empty server does first. Each step opens what administration has for it.
 
-import { t } from "../../lib/strings.js";
 import { admin } from "../sidebar.js";
 import { openInvite } from "./invite.js";
+import { step } from "./step.js";
 
 const DEFAULT_NAME = "teamchat";
 
@@ -20,13 +20,6 @@ export async function adminSteps(ctx) {
   };
   model.on("webhooks", ask, signal);
   await ask();
-  const step = (name, sign, isDone, open) => ({
-    sign,
-    title: t(`greeting.${name}`),
-    lead: t(`greeting.${name}_lead`),
-    isDone,
-    open,
-  });
   return {
     steps: [
       step("server", "sliders", () => model.serverName !== DEFAULT_NAME, () => admin(ctx, "server")),

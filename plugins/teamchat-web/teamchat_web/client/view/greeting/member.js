@@ -3,6 +3,7 @@
 import { element, icon } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";
 import { palette, settings } from "../sidebar.js";
+import { step } from "./step.js";
 
 const MOST = 6; // channels named; the sidebar has them all
 
@@ -16,13 +17,6 @@ export function memberSteps(ctx) {
     model.emit("greeting");
     palette(ctx);
   };
-  const step = (name, sign, isDone, open) => ({
-    sign,
-    title: t(`greeting.${name}`),
-    lead: t(`greeting.${name}_lead`),
-    isDone,
-    open,
-  });
   return {
     steps: [
       step("name", "user", () => model.me.userName.toLowerCase() !== given, () => settings(ctx)),
