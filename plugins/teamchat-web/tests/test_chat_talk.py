@@ -109,7 +109,7 @@ def test_a_reaction_in_words_stands_in_line_with_the_others(serve: Serve, enter:
     page = enter(server)
     page.get_by_role("link", name="tea").click()
     buttons = page.get_by_role("group", name="Reactions").get_by_role("button")
-    expect(buttons).to_have_count(3)
+    expect(buttons).to_have_count(4)
     boxes = [button.bounding_box() for button in buttons.all()]
     assert len({(box["y"], box["height"]) for box in boxes if box}) == 1
     assert boxes[1]

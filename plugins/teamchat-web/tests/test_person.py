@@ -84,6 +84,26 @@ def test_mentions_initials_headings_and_lists_lead_there_too(serve: Serve, enter
     expect(card(page, "Ada").get_by_role("link", name=ADMIN)).to_be_visible()
 
 
+def test_the_list_of_who_reacted_leads_to_cards(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    message = post(server, "shall we?")["id"]
+    for reaction, email in (("👍", GRACE), ("👍", ADMIN), ("🎉", GRACE)):
+        server.post(f"/messages/{message}/reactions", {"reaction": reaction}, server.token(email))
+    page = enter(server)
+    page.get_by_role("group", name="Reactions").get_by_role("button", name="Who reacted").click()
+    listed = page.get_by_role("dialog", name="Who reacted")
+    expect(listed.get_by_role("list", name="👍").get_by_role("listitem")).to_have_text(["Ggrace", "AAda"])
+    expect(listed.get_by_role("list", name="🎉").get_by_role("listitem")).to_have_text(["Ggrace"])
+    listed.get_by_role("button", name="Ada").click()
+    expect(card(page, "Ada").get_by_text("Administrator")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(listed.get_by_role("button", name="Ada")).to_be_focused()
+    listed.get_by_role("list", name="🎉").get_by_role("button", name="grace").press("Enter")
+    card(page, "grace").get_by_role("button", name="Message").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.get_by_role("heading", name="grace", level=1)).to_be_visible()
+
+
 def test_the_list_of_people_leads_to_cards(serve: Serve, enter: Enter) -> None:
     server = serve()
     server.token(GRACE)
@@ -118,6 +138,7 @@ def test_a_name_can_be_selected_without_opening_the_card(serve: Serve, enter: En
     server = serve()
     post(server, "hello")
     page = enter(server)
+    expect(name(page, "grace")).to_be_visible()
     box = name(page, "grace").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 1, box["y"] + box["height"] / 2)

@@ -71,6 +71,7 @@ export default {
 
   "reactions.label": "Reaktionen",
   "reactions.add": "Reaktion hinzufügen",
+  "reactions.people": "Wer reagiert hat",
   "reactions.by": {
     one: "{reaction}, {count} Person: {names}",
     other: "{reaction}, {count} Personen: {names}",

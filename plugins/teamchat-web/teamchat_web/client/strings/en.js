@@ -71,6 +71,7 @@ export default {
 
   "reactions.label": "Reactions",
   "reactions.add": "Add a reaction",
+  "reactions.people": "Who reacted",
   "reactions.by": {
     one: "{reaction}, {count} person: {names}",
     other: "{reaction}, {count} people: {names}",

@@ -157,6 +157,19 @@ function reactionsRow(ctx, item) {
       },
       icon("smile"),
     ),
+    element(
+      "button",
+      {
+        type: "button",
+        class: "reaction reaction-people",
+        tabindex: "-1",
+        "aria-label": t("reactions.people"),
+        "aria-haspopup": "dialog",
+        title: t("reactions.people"),
+        on: { click: () => react("showPeople", ctx, item) },
+      },
+      icon("users"),
+    ),
   );
 }
 

@@ -21,6 +21,11 @@ export async function toggle(ctx, item, reaction) {
   }
 }
 
+/** Shows who reacted with what. */
+export async function showPeople(ctx, item) {
+  (await part(import("./reaction_people.js"))).openReactionPeople(ctx, item);
+}
+
 /** Opens the picker beside `anchor` and toggles what is chosen. */
 export async function pickReaction(ctx, item, anchor) {
   const { openPicker } = await part(import("./picker.js"));

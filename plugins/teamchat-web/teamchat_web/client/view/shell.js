@@ -120,8 +120,7 @@ class Shell {
   #openPlace(place) {
     const ctx = this.#scope(place.id);
     this.#ctx.kept.set("place", place.id);
-    const isChannel = place.kind === "channel";
-    const name = isChannel ? `#${place.title}` : place.title;
+    const name = place.kind === "channel" ? `#${place.title}` : place.title;
     const field = composer(ctx, {
       place,
       placeholder: t("composer.to", { name }),
