@@ -31,8 +31,8 @@ from teamchat_conformance import report
 from teamchat_conformance.http import Client, Recorder
 from teamchat_conformance.instance import parse
 from teamchat_conformance.report import terminal
-from teamchat_conformance.report.document import compose
-from teamchat_conformance.report.transcript import curl, taken_apart
+from teamchat_conformance.report.document import Checked, Played, compose
+from teamchat_conformance.report.transcript import curl, sent_line, taken_apart, telling
 from teamchat_conformance.runner import Options, Result, play_all
 from teamchat_conformance.verdicts import Finding, Outcome
 
@@ -381,3 +381,28 @@ class _Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+
+
+class TestWhatShowedTheFault:
+    def told(self, *, failing: int) -> tuple[Played, Checked]:
+        recorder = a_recorder()
+        exchange(recorder, "POST", "/channels", sent={"name": "one"})
+        exchange(recorder, "POST", "/channels", sent={"name": 1}, Authorization="bearer lower")
+        exchange(recorder, "GET", "/channels")
+        result = a_result(recorder=recorder)
+        result.findings["XX-ONE-01"] = Finding("XX-ONE-01", "fail", "wrong", [1, 2, 3], failing=failing)
+        document = compose([result], registry())
+        return document.profiles[0], document.check("XX-ONE-01")
+
+    def test_the_exchange_that_failed_comes_first_and_none_that_came_after_it(self) -> None:
+        assert [sent.number for sent in telling(*self.told(failing=2))] == [2, 1]
+
+    def test_without_knowing_which_failed_the_last_comes_first(self) -> None:
+        assert [sent.number for sent in telling(*self.told(failing=0))] == [3, 2, 1]
+
+    def test_a_request_is_told_with_the_header_and_the_body_that_matter(self) -> None:
+        played_, _ = self.told(failing=2)
+        line = sent_line(played_.exchanges[1])
+        assert line.startswith("POST /channels by user U with Authorization: ")
+        assert line.endswith('sending {"name": 1}')
+        assert sent_line(played_.exchanges[2]) == "GET /channels by user U"
