@@ -6,6 +6,7 @@ What must stay true:
   never meet: whatever changes, all addresses change, and what an address once gave it gives for ever.
 * The three pages that name the digest (``index.html``, ``sw.js``, ``manifest.webmanifest``) have fixed
   addresses.  In them ``{{digest}}``, ``{{files}}`` and ``{{modules}}`` are filled in.
+* The service worker keeps all files from its installation on, but for `ON_DEMAND`: those it keeps once used.
 * Addresses within the pages are relative, so that the client works under any path.
 * The style sheets of the first view go out as one, in their order, for each request costs a phone more than
   its bytes do.
@@ -36,6 +37,9 @@ FIRST_STYLES = tuple(
 )
 """The style sheets of a first view, in the order in which they count; they are served as `FIRST_STYLE`."""
 FIRST_STYLE = "style/first.css"
+
+ON_DEMAND = "emoji/"
+"""Where the files stand that not everybody needs."""
 
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -80,7 +84,7 @@ def build(directory: Path) -> Site:
     modules = first_modules({name: body.decode() for name, body in files.items() if name.endswith(".js")})
     values = {
         b"{{digest}}": digest.encode(),
-        b"{{files}}": " ".join(files).encode(),
+        b"{{files}}": " ".join(name for name in files if not name.startswith(ON_DEMAND)).encode(),
         b"{{modules}}": b"\n".join(_preload(digest, name) for name in modules),
     }
     return Site(

@@ -74,6 +74,7 @@ def test_people_sign_in_talk_and_send_an_image(serve: Serve, engine: Browser) ->
     server = serve()
     token = server.token(GRACE)
     page = engine.page(server.base)
+    assert page.evaluate("globalThis.TEAMCHAT_TOO_OLD ?? null") is None
     page.write("input[name=email]", ADMIN)
     page.until("document.documentElement.clientWidth === innerWidth")  # no scroll bar beside it
     page.write(WRITING, "Hello *from* here")
@@ -168,6 +169,29 @@ def test_escape_closes_the_emoji_picker_that_a_search_is_typed_into(
     page.type(ESCAPE)
     page.gone(".picker")
     page.focused(WRITING)
+
+
+def test_emoji_are_typed_by_short_names_and_found_by_keys_in_a_tone_of_ones_own(
+    serve: Serve, enter: Callable[..., Page]
+) -> None:
+    page = enter(serve())
+    page.focused(WRITING)
+    page.type("Done :tada:")
+    page.until(f"document.querySelector('{WRITING}').value === 'Done 🎉'")
+    page.type(" :rocke")
+    page.until("document.querySelector('.completion:not([hidden])')?.textContent.includes(':rocket:')")
+    page.type(ENTER)
+    page.until(f"document.querySelector('{WRITING}').value === 'Done 🎉 🚀 '")
+    page.click(".composer .icon-button[aria-label*=emoji]")
+    page.focused(".picker input")
+    page.click(".picker [role=radio]:nth-child(4)")
+    page.click(".picker [role=tab]:nth-child(2)")
+    page.until("document.querySelector('.picker .group button').textContent === '👋🏽'")
+    page.write(".picker input", "wave")
+    page.gone(".picker")
+    page.focused(WRITING)
+    page.type(" `:tada:`" + ENTER)
+    page.sees("Done 🎉 🚀 👋🏽 :tada:")
 
 
 def test_what_is_written_while_the_server_is_away_comes_when_it_is_back(

@@ -28,7 +28,7 @@ addEventListener("unhandledrejection", (event) => {
   event.preventDefault();
   offerReload();
 });
-run(takeLanding());
+if (!globalThis.TEAMCHAT_TOO_OLD) run(takeLanding());
 
 /** Sign in and chat, in turn. */
 async function run(landing) {

@@ -25,7 +25,7 @@ addEventListener("fetch", (event) => {
   const { request } = event;
   if (request.method !== "GET" || !request.url.startsWith(HOME.href)) return;
   const path = new URL(request.url).pathname.slice(HOME.pathname.length);
-  if (path.startsWith("client/")) event.respondWith(file(request));
+  if (path.startsWith("client/")) event.respondWith(file(event, path));
   else if (path === "" || SHELL.includes(path)) event.respondWith(fresh(request, path || PAGE));
 });
 
@@ -40,8 +40,17 @@ async function keep() {
 }
 
 /** A file of some version: its address says which, and never means another. */
-async function file(request) {
-  return (await caches.match(request, { ignoreVary: true })) ?? fetch(request);
+async function file(event, path) {
+  const { request } = event;
+  const kept = await caches.match(request, { ignoreVary: true });
+  if (kept) return kept;
+  const response = await fetch(request);
+  // What is not kept from the start, because few need it or only later, is kept once it is used.
+  if (response.ok && path.startsWith(`client/${DIGEST}/`)) {
+    const copy = response.clone();
+    event.waitUntil(caches.open(PREFIX + DIGEST).then((cache) => cache.put(request, copy)));
+  }
+  return response;
 }
 
 /** A page as it is now, or as it was kept. */

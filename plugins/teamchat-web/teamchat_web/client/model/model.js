@@ -144,9 +144,9 @@ export class Model extends Emitter {
   }
 
   /** Give a message another text. */
-  async edit(message, content) {
-    const { images } = message;
-    const draft = { content, ...(images && { images }) };
+  async edit(message, typed) {
+    const content = await this.outbox.withEmoji(typed);
+    const draft = { content, ...(message.images && { images: message.images }) };
     const { updatedAt } = await this.api.edit(message.place, message, draft);
     this.update(message.id, { content, updatedAt });
   }

@@ -11,6 +11,7 @@ import { t } from "../lib/strings.js";
 import { exclusively, newId } from "../lib/tabs.js";
 
 const START = "post/";
+const SHORT_NAME = /:[a-z0-9_+-]+:/;
 
 /**
  * Emits "changed" {item} when a post is new, has changed or is gone, and "sent" {item, message, threadMeta?}.
@@ -60,6 +61,17 @@ export class Outbox extends Emitter {
     this.emit("changed", { item });
     this.#write(item);
     return item;
+  }
+
+  /** A text as it is sent: emoji in place of their short names; as it is where their set can't be had. */
+  async withEmoji(text) {
+    if (!SHORT_NAME.test(text)) return text;
+    try {
+      const set = await (await import("../lib/emoji.js")).emojiSet();
+      return set.filled(text, this.#kept.get("skin-tone", 0));
+    } catch {
+      return text;
+    }
   }
 
   /** Send a failed post again. */
@@ -138,6 +150,9 @@ export class Outbox extends Emitter {
   /** Send one post until it is taken or refused. */
   async #sendOne(item) {
     try {
+      const content = await this.withEmoji(item.content);
+      if (!this.#items.has(item.localId)) return; // It was discarded meanwhile.
+      if (content !== item.content) this.#change(item, { content });
       await this.#upload(item);
       this.#change(item, { wasTried: true });
       const { message, threadMeta } = await this.#post(item);

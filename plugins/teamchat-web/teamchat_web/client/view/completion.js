@@ -3,6 +3,8 @@
 // closes.
 import { element, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
+import { endsInCode } from "../lib/code.js";
+import { emojiSet, toned } from "../lib/emoji.js";
 import { t } from "../lib/strings.js";
 import { avatar } from "./people.js";
 import "./menus.js";
@@ -10,6 +12,7 @@ import "./menus.js";
 const MOST = 7;
 const OPEN = /(?:^|[\s(])([@:])([^\s@:]*)$/;
 const LEAST_EMOJI = 2;
+const WHOLE = /(?<![\p{L}\p{N}:/]):[a-z0-9_+-]+:$/u;
 let made = 0;
 
 export class Completion {
@@ -59,16 +62,18 @@ export class Completion {
 
   async #look() {
     const { value, selectionStart } = this.#field;
-    const [, sign, query] = value.slice(0, selectionStart).match(OPEN) ?? [];
+    const before = value.slice(0, selectionStart);
+    const [, sign, query] = before.match(OPEN) ?? [];
     const turn = ++this.#turn;
-    const found = sign === "@" ? this.#people(query) : sign ? await this.#emoji(query) : [];
+    if (WHOLE.test(before)) return this.#fill(before, turn);
+    const found = sign === "@" ? this.#people(query) : sign ? await this.#emoji(query, before) : [];
     if (turn !== this.#turn) return; // More was typed meanwhile.
     this.#found = found;
     if (!found.length) return this.#close();
     this.#start = selectionStart - query.length - 1;
     replace(
       this.#list,
-      this.#found.map(({ sign: mark, label }, at) =>
+      this.#found.map(({ sign: mark, label, more }, at) =>
         element(
           "div",
           {
@@ -79,12 +84,24 @@ export class Completion {
           },
           mark,
           element("bdi", {}, label),
+          more && element("span", { class: "soft" }, more),
         ),
       ),
     );
     this.#list.hidden = false;
     this.#field.setAttribute("aria-controls", this.#list.id);
     this.#choose(0);
+  }
+
+  /** A short name that was typed whole, as :tada:, becomes its emoji. */
+  async #fill(before, turn) {
+    this.#close();
+    const set = await this.#set();
+    if (turn !== this.#turn || !set || endsInCode(before)) return;
+    const text = set.filled(before, this.#tone);
+    if (text === before) return;
+    this.#field.setRangeText(text, 0, before.length, "end");
+    this.#field.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
   #people(query) {
@@ -100,16 +117,27 @@ export class Completion {
       .map((user) => ({ sign: avatar(user), label: user.userName, text: `@${user.userName} ` }));
   }
 
-  async #emoji(query) {
-    if (query.length < LEAST_EMOJI) return [];
-    const { search } = await import("./emoji.js");
-    return search(query)
+  async #emoji(query, before) {
+    const set = await this.#set(); // From the first colon on, to be there in time.
+    if (!set || query.length < LEAST_EMOJI || endsInCode(before)) return [];
+    return set
+      .search(query)
       .slice(0, MOST)
-      .map(({ emoji, name }) => ({
-        sign: element("span", { class: "glyph", "aria-hidden": "true" }, emoji),
-        label: name,
-        text: `${emoji} `,
+      .map((one) => ({
+        sign: element("span", { class: "glyph", "aria-hidden": "true" }, toned(one, this.#tone)),
+        label: one.name,
+        more: `:${one.shortNames[0]}:`,
+        text: `${toned(one, this.#tone)} `,
       }));
+  }
+
+  /** The emoji; null without a network, when they were never needed with one. */
+  #set() {
+    return emojiSet().catch(() => null);
+  }
+
+  get #tone() {
+    return this.#ctx.kept.get("skin-tone", 0);
   }
 
   #choose(at) {

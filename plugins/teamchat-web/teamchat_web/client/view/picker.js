@@ -1,13 +1,20 @@
-// The emoji picker: recently used ones, all in groups, and search by name. Arrow keys move in the grid.
+// The emoji picker: recently used ones, all in groups, and search. One group is drawn at a time, for all of them
+// are two thousand buttons. Tab leads from the search to the groups, the emoji and the skin tones; within each of
+// these the arrow keys do.
 import { element, replace } from "../lib/dom.js";
+import { emojiSet, TONE_COUNT, toned } from "../lib/emoji.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
-import { groups, search } from "./emoji.js";
 import { openPopup } from "./popup.js";
 import { recentReactions } from "./reactions.js";
 import { needsSheets } from "./sheet.js";
 
 needsSheets("overlays", "forms");
+
+const MOST_FOUND = 150;
+const HAND = { emoji: "✋", hasTones: true };
+const SIDEWAYS = { ArrowLeft: -1, ArrowRight: 1 };
+const UP_AND_DOWN = { ArrowUp: -1, ArrowDown: 1 };
 
 /**
  * Opens the picker beside `anchor`.
@@ -15,96 +22,152 @@ needsSheets("overlays", "forms");
  * @param {HTMLElement} anchor
  * @param {(emoji: string) => void} choose is called once, after the picker has closed
  */
-export function openPicker(ctx, anchor, choose) {
-  const grid = element("div", { class: "picker-grid" });
-  const field = element("input", {
+export async function openPicker(ctx, anchor, choose) {
+  const picker = new Picker(ctx, await emojiSet(), choose);
+  picker.open(anchor);
+  ctx.signal.addEventListener("abort", () => picker.close());
+}
+
+class Picker {
+  #ctx;
+  #set;
+  #choose;
+  #shown;
+  #field = element("input", {
     class: "input",
     type: "search",
     placeholder: t("picker.search"),
     "aria-label": t("picker.search"),
     autocomplete: "off",
-    on: { input: () => draw() },
+    on: { input: () => this.#draw() },
   });
-  const take = (emoji) => {
-    close();
-    choose(emoji);
-  };
-  const draw = () => {
-    const query = field.value.trim();
-    const shown = query
-      ? [[t("picker.found"), search(query)]]
-      : [
-          [t("picker.recent"), recentReactions(ctx).map((emoji) => ({ emoji, name: emoji }))],
-          ...groups.map(({ name, all }) => [t(`picker.${name}`), all]),
-        ];
-    replace(
-      grid,
-      shown.map(([title, all]) => group(title, all, take)),
+  #groups = element("div", { class: "groups", role: "tablist", "aria-label": t("picker.groups") });
+  #tones = element("div", { class: "tones", role: "radiogroup", "aria-label": t("picker.tone") });
+  #grid = element("div", { class: "picker-grid", id: "picker-grid", role: "tabpanel" });
+
+  constructor(ctx, set, choose) {
+    this.#ctx = ctx;
+    this.#set = set;
+    this.#choose = choose;
+    this.#shown = set.groups[0];
+    replace(this.#groups, set.groups.map((group) => this.#groupTab(group)));
+    replace(this.#tones, Array.from({ length: TONE_COUNT }, (_, tone) => this.#toneButton(tone)));
+    this.#grid.addEventListener("focusin", ({ target }) => this.#enter(target));
+  }
+
+  open(anchor) {
+    const about = { class: "menu picker", popover: "auto", role: "dialog", "aria-label": t("picker.title") };
+    const on = { keydown: (event) => this.#key(event) };
+    this.#draw();
+    this.close = openPopup(
+      element("div", { ...about, on }, this.#field, this.#groups, this.#grid, this.#tones),
+      anchor,
     );
-  };
-  const node = element(
-    "div",
-    {
-      class: "menu picker",
-      popover: "auto",
-      role: "dialog",
-      "aria-label": t("picker.title"),
-      on: { keydown: (event) => move(event, field, grid) },
-    },
-    field,
-    grid,
-  );
-  draw();
-  const close = openPopup(node, anchor);
-  ctx.signal.addEventListener("abort", close);
-  field.focus();
-}
-
-function group(title, all, take) {
-  if (!all.length) return element("p", { class: "palette-none" }, t("palette.none"));
-  return [
-    element("h3", {}, title),
-    element(
-      "div",
-      { class: "group" },
-      all.map(({ emoji, name }) =>
-        element(
-          "button",
-          { type: "button", title: name, "aria-label": name, on: { click: () => take(emoji) } },
-          emoji,
-        ),
-      ),
-    ),
-  ];
-}
-
-function move(event, field, grid) {
-  const all = [...grid.querySelectorAll("button")];
-  const at = all.indexOf(document.activeElement);
-  if (at < 0) {
-    if (event.key === "ArrowDown") (event.preventDefault(), all[0]?.focus());
-    else if (event.key === "Enter") (event.preventDefault(), all[0]?.click());
-    return;
+    this.#field.focus();
   }
-  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: above(all, at, -1), ArrowDown: above(all, at, 1) }[
-    event.key
-  ];
-  if (step === undefined) return;
-  event.preventDefault();
-  (all[at + step] ?? field).focus();
+
+  #groupTab(group) {
+    const label = t(`picker.${group.name}`);
+    const select = () => {
+      this.#shown = group;
+      this.#field.value = "";
+      this.#draw();
+    };
+    const about = { type: "button", role: "tab", title: label, "aria-label": label, on: { click: select } };
+    return element("button", { ...about, "aria-controls": "picker-grid" }, group.all[0].emoji);
+  }
+
+  /** The skin tone of all hands and people, chosen once. */
+  #toneButton(tone) {
+    const label = t(`picker.tone_${tone}`);
+    const select = () => {
+      this.#ctx.kept.set("skin-tone", tone);
+      this.#draw();
+    };
+    const about = { type: "button", role: "radio", title: label, "aria-label": label, on: { click: select } };
+    return element("button", about, toned(HAND, tone));
+  }
+
+  get #tone() {
+    return this.#ctx.kept.get("skin-tone", 0);
+  }
+
+  #draw() {
+    const query = this.#field.value.trim();
+    const { groups } = this.#set;
+    const { name, all } = this.#shown;
+    const [title, first, ...more] = query
+      ? ["picker.found", this.#group("picker.found", this.#set.search(query).slice(0, MOST_FOUND))]
+      : [`picker.${name}`, this.#shown === groups[0] && this.#recent(), this.#group(`picker.${name}`, all)];
+    replace(this.#grid, first, more);
+    this.#grid.ariaLabel = t(title);
+    this.#grid.scrollTop = 0;
+    this.#enter(this.#grid.querySelector("button"));
+    const shown = groups.indexOf(this.#shown);
+    mark(this.#groups, shown, (tab, isShown) => (tab.ariaSelected = String(isShown && !query)));
+    mark(this.#tones, this.#tone, (button, isChosen) => (button.ariaChecked = String(isChosen)));
+  }
+
+  #recent() {
+    const all = recentReactions(this.#ctx).map((emoji) => ({ emoji, name: this.#set.nameOf(emoji) }));
+    return this.#group("picker.recent", all);
+  }
+
+  #group(title, all) {
+    if (!all.length) return element("p", { class: "palette-none" }, t("palette.none"));
+    const buttons = all.map((one) => {
+      const emoji = toned(one, this.#tone);
+      const on = { click: () => (this.close(), this.#choose(emoji)) };
+      return element("button", { type: "button", tabindex: "-1", title: one.name, "aria-label": one.name, on }, emoji);
+    });
+    return [element("h3", {}, t(title)), element("div", { class: "group" }, buttons)];
+  }
+
+  /** Of the grid, Tab reaches the button that had the focus last. */
+  #enter(button) {
+    for (const other of this.#grid.querySelectorAll("[tabindex='0']")) other.tabIndex = -1;
+    if (button) button.tabIndex = 0;
+  }
+
+  #key(event) {
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = document.activeElement;
+    const next = at === this.#field ? this.#first(event.key) : this.#next(event.key, at);
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+    if (at === this.#field ? event.key === "Enter" : !this.#grid.contains(at)) next.click();
+  }
+
+  /** From the search, Down leads to the first of the emoji, and Enter takes it. */
+  #first(key) {
+    return ["ArrowDown", "Enter"].includes(key) ? this.#grid.querySelector("button") : null;
+  }
+
+  #next(key, at) {
+    const step = SIDEWAYS[key];
+    const row = this.#grid.contains(at) ? this.#grid : at.parentNode;
+    const all = [...row.querySelectorAll("button")];
+    if (step && row !== this.#grid) return all.at((all.indexOf(at) + step) % all.length);
+    if (step) return all[all.indexOf(at) + step] ?? (step < 0 && this.#field);
+    if (row !== this.#grid || !UP_AND_DOWN[key]) return null;
+    return nearest(all, at, UP_AND_DOWN[key]) ?? (key === "ArrowUp" && this.#field);
+  }
 }
 
-/** How far it is to the button in the next row up (-1) or down (1) that stands nearest. */
-function above(all, at, way) {
-  const { left, top } = all[at].getBoundingClientRect();
-  let next = at + way;
-  while (all[next] && all[next].getBoundingClientRect().top === top) next += way;
-  if (!all[next]) return way < 0 ? -all.length : 0;
-  const row = all[next].getBoundingClientRect().top;
-  let best = next;
-  for (let one = next; all[one] && all[one].getBoundingClientRect().top === row; one += way) {
-    const far = (place) => Math.abs(all[place].getBoundingClientRect().left - left);
-    if (far(one) < far(best)) best = one;
-  }
-  return best - at;
+/** Have Tab reach one of the buttons, and tell each whether it is the one. */
+function mark(row, chosen, tell) {
+  [...row.children].forEach((button, at) => {
+    button.tabIndex = at === chosen ? 0 : -1;
+    tell(button, at === chosen);
+  });
+}
+
+/** Of the buttons in the next row up (-1) or down (1), the one nearest to where `from` stands. */
+function nearest(all, from, way) {
+  const { left, top } = from.getBoundingClientRect();
+  const places = all.map((button) => ({ button, box: button.getBoundingClientRect() }));
+  const far = ({ box }) => Math.abs(box.top - top) * 1000 + Math.abs(box.left - left); // Rows count first.
+  const beyond = places.filter(({ box }) => (box.top - top) * way > 1);
+  return beyond.sort((a, b) => far(a) - far(b))[0]?.button;
 }
