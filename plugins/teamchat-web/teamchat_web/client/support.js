@@ -5,7 +5,7 @@
 (function () {
   "use strict";
 
-  // Of what is needed, the youngest; whoever has these has modules, private methods, ResizeObserver and so on.
+  // Of what is needed, the youngest; whoever has these has modules, private methods and the rest.
   function isRecent() {
     try {
       return Boolean(
@@ -30,7 +30,8 @@
     } catch (error) {
       // None is kept.
     }
-    return [chosen].concat(navigator.languages || navigator.language || "", "en").join().match(/\b[a-z]{2}\b/g);
+    var all = [chosen].concat(navigator.languages || navigator.language || "", "en");
+    return all.join().match(/\b[a-z]{2}\b/g);
   }
 
   function say(words, language) {
