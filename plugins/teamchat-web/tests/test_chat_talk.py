@@ -93,7 +93,7 @@ def test_reactions_count_people_and_can_be_taken_back(serve: Serve, enter: Enter
     expect(message(grace, "We did it").get_by_role("button", name="👍, 1 person: grace")).to_be_visible()
 
     tool(ada, "We did it", "React")
-    ada.get_by_label("Search emoji").fill("rakete")
+    ada.get_by_label("Search emoji").fill("rocket")
     ada.keyboard.press("Enter")
     expect(message(grace, "We did it").get_by_role("button", name="🚀, 1 person: Ada")).to_be_visible()
     tool(ada, "We did it", "React")
