@@ -58,7 +58,7 @@ def test_what_a_browser_is_asked_for_is_what_the_client_uses(name: str) -> None:
 
 
 def test_nothing_else_is_asked_for() -> None:
-    asked = SOURCE.partition("return Boolean(")[2].partition(");\n    } catch")[0]
+    asked = SOURCE.partition("if (")[2].partition("return;")[0]
     assert asked.count("&&") == len(NEEDED) - 1
 
 
@@ -126,5 +126,5 @@ def test_a_browser_that_lacks_nothing_is_told_nothing(browser: Browser, standing
 
 
 def test_what_looks_is_written_for_browsers_of_any_age() -> None:
-    code = re.sub(r"//.*|\"[^\"]*\"|'[^']*'", "", SOURCE)
+    code = re.sub(r"//.*|\"(?:\\.|[^\"\\])*\"", "", SOURCE)
     assert not re.findall(r"=>|`|\b(?:const|let|class|async|await|import|export|of)\b|\?\.|\?\?|\.\.\.", code)

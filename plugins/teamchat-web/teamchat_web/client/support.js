@@ -3,56 +3,42 @@
 // browsers of any age: no module, and nothing younger than ECMAScript 5.
 
 (function () {
-  "use strict";
-
-  // Of what is needed, the youngest; whoever has these has modules, private methods and the rest.
-  function isRecent() {
-    try {
-      return Boolean(
-        new RegExp("\\p{RGI_Emoji}", "v") &&
-          AbortSignal.any &&
-          URL.canParse &&
-          [].toSpliced &&
-          document.body.showPopover &&
-          CSS.supports("selector(&)") &&
-          CSS.supports("color", "light-dark(#fff, #000)")
-      );
-    } catch (error) {
-      return false;
+  try {
+    // Of what is needed, the youngest; whoever has these has modules, private methods and the rest.
+    if (
+      new RegExp("\\p{RGI_Emoji}", "v") &&
+      AbortSignal.any &&
+      URL.canParse &&
+      [].toSpliced &&
+      document.body.showPopover &&
+      CSS.supports("selector(&)") &&
+      CSS.supports("color", "light-dark(#fff, #000)")
+    ) {
+      return;
     }
+  } catch (error) {
+    // Something is missing.
   }
+  window.TEAMCHAT_TOO_OLD = true; // main.js runs nonetheless where only some of it is missing.
 
   // The language that was chosen in the client, or else one of the browser's; both as far as there are any.
-  function languages() {
-    var chosen = "";
-    try {
-      chosen = localStorage["teamchat/language"] || "";
-    } catch (error) {
-      // None is kept.
-    }
-    var all = [chosen].concat(navigator.languages || navigator.language || "", "en");
-    return all.join().match(/\b[a-z]{2}\b/g);
+  var wanted = [navigator.languages || navigator.language, "en"];
+  try {
+    wanted.unshift(localStorage["teamchat/language"]);
+  } catch (error) {
+    // None is kept.
   }
+  wanted = wanted.join().match(/\b[a-z]{2}\b/g);
 
-  function say(words, language) {
-    var line = document.createElement("p");
-    line.setAttribute("role", "alert");
-    line.style.margin = "4em 2em";
-    line.appendChild(document.createTextNode(words));
-    document.documentElement.lang = language;
-    document.body.appendChild(line);
+  var all = document.getElementsByTagName("noscript")[0].textContent;
+  for (var at = 0, words; !words; at++) {
+    words = all.split("lang=\"" + wanted[at] + "\">")[1];
   }
+  document.documentElement.lang = wanted[at - 1];
 
-  function tell() {
-    var all = document.getElementsByTagName("noscript")[0].textContent;
-    var wanted = languages();
-    for (var at = 0; at < wanted.length; at++) {
-      var found = all.split('lang="' + wanted[at] + '">')[1];
-      if (found) return say(found.split("<")[0], wanted[at]);
-    }
-  }
-
-  if (isRecent()) return;
-  window.TEAMCHAT_TOO_OLD = true; // main.js runs nonetheless where only some of it is missing.
-  tell();
+  var line = document.createElement("p");
+  line.setAttribute("role", "alert");
+  line.style.margin = "2em";
+  line.appendChild(document.createTextNode(words.split("<")[0]));
+  document.body.appendChild(line);
 })();
