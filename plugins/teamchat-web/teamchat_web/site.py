@@ -130,6 +130,7 @@ _STYLE = (
 # A line of script that has no other quotes and no slash outside of its texts has no regular expression in it.
 # The spaces around plus and minus stay: they may tell two signs from one of two.
 _TEXT = re.compile(r'("(?:\\.|[^"\\])*")')
+_END_OF_LINE = re.compile(r"([{};,])\n")
 _QUOTING = frozenset("\"'`/")
 _SCRIPT = re.compile(r" ?([=?:;,<>&|!(){}\[\]]) ?")
 
@@ -147,11 +148,11 @@ def slim(source: str) -> str:
 
 
 def slim_style(source: str) -> str:
-    """Return a style sheet like `slim`, and without the spaces that separate nothing."""
-    lines = slim(source).splitlines()
+    """Return a style sheet like `slim`, and without the spaces and ends of lines that separate nothing."""
+    lines = [line for line in slim(source).splitlines() if line]
     for pattern, instead in _STYLE:
         lines = [pattern.sub(instead, line) for line in lines]
-    return "\n".join(lines) + "\n"
+    return _END_OF_LINE.sub(r"\1", "\n".join(lines) + "\n")
 
 
 def slim_script(source: str) -> str:

@@ -156,7 +156,7 @@ def test_what_goes_out_without_comments_means_the_same() -> None:
     assert slim_script('a = b ? "c = \\" d" : " // ";\n') == 'a=b?"c = \\" d":" // ";\n'
     assert slim_script('a = "b" + `c = d`;\ne = "f\n') == 'a = "b" + `c = d`;\ne = "f\n'
     style = "/* a */\n.b, c > d:is(e, f) {\n  g-h: 1px var(--i, j);\n  &:hover { k: l; m: n }\n}\n"
-    assert slim_style(style) == "\n.b,c > d:is(e,f){\ng-h:1px var(--i,j);\n&:hover{k:l;m:n}\n}\n"
+    assert slim_style(style) == ".b,c > d:is(e,f){g-h:1px var(--i,j);&:hover{k:l;m:n}}"
     for path in [*CLIENT.rglob("*.js"), *CLIENT.rglob("*.css")]:
         if path.parent.name == "emoji":
             continue  # tables, which go out as they are

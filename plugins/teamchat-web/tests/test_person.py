@@ -61,6 +61,20 @@ def test_a_card_is_opened_by_keys_and_the_focus_comes_back(serve: Serve, enter: 
     expect(name(page, "grace")).to_be_focused()
 
 
+def test_a_name_keeps_the_focus_when_its_message_is_drawn_anew(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    message = post(server, "hello")
+    page = enter(server)
+    page.get_by_role("log").get_by_role("article").press("Tab")
+    expect(name(page, "grace")).to_be_focused()
+    with server.client(server.token(GRACE)) as grace:
+        assert grace.put(f"/messages/{message['id']}", json={"content": "hello again"}).status_code == 200
+    expect(page.get_by_role("article")).to_contain_text("hello again")
+    expect(name(page, "grace")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(card(page, "grace")).to_be_visible()
+
+
 def test_mentions_initials_headings_and_lists_lead_there_too(serve: Serve, enter: Enter) -> None:
     server = serve()
     message = post(server, "ask @Ada about it")

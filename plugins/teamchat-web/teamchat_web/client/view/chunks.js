@@ -108,9 +108,10 @@ export class Chunks {
     if (keyOf(item) === this.locked) return;
     Object.assign(entry, { item, previous });
     if ((isSame && !isStale) || isEmptied(entry.node.parentNode)) return;
-    const held = entry.node.contains(document.activeElement);
+    const { activeElement } = document;
+    const held = entry.node.contains(activeElement);
     entry.node.replaceChildren(...this.#make(item, previous));
-    if (held) entry.node.lastChild.focus({ preventScroll: true });
+    if (held) likeIn(entry.node, activeElement).focus({ preventScroll: true });
   }
 
   #remove(key) {
@@ -137,6 +138,12 @@ export class Chunks {
     });
     this.#unsettled.clear();
   }
+}
+
+/** The control of an entry that says the same as one that was there before; else the message. */
+function likeIn(node, { localName, textContent, ariaLabel }) {
+  const isLike = (one) => one.textContent === textContent && one.ariaLabel === ariaLabel;
+  return [...node.querySelectorAll(localName)].find(isLike) ?? node.lastChild;
 }
 
 export const isEmptied = (chunk) => chunk.classList.contains("emptied");
