@@ -105,7 +105,7 @@ def measure(browser: Browser, base: str, given: argparse.Namespace) -> dict[str,
         long = _channel(client, "long", _token(client, "admin"))
         figures = _empty_page(browser, given.keys)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
-        page.route(f"**/channels/{long}/messages?*", lambda route: _answer(route, given.loaded))
+        page.route(f"**/channels/{long}/messages?*", lambda route: answer(route, given.loaded))
         page.goto(f"{base}/?access_token={reader}#/channel/{general}")
         page.wait_for_selector("main textarea")
         page.evaluate(WATCH_KEYS)
@@ -224,7 +224,7 @@ def _free_port() -> int:
         return int(unused.getsockname()[1])
 
 
-def _answer(route: Route, count: int) -> None:
+def answer(route: Route, count: int) -> None:
     """Answer a page of a conversation of `count` messages, without a server behind it."""
     [before] = parse_qs(urlsplit(route.request.url).query).get("before", [f"{count:06x}"])
     end = int(before, 16)

@@ -24,7 +24,7 @@ from teamchat_conformance.verdicts import Finding
 SCHEMA_VERSION = 2
 _MOST_OF_A_GOOD_BODY = 2_000
 _MOST_OUTPUT = 20_000
-_BAD = ("fail", "error", "blocked", "note")
+SHOWN_WHOLE = ("fail", "error", "blocked", "note")
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _told(profile: str, finding: Finding, cleaner: Cleaner) -> Told:
 
 
 def _played(result: Result, cleaner: Cleaner) -> Played:
-    shown_whole = _numbers(finding for finding in result.findings.values() if finding.outcome in _BAD)
+    shown_whole = _numbers(finding for finding in result.findings.values() if finding.outcome in SHOWN_WHOLE)
     exchanges = [_sent(one, cleaner, is_whole=one.number in shown_whole) for one in result.recorder.exchanges]
     return Played(
         result.profile,

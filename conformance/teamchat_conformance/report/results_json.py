@@ -11,13 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from teamchat_conformance.report.document import Checked, Document, Heard, Played, Sent, Stream
+from teamchat_conformance.report.document import SHOWN_WHOLE, Checked, Document, Heard, Played, Sent, Stream
 from teamchat_conformance.report.transcript import cut, telling
 
 MOST_BYTES = 3_000_000
 _AFTER_SECONDS = 0.5
 _FEW_EVENTS = 500
-_SHOWN = ("fail", "error", "blocked", "note")
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _profile(document: Document, played: Played, detail: _Detail) -> dict[str, A
     shown = {
         sent.number: sent
         for check in document.checks
-        if check.verdict in _SHOWN and document.played(check) is played
+        if check.verdict in SHOWN_WHOLE and document.played(check) is played
         for sent in telling(played, check)[: detail.exchanges]
     }
     exchanges = [_cut(shown[number], detail.body) for number in sorted(shown)]

@@ -28,6 +28,7 @@ from tests.harness import free_port
 
 DEADLINE_MS = 15_000
 GRACE = "grace@example.org"
+_LOADED = "(name) => performance.getEntriesByType('resource').some((one) => one.name.endsWith(name))"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 # The browser tells of every answer that is no success; a test that provokes one looks at the page itself.
 EXPECTED = ("Failed to load resource: ", "Service Worker registration blocked by Playwright")
@@ -282,6 +283,16 @@ def enter(visit: Callable[..., Page]) -> Callable[..., Page]:
         return visit(f"{server.base}/?access_token={server.token(email)}{place}", **options)
 
     return go
+
+
+@pytest.fixture
+def until_loaded() -> Callable[[Page, str], None]:
+    """Wait for a module that comes when it is wanted: `until_loaded(page, "/view/later.js")`."""
+
+    def wait(page: Page, name: str) -> None:
+        page.wait_for_function(_LOADED, arg=name)
+
+    return wait
 
 
 class Talk:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Browser, Page, Route, expect
 
+from benchmarks import web_client
+
 GRACE = "grace@example.org"
 MANY = 10_000
-PAGE = 50
+PAGE = web_client.PAGE
 FILLED = 1000  # messages at most that have elements
 Serve = Callable[..., Any]
 Enter = Callable[..., Page]
@@ -110,22 +110,8 @@ def test_new_messages_leave_who_reads_history_alone(serve: Serve, enter: Enter) 
 
 
 def answer(route: Route) -> None:
-    """Answer a page of an endless conversation, without a server behind it."""
-    [before] = parse_qs(urlsplit(route.request.url).query).get("before", [f"{MANY:06x}"])
-    end = int(before, 16)
-    page = [
-        {
-            "id": f"{number:06x}",
-            "channelId": "any",
-            "author": {"id": f"user-{number // 3 % 7}", "userName": f"Person {number // 3 % 7}"},
-            "content": f"Message **{number}**" + " and so on" * (number * 7 % 60),
-            "createdAt": 1_700_000_000_000 + number * 60_000,
-            "updatedAt": None,
-            "reactions": {"👍": ["user-1", "user-2"]} if number % 9 == 0 else {},
-        }
-        for number in range(max(0, end - PAGE), end)
-    ]
-    route.fulfill(status=200, content_type="application/json", body=json.dumps({"messages": page}))
+    """Answer a page of a conversation of `MANY` messages."""
+    web_client.answer(route, MANY)
 
 
 def renderer_memory(browser: Browser) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 from playwright.sync_api import Page, expect
 
 GRACE = "grace@example.org"
-LOADED = "(name) => performance.getEntriesByType('resource').some((one) => one.name.endsWith(name))"
 Serve = Callable[..., Any]
 Enter = Callable[..., Page]
+UntilLoaded = Callable[[Page, str], None]
 
 
 def test_a_whole_session_needs_no_mouse(serve: Serve, enter: Enter) -> None:
@@ -109,7 +109,9 @@ def test_what_is_typed_after_an_edit_goes_to_the_composer(serve: Serve, enter: E
     expect(page.get_by_role("complementary")).to_have_count(0)
 
 
-def test_typing_with_the_focus_on_no_field_goes_to_the_composer(serve: Serve, enter: Enter) -> None:
+def test_typing_with_the_focus_on_no_field_goes_to_the_composer(
+    serve: Serve, enter: Enter, until_loaded: UntilLoaded
+) -> None:
     page = enter(serve())
     field = page.get_by_label("Write to #General")
     expect(field).to_be_focused()
@@ -119,7 +121,7 @@ def test_typing_with_the_focus_on_no_field_goes_to_the_composer(serve: Serve, en
     expect(message).to_have_count(1)
 
     message.locator(".message-body").click()
-    page.wait_for_function(LOADED, arg="/view/typing.js")  # It comes when the focus first leaves the field.
+    until_loaded(page, "/view/typing.js")  # It comes when the focus first leaves the field.
     page.keyboard.type("tree")
     expect(field).to_have_value("tree")
     message.hover()

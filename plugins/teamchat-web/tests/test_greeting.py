@@ -10,10 +10,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD
 
-LOADED = "(name) => performance.getEntriesByType('resource').some((one) => one.name.endsWith(name))"
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 Enter = Callable[..., Page]
+UntilLoaded = Callable[[Page, str], None]
 GRACE = "grace@example.org"
 
 
@@ -66,7 +66,9 @@ def test_an_empty_server_leads_its_admin_through_the_first_steps(serve: Serve, e
     expect(greeting(page)).to_have_count(0)
 
 
-def test_a_greeting_that_was_dismissed_stays_away_after_signing_in_anew(serve: Serve, enter: Enter) -> None:
+def test_a_greeting_that_was_dismissed_stays_away_after_signing_in_anew(
+    serve: Serve, enter: Enter, until_loaded: UntilLoaded
+) -> None:
     page = enter(serve(), greeted=False)
     greeting(page).get_by_role("button", name="Don’t show this again").click()
     expect(greeting(page)).to_have_count(0)
@@ -78,7 +80,7 @@ def test_a_greeting_that_was_dismissed_stays_away_after_signing_in_anew(serve: S
     expect(page.locator("main textarea")).to_be_visible()
     page.reload()
     expect(page.locator("main textarea")).to_be_visible()
-    page.wait_for_function(LOADED, arg="/view/later.js")  # It is what greets.
+    until_loaded(page, "/view/later.js")  # It is what greets.
     expect(greeting(page)).to_have_count(0)
 
 

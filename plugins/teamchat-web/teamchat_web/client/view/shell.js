@@ -289,7 +289,7 @@ class Shell {
 
   /** Goes to the next place of the sidebar, or the next unread one. */
   async #step(by, isUnread) {
-    (await import("./step.js")).step(this.#side, by, isUnread);
+    (await import("./neighbour.js")).goToNeighbour(this.#side, by, isUnread);
   }
 }
 
