@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
-.PHONY: install server run test test-all test-postgres conformance conformance-postgres same-verdicts lint format new-plugin bench docs lock clean
+.PHONY: install server run test test-all test-postgres conformance conformance-postgres same-verdicts lint format new-plugin bench docs dist lock clean
 
 # What installs the rest comes first: a new environment has the pip of the Python that made it.
 INSTALLERS := -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/installers.lock
+
+# What the distribution was called before; left where it is, its entry points would be there twice.
+FORMER := --disable-pip-version-check teamchat
 
 install: $(READY)
 
@@ -16,6 +19,7 @@ $(READY): deploy/installers.lock requirements.lock pyproject.toml conformance/py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALLERS)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip uninstall --quiet --yes $(FORMER)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(foreach package,$(PACKAGES),-e $(package))
 	touch $@
 
@@ -28,6 +32,7 @@ server: install
 	$(PYTHON) -m venv $(PREFIX)
 	$(PREFIX)/bin/python $(INSTALLERS)
 	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r deploy/requirements.lock
+	$(PREFIX)/bin/pip uninstall --quiet --yes $(FORMER)
 	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall \
 		build/wheels/*.whl
 
@@ -104,15 +109,20 @@ docs: install
 	$(BIN)/python docs/site_of_docs.py
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
+# What is published: a source archive and a wheel of everything, in dist/. PAGES is where the files of this version are
+# read, for the links of the READMEs: make dist PAGES=https://…
+dist: install
+	$(BIN)/python deploy/dist.py dist $(if $(PAGES),--pages $(PAGES))
+
 # Three locks: what development needs, what a server needs and no more, and what installs them. What plugins mean by
-# "teamchat" is this directory: an index may have a package of that name, which is another one.
+# "teamchat-server" is this directory, not a version that was published.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-annotate --custom-compile-command "make lock" --overrides build/this --no-emit-package teamchat
+	--no-annotate --custom-compile-command "make lock" --overrides build/this --no-emit-package teamchat-server
 PROJECTS = pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml)
 
 lock: install
 	mkdir -p build
-	echo "teamchat @ file://$(CURDIR)" > build/this
+	echo "teamchat-server @ file://$(CURDIR)" > build/this
 	$(COMPILE) --group dev $(PROJECTS) conformance/pyproject.toml --output-file requirements.lock
 	$(COMPILE) --constraints requirements.lock $(PROJECTS) --output-file deploy/requirements.lock
 	printf 'pip\nsetuptools ; python_version < "3.12"\n' | $(COMPILE) - --output-file deploy/installers.lock

@@ -9,7 +9,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-_PACKAGES = ("teamchat", "trio", "quart", "hypercorn", "httptools", "apsw", "msgspec")
+_PACKAGES = ("teamchat-server", "trio", "quart", "hypercorn", "httptools", "apsw", "msgspec")
 _QUIET = 0.5  # load average; above it, something else is at work
 
 

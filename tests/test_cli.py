@@ -284,7 +284,7 @@ def test_init_refuses_names_and_places_it_can_not_write(capsys: pytest.CaptureFi
 
 
 def test_version_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(version_verb.metadata, "version", lambda name: "1.2.3")
+    monkeypatch.setattr(version_verb, "__version__", "1.2.3")
     assert main(["version"]) == 0
     assert capsys.readouterr().out == "teamchat 1.2.3\n"
 

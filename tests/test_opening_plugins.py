@@ -182,17 +182,17 @@ async def test_routes_of_a_sign_in_mode_that_are_none_are_told_with_its_plugin(
 
 
 async def test_nobody_is_told_to_disable_a_part_of_teamchat_itself() -> None:
-    backend = bringing("storages", raising, distribution="teamchat").storage("mine")
+    backend = bringing("storages", raising, distribution="teamchat-server").storage("mine")
     with pytest.raises(PluginError) as caught:
         async with backend.open(backend.options()):
             pytest.fail("it is open")
-    assert 'The plugin "door" (teamchat 1.2.3) failed: ' in str(caught.value)
+    assert 'The plugin "door" (teamchat-server 1.2.3) failed: ' in str(caught.value)
     assert "disabled" not in str(caught.value)
 
 
 def test_where_a_part_of_teamchat_has_its_name_taken_the_other_one_is_to_be_disabled() -> None:
     one, other = (plugin(storages=lambda: [Backend("sqlite", failing)]) for _ in range(2))
-    entries = [Entry("an-other", one), Entry("storage-sqlite", other, "teamchat")]
+    entries = [Entry("an-other", one), Entry("storage-sqlite", other, "teamchat-server")]
     with pytest.raises(PluginError) as caught:
         Plugins.load([], entries).require()
     assert str(caught.value).endswith('plugins.disabled = ["an-other"]')
@@ -210,4 +210,4 @@ def test_a_service_that_crashed_is_told_with_how_to_do_without_it() -> None:
         return str(ServiceCrashed("clockwork", plugins.bringer_of(service), plugins.remedy_of(service)))
 
     assert remedy("acme-door").endswith('above says why. To go on without it: plugins.disabled = ["door"]')
-    assert remedy("teamchat").endswith("The log above says why.")
+    assert remedy("teamchat-server").endswith("The log above says why.")

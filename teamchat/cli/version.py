@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from importlib import metadata
 from typing import TYPE_CHECKING
+
+from teamchat import __version__
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
@@ -18,8 +19,5 @@ def add(commands: Commands) -> None:
 
 def run(_: argparse.Namespace) -> int:
     """Show the version."""
-    try:
-        print(f"teamchat {metadata.version('teamchat')}")
-    except metadata.PackageNotFoundError:
-        print("teamchat, run from a directory that is not installed")
+    print(f"teamchat {__version__}")
     return 0

@@ -9,9 +9,9 @@ file, only the number of the last one (`teamchat.operations.restore` says why).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 
+from teamchat import __version__
 from teamchat.interfaces import ImageStore, Storage, Transaction
 from teamchat.model import now_ms
 from teamchat.operations.archive import FORMAT, VERSION, ArchiveWriter, Manifest, TableEntry, written
@@ -37,7 +37,7 @@ async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_
                 Manifest(
                     format=FORMAT,
                     version=VERSION,
-                    teamchat=metadata.version("teamchat"),
+                    teamchat=__version__,
                     schema=MIGRATIONS[-1].number,
                     created_at=created_at,
                     log_end=log_end,

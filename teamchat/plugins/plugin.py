@@ -14,7 +14,7 @@ from teamchat.interfaces import Backend, OAuthProvider
 
 Offer = Backend[Any] | OAuthProvider
 """What is chosen by its name."""
-_OWN = "teamchat"
+_OWN = "teamchat-server"
 """The distribution whose plugins are built in."""
 
 

@@ -113,4 +113,4 @@ def asked_for() -> set[str]:
     wanted = [
         each for path in projects for each in tomllib.loads(path.read_text())["project"]["dependencies"]
     ]
-    return {re.match(r"[A-Za-z0-9-]+", each)[0].lower() for each in wanted} - {"teamchat"}  # type: ignore[index]
+    return {re.match(r"[A-Za-z0-9-]+", each)[0].lower() for each in wanted} - {"teamchat-server"}  # type: ignore[index]

@@ -12,12 +12,12 @@ import shutil
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from teamchat import __version__
 from teamchat.errors import OperatorError
 from teamchat.interfaces import ImageStore, Row, Transaction
 from teamchat.model import now_ms
@@ -63,8 +63,7 @@ async def export_to(installation: Installation, directory: Path, tell: Tell = la
                 names = await snapshot.fetch("select value from server_settings where name = 'name'")
             missing = await _write_images(store, part / "images", keys, tell)
             server_name = str(names[0][0]) if names else None
-            version = metadata.version("teamchat")
-            head = Head(FORMAT, VERSION, version, now_ms(), server_name, counts)
+            head = Head(FORMAT, VERSION, __version__, now_ms(), server_name, counts)
             _write(part / HEAD, msgspec.json.format(msgspec.json.encode(head)))
     said = [f"{directory} is written: " + ", ".join(f"{count:,} {name}" for name, count in counts.items())]
     if missing:
