@@ -9,7 +9,9 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-_PACKAGES = ("teamchat-server", "trio", "quart", "hypercorn", "httptools", "apsw", "msgspec")
+import teamchat
+
+_PACKAGES = ("trio", "quart", "hypercorn", "httptools", "apsw", "msgspec")
 _QUIET = 0.5  # load average; above it, something else is at work
 
 
@@ -28,7 +30,7 @@ def facts() -> dict[str, str | int | float]:
 
 def versions() -> dict[str, str]:
     """Return the versions of what is measured."""
-    return {name: version(name) for name in _PACKAGES}
+    return {"teamchat": teamchat.__version__} | {name: version(name) for name in _PACKAGES}
 
 
 def is_quiet() -> bool:
