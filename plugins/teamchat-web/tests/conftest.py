@@ -178,13 +178,15 @@ _GREETED = """try { localStorage["teamchat/greeted"] = '["admin","member"]'; } c
 def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Open an address in a browser of its own (no cookies, nothing kept): `visit(url, locale="de-DE")`.
 
-    The greetings were dismissed there, unless `greeted` is False.
+    The greetings were dismissed there, unless `greeted` is False. There is no service worker unless a test is
+    about it (`service_workers="allow"`): once it is there, at no certain time, files pass by `page.route`.
     """
     watch = Watch()
     with ExitStack() as stack:
 
         def go(url: str, *, greeted: bool = True, **options: Any) -> Page:
-            context = browser.new_context(**{"locale": "en-GB", "reduced_motion": "reduce"} | options)
+            usual = {"locale": "en-GB", "reduced_motion": "reduce", "service_workers": "block"}
+            context = browser.new_context(**usual | options)
             stack.callback(context.close)
             context.set_default_timeout(DEADLINE_MS)
             watch.on(context)

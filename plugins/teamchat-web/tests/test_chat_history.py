@@ -17,6 +17,7 @@ PAGE = web_client.PAGE
 FILLED = 1000  # messages at most that have elements
 Serve = Callable[..., Any]
 Enter = Callable[..., Page]
+Visit = Callable[..., Page]
 
 # The first message whose top is in view, and where it stands.
 FIRST_SEEN = """() => {
@@ -28,6 +29,14 @@ FIRST_SEEN = """() => {
 }"""
 WHERE = """(id) => document.querySelector(`main article[data-id="${id}"]`).getBoundingClientRect().top
   - document.querySelector("main .timeline").getBoundingClientRect().top"""
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# How many messages there are, from now on, whenever that changes.
+COUNTS = """() => {
+  const list = document.querySelector("main .chunks");
+  const count = () => window.counts.push(list.querySelectorAll(".entry").length);
+  window.counts = [];
+  new MutationObserver(count).observe(list, { childList: true, subtree: true });
+}"""
 SCROLL = "(top) => { document.querySelector('main .timeline').scrollTop = top; }"
 TO_TOP = """async () => {
   const scroller = document.querySelector("main .timeline");
@@ -74,7 +83,7 @@ def test_history_grows_without_moving_what_is_read(serve: Serve, enter: Enter) -
         page.evaluate(SCROLL, 700)
         seen = page.evaluate(FIRST_SEEN)
         expect(page.locator(".entry")).to_have_count(loaded)
-        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.evaluate(DRAWN)
         assert abs(page.evaluate(WHERE, seen["id"]) - seen["at"]) <= 2
     page.evaluate(SCROLL, 0)
     expect(page.locator("main")).to_contain_text("This is the beginning of #General.")
@@ -86,6 +95,48 @@ def test_history_grows_without_moving_what_is_read(serve: Serve, enter: Enter) -
     expect(page.locator(".entry")).to_have_count(130)
 
 
+def test_history_that_was_read_before_the_stream_began_stays(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    fill(server, 130)
+    streams: list[Route] = []
+    page = visit("about:blank")
+    page.route("**/events?*", lambda route: streams.append(route))
+    page.goto(f"{server.base}/?access_token={server.token()}")
+    expect(page.locator("article")).to_have_count(50)
+    page.evaluate(SCROLL, 700)
+    expect(page.locator(".entry")).to_have_count(100)
+    page.evaluate(DRAWN)
+    page.evaluate(COUNTS)
+    seen = page.evaluate(FIRST_SEEN)
+    fill(server, 1)
+    streams[0].continue_()
+    expect(page.locator(".entry")).to_have_count(131)  # two pages reach back to one message less
+    page.evaluate(DRAWN)
+    assert abs(page.evaluate(WHERE, seen["id"]) - seen["at"]) <= 2
+    assert min(page.evaluate("window.counts")) >= 100
+
+
+def test_what_was_posted_between_the_first_page_and_the_stream_is_there(
+    serve: Serve, visit: Visit, until_loaded: Callable[[Page, str], None]
+) -> None:
+    server = serve()
+    token, path = server.token(GRACE), f"/channels/{channel_id(server)}/messages"
+    pages: list[Route] = []
+    streams: list[Route] = []
+    page = visit("about:blank")
+    page.route("**/events?*", lambda route: streams.append(route))
+    page.route("**/messages?*", lambda route: pages.append(route), times=1)
+    page.goto(f"{server.base}/?access_token={server.token()}")
+    while not (pages and streams):
+        page.wait_for_timeout(20)
+    old = pages[0].fetch()
+    server.post(path, {"content": "just now"}, token)
+    streams[0].continue_()
+    until_loaded(page, "/catch_up.js")  # The stream has begun.
+    pages[0].fulfill(response=old)
+    expect(page.get_by_role("article")).to_contain_text("just now")
+
+
 def test_new_messages_leave_who_reads_history_alone(serve: Serve, enter: Enter) -> None:
     server = serve()
     fill(server, 60)
@@ -95,7 +146,7 @@ def test_new_messages_leave_who_reads_history_alone(serve: Serve, enter: Enter) 
     page.evaluate(SCROLL, 1000)
     expect(page.locator(".pill")).to_have_text("Newest messages")
     expect(page.locator("article")).to_have_count(60)
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(DRAWN)
     seen = page.evaluate(FIRST_SEEN)
     for text in ("First", "Second"):
         grace.get_by_label("Write to #General").fill(text)

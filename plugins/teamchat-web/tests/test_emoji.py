@@ -70,8 +70,7 @@ def test_a_short_name_sent_before_the_set_is_there_arrives_as_its_emoji_and_in_i
     held: list[Route] = []
     is_held = True
     page.route(SET, lambda route: held.append(route) if is_held else route.continue_())
-    with page.expect_request(SET):
-        field(page).press_sequentially(":tada: and **:rocket:**, (:heart:)")
+    field(page).press_sequentially(":tada: and **:rocket:**, (:heart:)")
     field(page).press("Enter")
     field(page).fill("the next")
     field(page).press("Enter")
@@ -81,6 +80,25 @@ def test_a_short_name_sent_before_the_set_is_there_arrives_as_its_emoji_and_in_i
         route.continue_()
     wait_until_sent(page, 2)
     assert sent(server) == ["🎉 and **🚀**, (❤️)", "the next"]
+
+
+def test_what_was_sent_is_not_completed_in_the_empty_field(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    held: list[Route] = []
+    is_held = True
+    page.route(SET, lambda route: held.append(route) if is_held else route.continue_())
+    for count, text in enumerate((":tada:", "so :ta"), 1):
+        field(page).press_sequentially(text)
+        while not held:
+            page.wait_for_timeout(20)
+        field(page).press("Enter")
+        expect(page.locator("main article")).to_have_count(count)
+    is_held = False
+    for route in held:
+        route.continue_()
+    wait_until_sent(page, 2)
+    expect(field(page)).to_have_value("")
+    expect(page.get_by_role("listbox", name="Suggestions")).to_be_hidden()
 
 
 def test_a_short_name_stays_text_in_code(serve: Serve, enter: Enter) -> None:
@@ -161,7 +179,7 @@ def test_the_set_is_loaded_when_it_is_first_wanted(serve: Serve, enter: Enter) -
 
 def test_the_set_is_kept_once_it_was_used_and_not_before(serve: Serve, enter: Enter) -> None:
     server = serve()
-    page = enter(server)
+    page = enter(server, service_workers="allow")
     kept = """async (part) => {
       await navigator.serviceWorker.ready;
       const caches_ = await Promise.all((await caches.keys()).map((name) => caches.open(name)));

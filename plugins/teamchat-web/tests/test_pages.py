@@ -321,7 +321,7 @@ def test_the_first_view_is_small(serve: Serve, visit: Visit) -> None:
 
 def test_the_page_opens_without_a_network_and_shows_what_waits(serve: Serve, visit: Visit) -> None:
     server = serve()
-    page = visit(server.base)
+    page = visit(server.base, service_workers="allow")
     sign_in_and_post(page, "before the network went")
     # The worker has kept this version when it is active.
     page.evaluate("navigator.serviceWorker.ready.then((worker) => worker.active.state)")
@@ -338,7 +338,7 @@ def test_the_page_opens_without_a_network_and_shows_what_waits(serve: Serve, vis
 
 
 def test_a_part_that_cannot_be_loaded_is_told_with_a_way_on(serve: Serve, visit: Visit) -> None:
-    page = visit(serve().base, service_workers="block")
+    page = visit(serve().base)
     sign_in_and_post(page, "hello")
     page.route("**/view/settings/settings.js", lambda route: route.fulfill(status=404, body="{}"))
     page.get_by_role("button", name="Settings", exact=True).click()
@@ -353,7 +353,7 @@ def test_a_part_that_cannot_be_loaded_is_told_with_a_way_on(serve: Serve, visit:
 def test_a_pressed_notification_leads_an_open_page_to_its_place(serve: Serve, visit: Visit) -> None:
     server = serve()
     random = server.post("/channels", {"name": "random"}, server.token())["channel"]["id"]
-    page = visit(server.base)
+    page = visit(server.base, service_workers="allow")
     sign_in_and_post(page, "hello")
     page.evaluate("navigator.serviceWorker.ready.then((worker) => worker.active.state)")
     [worker] = page.context.service_workers
@@ -363,7 +363,7 @@ def test_a_pressed_notification_leads_an_open_page_to_its_place(serve: Serve, vi
 
 
 def test_the_browsers_bars_have_the_colour_of_the_page(serve: Serve, visit: Visit) -> None:
-    page = visit(serve().base, color_scheme="light", service_workers="block")
+    page = visit(serve().base, color_scheme="light")
     sign_in_and_post(page, "hello")
     colour = """() => {
       const metas = [...document.querySelectorAll("meta[name=theme-color]")];

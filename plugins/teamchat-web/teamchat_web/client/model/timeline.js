@@ -7,6 +7,7 @@
 import { Emitter } from "../lib/emitter.js";
 
 const PAGE = 50;
+const MOST = 20 * PAGE; // read anew at once
 const KEPT = 2 * PAGE; // of a timeline that nobody looks at
 
 /**
@@ -68,8 +69,9 @@ export class Timeline extends Emitter {
     return this.isLoaded ? Promise.resolve() : this.#once(() => this.#loadNewest());
   }
 
-  /** Load the newest page anew, and forget the older ones. */
-  reload() {
+  /** Load anew what is there, as far back as `MOST` messages; what is on its way may be older than the call. */
+  async reload() {
+    while (this.#loading) await this.#loading;
     return this.#once(() => this.#loadNewest());
   }
 
@@ -158,8 +160,13 @@ export class Timeline extends Emitter {
   }
 
   async #loadNewest() {
-    const page = await this.#fetch({ limit: PAGE });
-    this.#messages = this.#items(page);
+    let page = await this.#fetch({ limit: PAGE });
+    const read = page;
+    while (page.length === PAGE && page[0].id > this.#messages[0]?.id && read.length < MOST) {
+      page = await this.#fetch({ before: page[0].id, limit: PAGE });
+      read.unshift(...page);
+    }
+    this.#messages = this.#items(read);
     this.hasOlder = page.length === PAGE;
     this.isLoaded = true;
     this.emit("reset");

@@ -67,7 +67,7 @@ export class Completion {
     const turn = ++this.#turn;
     if (WHOLE.test(before)) return this.#fill(before, turn);
     const found = sign === "@" ? this.#people(query) : sign ? await this.#emoji(query, before) : [];
-    if (turn !== this.#turn) return; // More was typed meanwhile.
+    if (this.#isOver(turn, before)) return;
     this.#found = found;
     if (!found.length) return this.#close();
     this.#start = selectionStart - query.length - 1;
@@ -97,11 +97,16 @@ export class Completion {
   async #fill(before, turn) {
     this.#close();
     const set = await this.#set();
-    if (turn !== this.#turn || !set || endsInCode(before)) return;
+    if (this.#isOver(turn, before) || !set || endsInCode(before)) return;
     const text = set.filled(before, this.#tone);
     if (text === before) return;
     this.#field.setRangeText(text, 0, before.length, "end");
     this.#field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  /** Whether more was typed meanwhile, or the text was sent. */
+  #isOver(turn, before) {
+    return turn !== this.#turn || !this.#field.value.startsWith(before);
   }
 
   #people(query) {
