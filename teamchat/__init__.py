@@ -27,6 +27,7 @@ from teamchat.errors import (
 from teamchat.events import Event, LoggedEvent
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import (
+    AuthBackend,
     AuthMode,
     Backend,
     Command,
@@ -42,6 +43,7 @@ from teamchat.interfaces import (
     Posting,
     Profile,
     Service,
+    SignInTraits,
     Storage,
     Transaction,
     Upgrade,
@@ -50,6 +52,7 @@ from teamchat.interfaces import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "AuthBackend",
     "AuthMode",
     "Backend",
     "BadRequest",
@@ -76,6 +79,7 @@ __all__ = [
     "Profile",
     "Service",
     "SettingsError",
+    "SignInTraits",
     "Storage",
     "StorageError",
     "TeamchatError",

@@ -14,7 +14,7 @@ from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
 from teamchat.chat import Chat
 from teamchat.cluster import Members, agree_on_images, agree_on_secret
-from teamchat.interfaces import ImageStore, Mailer, Storage
+from teamchat.interfaces import NO_TRAITS, ImageStore, Mailer, SignInTraits, Storage
 from teamchat.settings import Settings, backend_options, jwt_secret, plugin_options
 from teamchat.storage.moving import refuse_unfinished
 from teamchat.stream import Census, Hub
@@ -43,6 +43,8 @@ class Application:
     """Writes the mails; None when no mail is configured."""
     oauth: OAuth | None = None
     """None when no provider is configured."""
+    sign_in: SignInTraits = NO_TRAITS
+    """What has to be known here of the ways to sign in that are open."""
 
     def plugin_options(self, name: str, kind: type[T]) -> T:
         """Return the keys of ``[plugins.<name>]`` as `kind`, a msgspec struct with a default for each.
@@ -62,7 +64,7 @@ async def open_application(
     Raises an `OperatorError` if a backend is unknown or can't be opened, or if the settings can't work.
     """
     plugins.check_settings(settings.plugins)
-    secret = jwt_secret(settings)
+    secret, sign_in = jwt_secret(settings), plugins.sign_in_traits_of(settings)
     storages = plugins.storage(settings.storage.backend)
     image_stores = plugins.image_store(settings.images.backend)
     composer = Composer.build(settings)
@@ -73,7 +75,9 @@ async def open_application(
     ):
         storage = AskingStorage(opened)
         await refuse_unfinished(storage)
-        accounts = Accounts.build(storage, settings.auth, secret, has_mail=mailer is not None)
+        accounts = Accounts.build(
+            storage, settings.auth, secret, has_mail=mailer is not None, sign_in=sign_in
+        )
         async with _as_member(storage, image_store, accounts, secret) as members:
             census = Census(storage, members, settings.events.max_streams_per_user)
             app = Application(
@@ -85,6 +89,7 @@ async def open_application(
                 mailer=mailer,
                 composer=composer,
                 oauth=OAuth.build(settings, plugins.oauth_provider, storage, accounts, secret),
+                sign_in=sign_in,
             )
             initial = settings.chat.initial_user
             generated = await app.accounts.ensure_initial_user(initial)

@@ -49,7 +49,11 @@ def mailers() -> Sequence[Backend[Mailer]]:  # type: ignore[empty-body]
 
 @hookspec
 def auth_modes() -> Sequence[Backend[AuthMode]]:  # type: ignore[empty-body]
-    """Offer ways to sign in. One is chosen by ``auth.authMode``, and only its routes exist."""
+    """Offer ways to sign in. One is chosen by ``auth.authMode``, and only its routes exist.
+
+    An `AuthBackend` tells by its `SignInTraits` what the rest of the server has to know of a way; a plain
+    `Backend` stands for one without passwords and registration, which hands out refresh tokens.
+    """
 
 
 @hookspec

@@ -7,7 +7,7 @@ the configuration section the backend was chosen in, where an unknown key is an 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -137,6 +137,43 @@ class ImageStore(Protocol):
 
     async def delete(self, key: str) -> None:
         """Remove `key`; removing what is not there is no error."""
+
+
+@dataclass(frozen=True)
+class SignInTraits:
+    """What the rest of the server has to know of a way to sign in; it asks for no mode by its name."""
+
+    asks_for_passwords: bool = False
+    """People sign in with the password of their account.
+
+    So the first start makes one for the first admin, ``teamchat user add`` asks for one, and, where mail is
+    configured, who was added without one is mailed a link to set it, and who forgot theirs may ask for one.
+    """
+    lets_register: bool = False
+    """It has a route by which people add themselves, unless invites are required."""
+    gives_refresh_tokens: bool = True
+    """Without them ``POST /auth/logout`` needs none, and ends the session of the access token (D-14)."""
+    warning: tuple[str, str] | None = None
+    """What ``teamchat check`` warns of where this way is open, and the remedy: two sentences."""
+
+    @classmethod
+    def of_all(cls, traits: Collection[SignInTraits]) -> SignInTraits:
+        """Return the traits of a server that offers several ways; their warnings stay with each."""
+        return cls(
+            asks_for_passwords=any(one.asks_for_passwords for one in traits),
+            lets_register=any(one.lets_register for one in traits),
+            gives_refresh_tokens=all(one.gives_refresh_tokens for one in traits),
+        )
+
+
+NO_TRAITS = SignInTraits()
+
+
+@dataclass(frozen=True)
+class AuthBackend(Backend["AuthMode"]):
+    """A `Backend` of a way to sign in, with what the rest of the server has to know of it."""
+
+    traits: SignInTraits = NO_TRAITS
 
 
 class AuthMode(Protocol):

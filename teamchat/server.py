@@ -8,7 +8,7 @@ once.  Nothing is lost by any of that, for every write is durable before it is a
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -82,12 +82,12 @@ async def serve(
         # The port is taken before the application opens: a password that was made and shown must not be
         # lost to a port in use.
         async with (
-            plugins.sign_in(settings) as mode,
+            plugins.sign_in(settings) as modes,
             listening(settings.server) as listeners,
             open_application(settings, plugins, _show_password) as app,
         ):
             stop = trio.Event() if stop is None else stop
-            await _serve_application(app, plugins, mode, make_server, listeners, stop, ready)
+            await _serve_application(app, plugins, modes, make_server, listeners, stop, ready)
 
 
 @asynccontextmanager
@@ -115,8 +115,8 @@ async def serve_on(
     """Serve as one of several processes, on sockets that `prepared` yielded in another one."""
     with plain_operator_errors():
         make_server = _http_server(settings.server)
-        async with plugins.sign_in(settings) as mode, open_application(settings, plugins) as app:
-            await _serve_application(app, plugins, mode, make_server, listeners, stop, task_status.started)
+        async with plugins.sign_in(settings) as modes, open_application(settings, plugins) as app:
+            await _serve_application(app, plugins, modes, make_server, listeners, stop, task_status.started)
 
 
 def say_ready(server: ServerSettings, port: int) -> None:
@@ -128,13 +128,13 @@ def say_ready(server: ServerSettings, port: int) -> None:
 async def _serve_application(
     app: Application,
     plugins: Plugins,
-    mode: AuthMode,
+    modes: Mapping[str, AuthMode],
     make_server: MakeServer,
     listeners: Sequence[trio.SocketListener],
     stop: trio.Event,
     ready: Callable[[int], object],
 ) -> None:
-    site = create_app(app, [plugins.sign_in_routes(app, mode), *plugins.routes(app)], plugins)
+    site = create_app(app, [*plugins.sign_in_routes(app, modes), *plugins.routes(app)], plugins)
     app.chat.filters.use(plugins.message_filters(app), plugins.label_of)
     event_listeners = Listeners(app.storage, plugins.event_listeners(app), plugins.label_of)
     web = EventsEndpoint(app, site, site.guard.admit)

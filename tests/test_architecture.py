@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from teamchat.plugins import Plugins
+
 ROOT = Path(__file__).parent.parent
 CORE = ROOT / "teamchat"
 
@@ -125,6 +127,50 @@ def test_plugins_import_public_names_alone() -> None:
     code += [path.read_text() for path in ROOT.glob("docs/tutorials/*.md")]
     imported = re.compile(r"^ *(?:from|import) (teamchat(?:\.[a-z0-9_.]+)?)(?: |$)", re.MULTILINE)
     assert {module for text in code for module in imported.findall(text)} <= PUBLIC
+
+
+def test_the_core_asks_for_no_way_to_sign_in_by_its_name() -> None:
+    """What it has to know of one, `SignInTraits` tells; it only passes on what ``auth.authMode`` says."""
+    names = {name for plugin in Plugins.load().report() for name in plugin.offers.get("auth_modes", ())}
+    assert len(names) >= 3
+    asked = [
+        (str(path.relative_to(CORE)), node.lineno)
+        for path in MODULES
+        if part_of(path) != "testing"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if _compares(node, names) or _is_one_of(node, names - _FIELDS)
+    ]
+    assert not asked
+    readers = {str(path.relative_to(CORE)) for path in MODULES if ".auth_mode" in path.read_text()}
+    assert readers <= _READERS
+
+
+_FIELDS = {"password"}
+"""A mode that is called like a field of many bodies; what is forbidden is to compare with it."""
+_READERS = {
+    "accounts/accounts.py",  # the log says how somebody has signed in
+    "operations/checking/stated.py",  # says how people sign in
+    "settings/checks.py",
+    "settings/keys.py",
+    "web/documents.py",  # clients are told
+    "plugins/registry.py",
+}
+
+
+def _compares(node: ast.AST, names: set[str]) -> bool:
+    """Whether this compares something that is called a mode with a name, or takes a case of one."""
+    match node:
+        case ast.Compare(left=left, comparators=others):
+            sides = [left, *others]
+            asked = any("mode" in ast.unparse(side).lower() for side in sides)
+            return asked and any(_is_one_of(inner, names) for side in sides for inner in ast.walk(side))
+        case ast.match_case(pattern=pattern):
+            return any(_is_one_of(inner, names - _FIELDS) for inner in ast.walk(pattern))
+    return False
+
+
+def _is_one_of(node: ast.AST, names: set[str]) -> bool:
+    return isinstance(node, ast.Constant) and node.value in names
 
 
 def test_every_module_opens_with_its_rule() -> None:

@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from teamchat.errors import PluginError, ServiceCrashed, SettingsError
-from teamchat.interfaces import Backend
+from teamchat.interfaces import AuthBackend, Backend
 from teamchat.plugins import Plugins
 from teamchat.settings import AuthSettings, Settings
 from tests.test_plugins import Entry, plugin
@@ -156,6 +156,13 @@ async def test_a_check_of_a_sign_in_mode_that_can_not_be_trusted_ends_the_start(
     assert told.startswith(f'The plugin "door" (acme-door 1.2.3) failed: {cause}')
     assert told.endswith(DISABLED.format("auth.authMode"))
     assert SECRET not in told
+
+
+def test_traits_that_are_none_are_told_with_their_plugin() -> None:
+    backend = AuthBackend("mine", failing, traits={"lets_register": True})  # type: ignore[arg-type]
+    plugins = Plugins.load([], [Entry("door", plugin(auth_modes=lambda: [backend]), "acme-door")])
+    with pytest.raises(PluginError, match=r'the traits of its sign-in mode "mine" are no SignInTraits'):
+        plugins.require()
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from teamchat.accounts.scrypt import Hasher
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 from teamchat.errors import BadRequest, Forbidden, SettingsError, Unauthorized
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import NO_TRAITS, SignInTraits, Storage, Transaction
 from teamchat.logs import get_logger
 from teamchat.model import Caller, SignedIn, User, now_ms
 
@@ -55,6 +55,7 @@ class Accounts:
     _hasher: Hasher
     _clock: Callable[[], int]
     _mode: str
+    _sign_in: SignInTraits
     _must_change_set_passwords: bool
 
     @classmethod
@@ -65,12 +66,13 @@ class Accounts:
         jwt_secret: bytes,
         *,
         has_mail: bool = False,
+        sign_in: SignInTraits = NO_TRAITS,
         clock: Callable[[], int] = now_ms,
     ) -> Self:
         """Put the parts together. Raises `SettingsError` for a secret under 32 bytes (decision D-10).
 
-        With `has_mail`, password mode invites by mail and lets passwords be reset.  `clock` tells the time in
-        epoch milliseconds.
+        With `has_mail`, who is added without a password is invited by mail if `sign_in` asks for one, and
+        passwords can be reset.  `clock` tells the time in epoch milliseconds.
         """
         tokens, hasher = AccessTokens(jwt_secret, clock), Hasher()
         limits, mail_limits = Limits(storage, auth.rate_limit, clock), MailLimits(auth.rate_limit, clock)
@@ -86,7 +88,7 @@ class Accounts:
             links,
             clock,
             is_invite_required=needs_invite,
-            sends_invites=has_mail and auth.auth_mode == "password",
+            sends_invites=has_mail and sign_in.asks_for_passwords,
         )
         passwords = Passwords(
             storage,
@@ -118,6 +120,7 @@ class Accounts:
             _hasher=hasher,
             _clock=clock,
             _mode=auth.auth_mode,
+            _sign_in=sign_in,
             _must_change_set_passwords=auth.must_change_set_passwords,
         )
 
@@ -160,9 +163,9 @@ class Accounts:
     async def ensure_initial_user(self, initial: InitialUser) -> str | None:
         """Create the initial admin on first start (decision D-23; interface, part 5 rules 8 and 9).
 
-        Return the password that was made for them, to be shown once: in password mode, when none is
-        configured.  On later starts a configured password is set if the initial user has none, and never
-        replaces one.  Raises `SettingsError` if ``chat.initialUser`` can't be a user.
+        Return the password that was made for them, to be shown once: when none is configured, and people sign
+        in with passwords.  On later starts a configured password is set if the initial user has none, and
+        never replaces one.  Raises `SettingsError` if ``chat.initialUser`` can't be a user.
         """
         async with self._storage.read() as tx:
             is_first, lacks_password = await _is_first_start(tx), await _lacks_password(tx, initial.email)
@@ -176,7 +179,7 @@ class Accounts:
 
     async def _create_initial_user(self, initial: InitialUser) -> str | None:
         generated = None
-        if initial.password is None and self._mode == "password":
+        if initial.password is None and self._sign_in.asks_for_passwords:
             generated = secrets.token_urlsafe(_GENERATED_PASSWORD_BYTES)
         password = initial.password if generated is None else generated
         password_hash = None if password is None else await self._hash_initial(password)

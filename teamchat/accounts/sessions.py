@@ -119,11 +119,9 @@ class Sessions:
     async def logout(self, caller: Caller, refresh_token: str | None) -> None:
         """End the session that a refresh token of the caller's belongs to (decision D-12).
 
-        A token that is unknown or somebody else's ends nothing.  Without one, dev mode, which hands out
-        none, ends the caller's own session (D-14); other modes raise `BadRequest`.
+        A token that is unknown or somebody else's ends nothing.  Without one, it is the caller's own
+        session: a way to sign in that hands out no refresh tokens needs that (D-14).
         """
-        if refresh_token is None and self._auth.auth_mode != "dev":
-            raise BadRequest("refreshToken is missing.")
         async with self._storage.write() as tx:
             await tx.lock(user_lock(caller.user.id))
             session_id: str | None = caller.session_id

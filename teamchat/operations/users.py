@@ -116,10 +116,13 @@ async def open_users(installation: Installation) -> AsyncIterator[UserOffice]:
     settings = installation.settings
     async with installation.existing_storage() as storage:
         has_mail = settings.email is not None
-        accounts = Accounts.build(storage, settings.auth, jwt_secret(settings), has_mail=has_mail)
-        in_password_mode = settings.auth.auth_mode == "password"
-        must_change = in_password_mode and settings.auth.must_change_set_passwords
-        yield UserOffice(storage, accounts, has_mail and in_password_mode, in_password_mode, must_change)
+        sign_in = installation.plugins.sign_in_traits_of(settings)
+        accounts = Accounts.build(
+            storage, settings.auth, jwt_secret(settings), has_mail=has_mail, sign_in=sign_in
+        )
+        asks = sign_in.asks_for_passwords
+        must_change = asks and settings.auth.must_change_set_passwords
+        yield UserOffice(storage, accounts, has_mail and asks, asks, must_change)
 
 
 def made_password() -> str:

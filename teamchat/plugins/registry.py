@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import pluggy
 
 from teamchat import hookspecs
 from teamchat.errors import OperatorError, PluginError, SettingsError
-from teamchat.interfaces import Backend, OAuthProvider
+from teamchat.interfaces import NO_TRAITS, AuthBackend, Backend, OAuthProvider, SignInTraits
 from teamchat.plugins.chosen import CHOICES, check_mode, routes_of, watched
 from teamchat.plugins.declared import hooks_of, wrong_about
 from teamchat.plugins.plugin import EntryPoint, Offer, Plugin, PluginReport, name_of, raised
@@ -98,22 +98,32 @@ class Plugins:
         found: OAuthProvider = self._choose("oauth_providers", provider_id)
         return found
 
-    @asynccontextmanager
-    async def sign_in(self, settings: Settings) -> AsyncIterator[AuthMode]:
-        """Open the chosen way to sign in. Raises `SettingsError` if the settings can't work with it."""
-        name = settings.auth.auth_mode
+    def sign_in_traits(self, name: str) -> SignInTraits:
+        """Return what a way to sign in tells of itself. Raises `SettingsError` if no plugin offers it."""
         backend = self.auth_mode(name)
-        async with backend.open(backend.options()) as mode:
-            check_mode(mode, name, settings, self._offering("auth_modes", name))
-            yield mode
+        return backend.traits if isinstance(backend, AuthBackend) else NO_TRAITS
 
-    def sign_in_routes(self, app: Application, mode: AuthMode) -> Blueprint:
-        """Return the blueprint of the chosen way to sign in. Raises `PluginError` if it has none."""
-        name = app.settings.auth.auth_mode
-        plugin = self._offering("auth_modes", name)
-        blueprint: Blueprint = routes_of(mode, name, app, plugin)
-        self._brought.append((blueprint, plugin))
-        return blueprint
+    def sign_in_traits_of(self, settings: Settings) -> SignInTraits:
+        """Return the traits of all ways to sign in that are open. Raises as `sign_in_traits` does."""
+        return SignInTraits.of_all([self.sign_in_traits(name) for name in settings.auth.modes])
+
+    @asynccontextmanager
+    async def sign_in(self, settings: Settings) -> AsyncIterator[Mapping[str, AuthMode]]:
+        """Open the ways to sign in, by name. Raises `SettingsError` if the settings can't work with one."""
+        async with AsyncExitStack() as stack:
+            opened = {}
+            for name in settings.auth.modes:
+                backend = self.auth_mode(name)
+                opened[name] = await stack.enter_async_context(backend.open(backend.options()))
+                check_mode(opened[name], name, settings, self._offering("auth_modes", name))
+            yield opened
+
+    def sign_in_routes(self, app: Application, modes: Mapping[str, AuthMode]) -> list[Blueprint]:
+        """Return the blueprints of opened ways to sign in. Raises `PluginError` if one has none."""
+        for name, mode in modes.items():
+            plugin = self._offering("auth_modes", name)
+            self._brought.append((routes_of(mode, name, app, plugin), plugin))
+        return [blueprint for blueprint, _ in self._brought[-len(modes) :]]
 
     def failure_of(self, offer: Any, cause: str) -> PluginError:
         """Return the error that names the plugin which brought `offer`, and the line that disables it."""
@@ -195,6 +205,8 @@ class Plugins:
             if not isinstance(offer, kind):
                 raise plugin.failure(f"{hook} must return a list of {kind.__name__}.")
             name = name_of(offer)
+            if isinstance(offer, AuthBackend) and not isinstance(offer.traits, SignInTraits):
+                raise plugin.failure(f'the traits of its {what} "{name}" are no SignInTraits.')
             if name in found:
                 raise plugin.failure(f'it offers the {what} "{name}" twice.')
             if name in taken:

@@ -7,6 +7,7 @@ secret never shows in a `repr`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -86,6 +87,11 @@ class AuthSettings(Section, frozen=True):
         RateLimit, Meta(description="Failed sign-ins and token checks, for each account and each address.")
     ] = field(default_factory=RateLimit)
     templates: Templates = field(default_factory=Templates)
+
+    @property
+    def modes(self) -> Sequence[str]:
+        """The names of the ways to sign in that are open. The configuration names one."""
+        return (self.auth_mode,)
 
 
 class InitialUser(Section, frozen=True):

@@ -12,11 +12,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from teamchat.accounts import Accounts
 from teamchat.accounts.acting import AskingStorage
 from teamchat.application import Application
 from teamchat.chat import Chat
-from teamchat.interfaces import AuthMode, Storage
+from teamchat.interfaces import NO_TRAITS, AuthMode, SignInTraits, Storage
 from teamchat.settings import Settings
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
@@ -36,7 +38,10 @@ def on_sqlite(directory: Path) -> AbstractAsyncContextManager[Storage]:
 
 @asynccontextmanager
 async def application(
-    settings: Settings, directory: Path, open_storage: OpenStorage = on_sqlite
+    settings: Settings,
+    directory: Path,
+    open_storage: OpenStorage = on_sqlite,
+    traits: SignInTraits = NO_TRAITS,
 ) -> AsyncIterator[Application]:
     """Build an application on the storage of `directory`, with its initial user and first channel."""
     async with open_storage(directory) as opened:
@@ -45,10 +50,15 @@ async def application(
             settings=settings,
             storage=storage,
             accounts=Accounts.build(
-                storage, settings.auth, secrets.token_bytes(32), has_mail=settings.email is not None
+                storage,
+                settings.auth,
+                secrets.token_bytes(32),
+                has_mail=settings.email is not None,
+                sign_in=traits,
             ),
             chat=Chat.build(storage, MemoryStore(), settings.chat.max_message_length),
             hub=Hub(storage, settings.events),
+            sign_in=traits,
         )
         await app.accounts.ensure_initial_user(settings.chat.initial_user)
         await app.chat.channels.ensure_first()
@@ -82,18 +92,26 @@ class AuthModeContract(ABC):
     async def sign_in(self, app: Application, client: Any) -> str:
         """Sign somebody in through Quart's test client and return the access token."""
 
+    def traits(self) -> SignInTraits:
+        """Return what the mode tells of itself: the `traits` of its `AuthBackend`, if it is one."""
+        return NO_TRAITS
+
     def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:
         """Open the storage of the application. Override it to ask on another than SQLite."""
         return on_sqlite(directory)
 
     @asynccontextmanager
-    async def serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
+    async def serving(
+        self, tmp_path: Path, settings: Settings | None = None
+    ) -> AsyncIterator[tuple[Application, Any]]:
         """Yield an application and its site with the mode's routes, for tests of your own.
+
+        `settings` are others than those of `settings()`.
 
         ``site.test_client()`` is Quart's client of it, without a network.
         """
         async with (
-            application(self.settings(), tmp_path, self.open_storage) as app,
+            application(settings or self.settings(), tmp_path, self.open_storage, self.traits()) as app,
             self.open_mode() as mode,
         ):
             mode.check(app.settings)
@@ -139,6 +157,18 @@ class AuthModeContract(ABC):
                     assert list(await answer.get_json()) == ["error"], (
                         f"{method} {path}: the error is in another shape"
                     )
+
+    async def test_people_register_by_a_route_of_its_own_if_at_all(self, tmp_path: Path) -> None:
+        routes = {}
+        for is_required in (True, False):
+            given = self.settings()
+            changed = replace(given, auth=replace(given.auth, is_invite_required=is_required))
+            async with self.serving(tmp_path / str(is_required), changed) as (app, site):
+                routes[is_required] = set(self._own_routes(app, site))
+        assert routes[True] <= routes[False], "a route is there only where invites are required"
+        assert bool(routes[False] - routes[True]) == self.traits().lets_register, (
+            "traits().lets_register has to say whether routes are there only where invites are not required"
+        )
 
     async def test_its_routes_can_be_made_for_more_than_one_application(self, tmp_path: Path) -> None:
         async with self.serving(tmp_path / "first"), self.serving(tmp_path / "second"):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from quart import Blueprint
 
     from teamchat.application import Application
+    from teamchat.interfaces import SignInTraits
     from teamchat.settings import Settings
     from teamchat.web.app import Site
 
@@ -59,12 +60,11 @@ class ClientConfiguration(Struct, frozen=True):
     API_BASE_URL: str = ""
 
 
-def configuration(settings: Settings) -> ClientConfiguration:
-    """Return the clients' configuration that follows from the server's."""
+def configuration(settings: Settings, sign_in: SignInTraits) -> ClientConfiguration:
+    """Return the clients' configuration that follows from the server's, and from the ways to sign in."""
     mode, is_invite_required = settings.auth.auth_mode, settings.auth.is_invite_required
     has_email = settings.email is not None
     has_providers = bool(settings.oauth.presets or settings.oauth.custom)
-    has_passwords = mode == "password"
     return ClientConfiguration(
         AUTH_MODE=mode,
         HAS_EMAIL=has_email,
@@ -76,8 +76,8 @@ def configuration(settings: Settings) -> ClientConfiguration:
             has_email=has_email,
             is_invite_required=is_invite_required,
             oauth_enabled=has_providers,
-            password_reset_enabled=has_passwords and has_email,
-            registration_enabled=has_passwords and not is_invite_required,
+            password_reset_enabled=sign_in.asks_for_passwords and has_email,
+            registration_enabled=sign_in.lets_register and not is_invite_required,
         ),
         MAX_MESSAGE_LENGTH=settings.chat.max_message_length,
     )
@@ -87,7 +87,7 @@ def configuration(settings: Settings) -> ClientConfiguration:
 def routes(app: Application) -> Sequence[Blueprint]:
     """Offer /openapi.json, /config.js and /config.json."""
     section = Section("documents")
-    config = _encode(configuration(app.settings))
+    config = _encode(configuration(app.settings, app.sign_in))
     # `<` never ends a script element, wherever the text is put.
     script = b"window.TEAMCHAT_CONFIG = %b;\n" % config.replace(b"<", b"\\u003c")
     described: list[bytes] = []

@@ -15,6 +15,7 @@ import pytest
 from teamchat.accounts import Accounts
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, SignedIn, now_ms
+from teamchat.plugins import Plugins
 from teamchat.settings import AuthSettings, InitialUser
 from tests.storages import open_storage
 
@@ -95,7 +96,14 @@ class World:
     def accounts(self, *, has_mail: bool = False, **auth: Any) -> Accounts:
         """Build accounts with these keys of the section ``auth``."""
         keys = {"auth_mode": "dev"} | auth
-        return Accounts.build(self.storage, AuthSettings(**keys), SECRET, has_mail=has_mail, clock=self.clock)
+        return Accounts.build(
+            self.storage,
+            AuthSettings(**keys),
+            SECRET,
+            has_mail=has_mail,
+            sign_in=Plugins.load().sign_in_traits(keys["auth_mode"]),
+            clock=self.clock,
+        )
 
     async def sign_in(self, accounts: Accounts, email: str, ip: str = "192.0.2.1") -> tuple[Caller, SignedIn]:
         _, signed_in = await accounts.sign_in(email, ip, "tests")

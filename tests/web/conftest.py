@@ -12,7 +12,7 @@ import pytest
 from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.chat import Chat
-from teamchat.interfaces import Storage
+from teamchat.interfaces import SignInTraits, Storage
 from teamchat.settings import AuthSettings, EventsSettings, InitialUser, ServerSettings, Settings
 from teamchat.stream import Hub
 from teamchat.web import documents
@@ -111,6 +111,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
             Accounts.build(storage, auth, SECRET),
             Chat.build(storage, images, 16_000),
             Hub(storage, EventsSettings()),
+            sign_in=SignInTraits(asks_for_passwords=True, lets_register=True),
         )
         await _without_passwords(storage).ensure_initial_user(InitialUser("Admin", "admin@example.org"))
         await app.chat.channels.ensure_first()

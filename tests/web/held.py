@@ -428,7 +428,8 @@ async def staged(directory: Path) -> AsyncIterator[Scene]:
     async with open_storage(directory) as opened, AsyncExitStack() as stack:
         watched = Watched(opened)
         storage = AskingStorage(watched, clock)  # type: ignore[arg-type]
-        accounts = Accounts.build(storage, auth, SECRET, clock=clock, has_mail=True)
+        traits = plugins.sign_in_traits("password")
+        accounts = Accounts.build(storage, auth, SECRET, clock=clock, has_mail=True, sign_in=traits)
         dev = Accounts.build(storage, AuthSettings(auth_mode="dev"), SECRET, clock=clock)
         await dev.ensure_initial_user(InitialUser("Admin", "admin@example.org"))
         app = Application(

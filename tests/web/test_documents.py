@@ -15,7 +15,9 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from teamchat.interfaces import NO_TRAITS
 from teamchat.model import Channel
+from teamchat.plugins import Plugins
 from teamchat.settings import AuthSettings, ChatSettings, EmailSettings, Settings
 from teamchat.web import Section, documents
 from teamchat.web.documents import configuration
@@ -279,7 +281,7 @@ async def test_d38_the_configuration_is_the_servers_own_as_script_and_as_json(wo
 
 def test_d38_email_and_the_mode_are_told() -> None:
     mail = EmailSettings(user="a@example.org", host="smtp.example.org")
-    told = configuration(Settings(auth=AuthSettings(auth_mode="magic-link"), email=mail))
+    told = configuration(Settings(auth=AuthSettings(auth_mode="magic-link"), email=mail), NO_TRAITS)
     assert (told.AUTH_MODE, told.HAS_EMAIL) == ("magic-link", True)
 
 
@@ -291,7 +293,7 @@ def test_d42_resets_and_registering_are_told_where_there_are_passwords(
 ) -> None:
     mail = EmailSettings(user="a@example.org", host="smtp.example.org") if has_email else None
     auth = AuthSettings(auth_mode=mode, is_invite_required=required)
-    told = configuration(Settings(auth=auth, email=mail)).auth
+    told = configuration(Settings(auth=auth, email=mail), Plugins.load().sign_in_traits(mode)).auth
     assert (told.mode, told.has_email, told.is_invite_required) == (mode, has_email, required)
     assert told.password_reset_enabled is (mode == "password" and has_email)
     assert told.registration_enabled is (mode == "password" and not required)
@@ -299,19 +301,19 @@ def test_d42_resets_and_registering_are_told_where_there_are_passwords(
 
 def test_d38_whether_people_may_sign_up_is_told() -> None:
     for required in (True, False):
-        told = configuration(Settings(auth=AuthSettings(is_invite_required=required)))
+        told = configuration(Settings(auth=AuthSettings(is_invite_required=required)), NO_TRAITS)
         assert told.IS_INVITE_REQUIRED is required
 
 
 def test_d43_whether_a_password_that_an_admin_sets_must_be_changed_is_told() -> None:
     for must in (True, False):
-        told = configuration(Settings(auth=AuthSettings(must_change_set_passwords=must)))
+        told = configuration(Settings(auth=AuthSettings(must_change_set_passwords=must)), NO_TRAITS)
         assert told.MUST_CHANGE_SET_PASSWORDS is must
 
 
 def test_the_most_characters_of_a_message_are_told() -> None:
-    assert configuration(Settings()).MAX_MESSAGE_LENGTH == 16_000
-    assert configuration(Settings(chat=ChatSettings(max_message_length=7))).MAX_MESSAGE_LENGTH == 7
+    assert configuration(Settings(), NO_TRAITS).MAX_MESSAGE_LENGTH == 16_000
+    assert configuration(Settings(chat=ChatSettings(max_message_length=7)), NO_TRAITS).MAX_MESSAGE_LENGTH == 7
 
 
 class MessageList(Struct):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from teamchat import AuthMode, Backend, NoOptions, SettingsError, hookimpl
+from teamchat import AuthBackend, AuthMode, NoOptions, SettingsError, SignInTraits, hookimpl
 from teamchat.model import User
 from teamchat.web import Section, Visitor
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 
     from teamchat.application import Application
     from teamchat.settings import Settings
+
+TRAITS = SignInTraits(
+    gives_refresh_tokens=False,
+    warning=(
+        "auth.authMode is dev: anyone who reaches the server is anyone.",
+        "Choose password or magic-link for anything but development.",
+    ),
+)
 
 _log = logging.getLogger(__name__)
 
@@ -75,9 +83,9 @@ async def open_dev(options: NoOptions) -> AsyncIterator[AuthMode]:  # noqa: ARG0
 
 
 @hookimpl
-def auth_modes() -> Sequence[Backend[AuthMode]]:
+def auth_modes() -> Sequence[AuthBackend]:
     """Offer ``dev``."""
-    return [Backend("dev", open_dev)]
+    return [AuthBackend("dev", open_dev, traits=TRAITS)]
 
 
 def _is_loopback(host: str) -> bool:

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from teamchat_auth_dev import DevMode, auth_modes, open_dev
+from teamchat_auth_dev import TRAITS, DevMode, auth_modes, open_dev
 
-from teamchat import AuthMode, NoOptions, Storage
+from teamchat import AuthMode, NoOptions, SignInTraits, Storage
 from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.errors import SettingsError
@@ -37,7 +37,7 @@ async def storage(tmp_path: Path) -> AsyncIterator[Any]:
 def site(storage: Any, chosen: Settings) -> Site:
     accounts = Accounts.build(storage, chosen.auth, b"s" * 32)
     app: Any = SimpleNamespace(
-        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, oauth=None
+        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, oauth=None, sign_in=TRAITS
     )
     return create_app(app, [DevMode().routes(app)])
 
@@ -116,6 +116,9 @@ class TestDevMode(AuthModeContract):
 
     def settings(self) -> Settings:
         return settings()
+
+    def traits(self) -> SignInTraits:
+        return TRAITS
 
     def open_mode(self) -> AbstractAsyncContextManager[AuthMode]:
         return open_dev(NoOptions())

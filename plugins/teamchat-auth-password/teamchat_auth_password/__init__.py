@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 
-from teamchat import AuthMode, Backend, BadRequest, NoOptions, hookimpl
+from teamchat import AuthBackend, AuthMode, BadRequest, NoOptions, SignInTraits, hookimpl
 from teamchat.model import Caller, SignedIn
 from teamchat.web import Answer, Section, Success, Visitor
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from teamchat.application import Application
     from teamchat.settings import Settings
+
+
+TRAITS = SignInTraits(asks_for_passwords=True, lets_register=True)
 
 
 class Credentials(Struct, frozen=True, rename="camel"):
@@ -126,6 +129,6 @@ async def open_password(options: NoOptions) -> AsyncIterator[AuthMode]:  # noqa:
 
 
 @hookimpl
-def auth_modes() -> Sequence[Backend[AuthMode]]:
+def auth_modes() -> Sequence[AuthBackend]:
     """Offer ``password``."""
-    return [Backend("password", open_password)]
+    return [AuthBackend("password", open_password, traits=TRAITS)]

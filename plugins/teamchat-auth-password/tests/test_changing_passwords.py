@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from teamchat_auth_password import PasswordMode
+from teamchat_auth_password import TRAITS, PasswordMode
 
 from teamchat.accounts import Accounts
 from teamchat.settings import AuthSettings, InitialUser, Settings
@@ -29,7 +29,13 @@ class Client:
         settings = Settings(auth=AuthSettings(is_invite_required=False, **auth))
         self.accounts = Accounts.build(storage, settings.auth, b"s" * 32)
         self.app: Any = SimpleNamespace(
-            settings=settings, storage=storage, accounts=self.accounts, chat=None, hub=None, oauth=None
+            settings=settings,
+            storage=storage,
+            accounts=self.accounts,
+            chat=None,
+            hub=None,
+            oauth=None,
+            sign_in=TRAITS,
         )
         self._http = create_app(self.app, [PasswordMode().routes(self.app)]).test_client()
 

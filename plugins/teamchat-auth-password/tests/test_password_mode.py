@@ -10,9 +10,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from teamchat_auth_password import PasswordMode, auth_modes, open_password
+from teamchat_auth_password import TRAITS, PasswordMode, auth_modes, open_password
 
-from teamchat import AuthMode, NoOptions, Storage
+from teamchat import AuthMode, NoOptions, SignInTraits, Storage
 from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.settings import AuthSettings, EmailSettings, InitialUser, Settings
@@ -34,10 +34,10 @@ async def storage(tmp_path: Path) -> AsyncIterator[Any]:
 def built(storage: Any, *, invites: bool = False, mail: bool = False) -> Any:
     email = EmailSettings(backend="files") if mail else None
     chosen = Settings(auth=AuthSettings(is_invite_required=invites), email=email)
-    accounts = Accounts.build(storage, chosen.auth, b"s" * 32, has_mail=mail)
+    accounts = Accounts.build(storage, chosen.auth, b"s" * 32, has_mail=mail, sign_in=TRAITS)
     PasswordMode().check(chosen)
     return SimpleNamespace(
-        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, oauth=None
+        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, oauth=None, sign_in=TRAITS
     )
 
 
@@ -222,6 +222,9 @@ class TestPasswordMode(AuthModeContract):
 
     def settings(self) -> Settings:
         return Settings(auth=AuthSettings(is_invite_required=False))
+
+    def traits(self) -> SignInTraits:
+        return TRAITS
 
     def open_mode(self) -> AbstractAsyncContextManager[AuthMode]:
         return open_password(NoOptions())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -39,8 +39,8 @@ async def check_configuration(installation: Installation) -> list[Finding]:
     found = []
     try:
         plugins.check_settings(settings.plugins)
-        async with plugins.sign_in(settings) as mode:
-            _take_up_plugins(installation, mode)
+        async with plugins.sign_in(settings) as modes:
+            _take_up_plugins(installation, modes)
         if settings.server.tls is not None:
             tls.context(settings.server.tls)
     except OperatorError as error:
@@ -54,33 +54,39 @@ async def check_configuration(installation: Installation) -> list[Finding]:
                 "Serve the application by TLS, or passwords and tokens can be read on the way.",
             )
         )
-    if settings.auth.auth_mode == "dev":
-        found.append(
-            warning(
-                "configuration",
-                "auth.authMode is dev: anyone who reaches the server is anyone.",
-                "Choose password or magic-link for anything but development.",
-            )
-        )
+    found += _warnings_of_modes(installation)
     return found or [ok("configuration", f"in order; people sign in by {settings.auth.auth_mode}")]
 
 
-def _take_up_plugins(installation: Installation, mode: AuthMode) -> None:
+def _warnings_of_modes(installation: Installation) -> Iterator[Finding]:
+    for name in installation.settings.auth.modes:
+        try:
+            told = installation.plugins.sign_in_traits(name).warning
+        except SettingsError:  # No plugin offers it, which is told already.
+            continue
+        if told is not None:
+            yield warning("configuration", *told)
+
+
+def _take_up_plugins(installation: Installation, modes: Mapping[str, AuthMode]) -> None:
     """Ask every plugin for what it brings, as `serve` does. Raises an `OperatorError` for what is wrong."""
     settings, plugins = installation.settings, installation.plugins
     nowhere, secret = AskingStorage(UnopenedStorage()), bytes(32)
-    accounts = Accounts.build(nowhere, settings.auth, secret, has_mail=settings.email is not None)
+    sign_in = plugins.sign_in_traits_of(settings)
+    has_mail = settings.email is not None
+    accounts = Accounts.build(nowhere, settings.auth, secret, has_mail=has_mail, sign_in=sign_in)
     app = Application(
         settings=settings,
         storage=nowhere,
         accounts=accounts,
         chat=Chat.build(nowhere, cast("ImageStore", None), settings.chat.max_message_length),
         hub=Hub(nowhere, settings.events),
-        mailer=UnopenedMailer() if settings.email is not None else None,
+        mailer=UnopenedMailer() if has_mail else None,
         composer=Composer.build(settings),
         oauth=OAuth.build(settings, plugins.oauth_provider, nowhere, accounts, secret),
+        sign_in=sign_in,
     )
-    create_app(app, [plugins.sign_in_routes(app, mode), *plugins.routes(app)], plugins)
+    create_app(app, [*plugins.sign_in_routes(app, modes), *plugins.routes(app)], plugins)
     plugins.message_filters(app)
     plugins.event_listeners(app)
     plugins.services(app)

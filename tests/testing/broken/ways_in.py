@@ -112,3 +112,22 @@ class TestServesOneApplication(Contract):
     async def open_mode(self) -> AsyncIterator[AuthMode]:
         yield self.mode()
         self.mode.served.clear()
+
+
+@found_by(test_people_register_by_a_route_of_its_own_if_at_all="traits().lets_register has to say")
+class TestRegistersUnsaid(Contract):
+    class mode(Mode):  # noqa: N801
+        def routes(self, app: Application) -> Blueprint:
+            section = Section("door")
+
+            async def enter(app: Application, visitor: Visitor, body: Body) -> Token:
+                _, tokens = await app.accounts.sign_in(body.email, visitor.ip, visitor.user_agent)
+                return Token(tokens.access_token)
+
+            async def register(app: Application, visitor: Visitor, body: Body) -> Token:
+                return await enter(app, visitor, body)
+
+            section.endpoint("POST", self.path, body=Body, answer=Token, open=True)(enter)
+            if not app.settings.auth.is_invite_required:
+                section.endpoint("POST", "/auth/new", body=Body, answer=Token, open=True)(register)
+            return section
