@@ -136,7 +136,7 @@ def test_the_core_asks_for_no_way_to_sign_in_by_its_name() -> None:
     asked = [
         (str(path.relative_to(CORE)), node.lineno)
         for path in MODULES
-        if part_of(path) != "testing"
+        if part_of(path) != "testing" and path.name != "magic_links.py"  # which is that way itself
         for node in ast.walk(ast.parse(path.read_text()))
         if _compares(node, names) or _is_one_of(node, names - _FIELDS)
     ]

@@ -20,7 +20,7 @@ from teamchat.interfaces import Storage, Transaction
 from teamchat.logs import get_logger
 from teamchat.model import SignedIn
 
-_WAY: Final = "-".join(("magic", "link"))
+_WAY: Final = "magic-link"
 
 _log = get_logger(__name__)
 
