@@ -2,10 +2,11 @@
 
 A plugin author needs the names below and those of some modules: `teamchat.application` for what a hook is
 given, `teamchat.settings` for a plugin's own settings, `teamchat.model` for callers and what signing in
-answers, `teamchat.web` for endpoints, `teamchat.mail` for mailers, `teamchat.storage.schema`,
-`teamchat.storage.log` and `teamchat.storage.sqlite` for storages, `teamchat.plugins` for verbs that open the
-application, `teamchat.measures` for what is counted, `teamchat.testing` for tests.  Everything else is
-private.
+answers, `teamchat.accounts` for what ways to sign in are made of, `teamchat.text` for what people write,
+`teamchat.logs` for lines of the log, `teamchat.web` for endpoints, `teamchat.mail` for mailers,
+`teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
+`teamchat.plugins` for verbs that open the application, `teamchat.measures` for what is counted,
+`teamchat.testing` for tests. Everything else is private.
 """
 
 from teamchat.errors import (

@@ -1,17 +1,43 @@
-"""Accounts: users, their sessions and tokens, passwords, links in mails, and the limits on guessing them.
+"""Accounts: users, their sessions and tokens, links in mails, and the limits on guessing.
 
-`Accounts` is the whole of it; nothing outside this package touches its tables, save to read names.
+`Accounts` is the whole of it, and ``app.accounts`` is one.  The other names are what ways to sign in are made
+of; those that end in ``_in`` work in a transaction that is open.  Nothing outside this package touches its
+tables but the ways to sign in, each what it is about.
 """
 
 from __future__ import annotations
 
 from teamchat.accounts.accounts import Accounts
-from teamchat.accounts.attempts import Limits
-from teamchat.accounts.links import Links
-from teamchat.accounts.magic_links import MagicLinks
+from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt
+from teamchat.accounts.links import Links, Purpose, unusable
+from teamchat.accounts.mail_turns import network_requester
 from teamchat.accounts.oauth import OAuth
-from teamchat.accounts.passwords import Passwords
+from teamchat.accounts.proofs import Proofs, telling
+from teamchat.accounts.records import NAMES_LOCK, user_by_email, user_lock
+from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 
-__all__ = ["Accounts", "Limits", "Links", "MagicLinks", "OAuth", "Passwords", "Sessions", "Users"]
+__all__ = [
+    "NAMES_LOCK",
+    "Accounts",
+    "Attempt",
+    "Hasher",
+    "Limits",
+    "Links",
+    "MailLimits",
+    "OAuth",
+    "Proofs",
+    "Purpose",
+    "RegistrationLimit",
+    "Sessions",
+    "Users",
+    "attempt",
+    "check_password",
+    "is_same",
+    "network_requester",
+    "telling",
+    "unusable",
+    "user_by_email",
+    "user_lock",
+]

@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Self
 
 from teamchat import text
 from teamchat.accounts.access_tokens import AccessTokens
-from teamchat.accounts.attempts import Limits, MailLimits, RegistrationLimit
+from teamchat.accounts.attempts import Limits, MailLimits
 from teamchat.accounts.callers import Callers
 from teamchat.accounts.links import Links
-from teamchat.accounts.magic_links import MagicLinks
 from teamchat.accounts.oauth import states
 from teamchat.accounts.outbox import Outbox
-from teamchat.accounts.passwords import Passwords
 from teamchat.accounts.proofs import Proofs, vouch_in
 from teamchat.accounts.records import NAMES_LOCK
 from teamchat.accounts.scrypt import Hasher
@@ -40,23 +38,27 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class Accounts:
-    """Users, their sessions, and the ways to one. `authenticate` tells who makes a request."""
+    """Users and their sessions. `authenticate` tells who makes a request.
+
+    A way to sign in is made of `users`, `sessions`, `limits` on guessing and `mail_limits` on asking for
+    mail, `links` in mails, `proofs` of addresses, and the `hasher` of passwords.
+    """
 
     users: Users
     sessions: Sessions
-    passwords: Passwords
-    magic_links: MagicLinks
     limits: Limits
+    mail_limits: MailLimits
     links: Links
     proofs: Proofs
     outbox: Outbox
-    _storage: Storage
+    hasher: Hasher
+    storage: Storage
+    settings: AuthSettings
+    has_mail: bool
+    clock: Callable[[], int]
+    """The time, in epoch milliseconds."""
     _callers: Callers
-    _hasher: Hasher
-    _clock: Callable[[], int]
-    _mode: str
     _sign_in: SignInTraits
-    _must_change_set_passwords: bool
 
     @classmethod
     def build(
@@ -90,38 +92,21 @@ class Accounts:
             is_invite_required=needs_invite,
             sends_invites=has_mail and sign_in.asks_for_passwords,
         )
-        passwords = Passwords(
-            storage,
-            auth,
-            users,
-            sessions,
-            limits,
-            mail_limits,
-            RegistrationLimit(auth.rate_limit, clock),
-            hasher,
-            links,
-            proofs,
-            has_mail=has_mail,
-        )
-        magic_links = MagicLinks(
-            storage, users, proofs, limits, mail_limits, links, is_invite_required=needs_invite
-        )
         return cls(
             users=users,
             sessions=sessions,
-            passwords=passwords,
-            magic_links=magic_links,
             limits=limits,
+            mail_limits=mail_limits,
             links=links,
             proofs=proofs,
             outbox=outbox,
-            _storage=storage,
+            hasher=hasher,
+            storage=storage,
+            settings=auth,
+            has_mail=has_mail,
+            clock=clock,
             _callers=Callers(storage, tokens, clock),
-            _hasher=hasher,
-            _clock=clock,
-            _mode=auth.auth_mode,
             _sign_in=sign_in,
-            _must_change_set_passwords=auth.must_change_set_passwords,
         )
 
     async def authenticate(self, token: str, *, before_password_change: bool = False) -> Caller:
@@ -131,7 +116,11 @@ class Accounts:
         that what is asked for may be had before (decision D-43).
         """
         caller = await self._callers.authenticate(token)
-        if caller.must_change_password and self._must_change_set_passwords and not before_password_change:
+        if (
+            caller.must_change_password
+            and self.settings.must_change_set_passwords
+            and not before_password_change
+        ):
             raise Forbidden("Change your password first (PUT /auth/password): this one was set by an admin.")
         return caller
 
@@ -150,14 +139,14 @@ class Accounts:
         (interface, part 5 rule 10).
         """
         try:
-            async with self._storage.write() as tx:
+            async with self.storage.write() as tx:
                 user = await self.users.find_or_create_in(tx, email)
                 start_in = self.proofs.sign_in_in if is_proved else self.sessions.start_in
                 signed_in = await start_in(tx, user.id, ip, user_agent)
         except Unauthorized:
-            _log.info("sign-in failed", way=way or self._mode, ip=ip)
+            _log.info("sign-in failed", way=way or self.settings.auth_mode, ip=ip)
             raise
-        _log.info("signed in", user=user.id, way=way or self._mode, ip=ip)
+        _log.info("signed in", user=user.id, way=way or self.settings.auth_mode, ip=ip)
         return user, signed_in
 
     async def ensure_initial_user(self, initial: InitialUser) -> str | None:
@@ -167,14 +156,14 @@ class Accounts:
         in with passwords.  On later starts a configured password is set if the initial user has none, and
         never replaces one.  Raises `SettingsError` if ``chat.initialUser`` can't be a user.
         """
-        async with self._storage.read() as tx:
+        async with self.storage.read() as tx:
             is_first, lacks_password = await _is_first_start(tx), await _lacks_password(tx, initial.email)
         if is_first:
             return await self._create_initial_user(initial)
         if lacks_password and initial.password is not None:
             password_hash = await self._hash_initial(initial.password)
-            async with self._storage.write() as tx:
-                await _set_missing_password(tx, initial.email, password_hash, self._clock())
+            async with self.storage.write() as tx:
+                await _set_missing_password(tx, initial.email, password_hash, self.clock())
         return None
 
     async def _create_initial_user(self, initial: InitialUser) -> str | None:
@@ -184,7 +173,7 @@ class Accounts:
         password = initial.password if generated is None else generated
         password_hash = None if password is None else await self._hash_initial(password)
         email, name = _initial_identity(initial)
-        async with self._storage.write() as tx:
+        async with self.storage.write() as tx:
             await tx.lock(NAMES_LOCK)
             if not await _is_first_start(tx):  # another server on the same database was first
                 return None
@@ -195,7 +184,7 @@ class Accounts:
 
     async def _hash_initial(self, password: str) -> str:
         try:
-            return await self._hasher.hash(password)
+            return await self.hasher.hash(password)
         except BadRequest as error:
             raise SettingsError(f"chat.initialUser.password can't be used: {error.sentence}") from None
 
@@ -210,7 +199,7 @@ class Accounts:
 
     async def sweep(self) -> None:
         """Remove what has expired: sessions (and end their streams), refresh tokens, links, counters."""
-        async with self._storage.write() as tx:
+        async with self.storage.write() as tx:
             await self.sessions.sweep_in(tx)
             await self.limits.sweep_in(tx)
             await self.links.sweep_in(tx)

@@ -67,7 +67,7 @@ class Attempt(NamedTuple):
         return f"pair:{keys.digest(self.email_key or '')}:{self.network}"
 
 
-def attempt(email: str, ip: str, way: str = "password") -> Attempt:
+def attempt(email: str, ip: str, way: str) -> Attempt:
     """Make an `Attempt`; two spellings of one email are one account. `way` is for the log."""
     try:
         return Attempt(text.fold(text.email(email)), ip, way)

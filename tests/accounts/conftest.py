@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from teamchat.accounts import Accounts
+from teamchat.accounts import Accounts, Hasher
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, SignedIn, now_ms
 from teamchat.plugins import Plugins
@@ -129,6 +129,11 @@ class World:
         """Return the payloads of all events of a type."""
         rows = await self.fetch("select payload from events where type = $1 order by seq", kind)
         return [json.loads(payload) for (payload,) in rows]
+
+
+def hash_passwords_with(accounts: Accounts, hasher: Hasher) -> None:
+    """Let those who sign in or change their password be asked for another hash, or none."""
+    object.__setattr__(accounts, "hasher", hasher)
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from teamchat_auth_magic_link.rules import MagicLinks
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts
 from teamchat.errors import Unauthorized
@@ -40,27 +42,27 @@ async def is_over(accounts: Accounts, signed_in: SignedIn) -> bool:
 
 async def proved_by_link(world: World) -> SignedIn:
     accounts = by_link(world)
-    await accounts.magic_links.request(VICTIM, HOME)
+    await MagicLinks(accounts).request(VICTIM, HOME)
     mail = (await world.mailed(accounts))[-1]
-    return await accounts.magic_links.verify(VICTIM, mail.token, HOME, "")
+    return await MagicLinks(accounts).verify(VICTIM, mail.token, HOME, "")
 
 
 async def test_d40_a_magic_link_shuts_out_whoever_registered_the_address_before(world: World) -> None:
     accounts = with_passwords(world)
-    taken = await accounts.passwords.register(VICTIM, PASSWORD, "198.51.100.66", "")
+    taken = await Passwords(accounts).register(VICTIM, PASSWORD, "198.51.100.66", "")
     stranger = await accounts.authenticate(taken.access_token)
     proved = await proved_by_link(world)
     assert proved.earlier_access_ended is True
     assert await is_over(accounts, taken)
     with pytest.raises(Unauthorized):
-        await accounts.passwords.login(VICTIM, PASSWORD, HOME, "")
+        await Passwords(accounts).login(VICTIM, PASSWORD, HOME, "")
     caller = await accounts.authenticate(proved.access_token)
     assert caller.user == stranger.user, "the account stays"
     assert (await world.events("_SESSIONS_ENDED"))[-1]["sessionIds"] == [stranger.session_id]
 
 
 async def test_d40_it_is_the_first_proof_alone_that_ends_anything(world: World) -> None:
-    await with_passwords(world).passwords.register(VICTIM, PASSWORD, HOME, "")
+    await Passwords(with_passwords(world)).register(VICTIM, PASSWORD, HOME, "")
     first = await proved_by_link(world)
     second = await proved_by_link(world)
     assert second.earlier_access_ended is not True
@@ -83,36 +85,36 @@ async def test_d40_dev_mode_proves_nothing(world: World) -> None:
 
 async def test_d40_who_lost_their_password_that_way_may_have_another_mailed(world: World) -> None:
     accounts = with_passwords(world)
-    await accounts.passwords.register(VICTIM, PASSWORD, HOME, "")
+    await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
     proved = await proved_by_link(world)
-    await accounts.passwords.request_reset(VICTIM, HOME)
+    await Passwords(accounts).request_reset(VICTIM, HOME)
     mail = (await world.mailed(accounts))[-1]
-    signed_in = await accounts.passwords.set_up(VICTIM, mail.token, NEW, HOME, "")
+    signed_in = await Passwords(accounts).set_up(VICTIM, mail.token, NEW, HOME, "")
     assert signed_in.earlier_access_ended is not True, "that proof was the second"
     assert await is_over(accounts, proved), "as a new password does"
-    await accounts.passwords.login(VICTIM, NEW, HOME, "")
+    await Passwords(accounts).login(VICTIM, NEW, HOME, "")
 
 
 async def test_d40_a_mailed_reset_is_a_proof(world: World) -> None:
     accounts = with_passwords(world)
-    taken = await accounts.passwords.register(VICTIM, PASSWORD, HOME, "")
-    await accounts.passwords.request_reset(VICTIM, HOME)
+    taken = await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
+    await Passwords(accounts).request_reset(VICTIM, HOME)
     [mail] = await world.mailed(accounts)
-    signed_in = await accounts.passwords.set_up(VICTIM, mail.token, NEW, HOME, "")
+    signed_in = await Passwords(accounts).set_up(VICTIM, mail.token, NEW, HOME, "")
     assert signed_in.earlier_access_ended is True
     assert await is_over(accounts, taken)
     assert (await proved_by_link(world)).earlier_access_ended is not True
-    await accounts.passwords.login(VICTIM, NEW, HOME, "")
+    await Passwords(accounts).login(VICTIM, NEW, HOME, "")
 
 
 async def test_d40_a_mailed_invitation_is_a_proof(world: World) -> None:
     accounts = with_passwords(world)
     await accounts.users.add(await world.admin(accounts), VICTIM)
     [mail] = await world.mailed(accounts)
-    signed_in = await accounts.passwords.set_up(VICTIM, mail.token, NEW, HOME, "")
+    signed_in = await Passwords(accounts).set_up(VICTIM, mail.token, NEW, HOME, "")
     assert signed_in.earlier_access_ended is not True, "there was nothing before"
     await proved_by_link(world)
-    await accounts.passwords.login(VICTIM, NEW, HOME, "")
+    await Passwords(accounts).login(VICTIM, NEW, HOME, "")
 
 
 @pytest.mark.parametrize("how", ["added", "reset"])
@@ -122,13 +124,13 @@ async def test_d40_an_admin_vouches_for_whom_they_give_a_password(world: World, 
     if how == "added":
         await accounts.users.add(admin, VICTIM, password=NEW)
     else:
-        await accounts.passwords.register(VICTIM, PASSWORD, HOME, "")
+        await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
         victim = next(user for user in await accounts.users.list() if user.email == VICTIM)
         await accounts.users.reset_password(admin, victim.id, NEW)
-    session = await accounts.passwords.login(VICTIM, NEW, HOME, "")
+    session = await Passwords(accounts).login(VICTIM, NEW, HOME, "")
     assert (await proved_by_link(world)).earlier_access_ended is not True
     assert not await is_over(accounts, session)
-    await accounts.passwords.login(VICTIM, NEW, HOME, "")
+    await Passwords(accounts).login(VICTIM, NEW, HOME, "")
 
 
 async def test_d40_the_operator_vouches_for_the_initial_admin(world: World) -> None:
@@ -137,17 +139,17 @@ async def test_d40_the_operator_vouches_for_the_initial_admin(world: World) -> N
     assert generated is not None
     _, signed_in = await accounts.sign_in(ADMIN.email, HOME, "")
     assert signed_in.earlier_access_ended is not True
-    await accounts.passwords.login(ADMIN.email, generated, HOME, "")
+    await Passwords(accounts).login(ADMIN.email, generated, HOME, "")
 
 
 async def test_d40_ones_own_new_password_proves_nothing(world: World) -> None:
     accounts = with_passwords(world)
-    taken = await accounts.passwords.register(VICTIM, PASSWORD, HOME, "")
+    taken = await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
     stranger = await accounts.authenticate(taken.access_token)
-    await accounts.passwords.change(stranger, PASSWORD, NEW, HOME)
+    await Passwords(accounts).change(stranger, PASSWORD, NEW, HOME)
     assert (await proved_by_link(world)).earlier_access_ended is True
     with pytest.raises(Unauthorized):
-        await accounts.passwords.login(VICTIM, NEW, HOME, "")
+        await Passwords(accounts).login(VICTIM, NEW, HOME, "")
 
 
 @pytest.mark.parametrize("is_invite_required", [False, True])
@@ -155,7 +157,7 @@ async def test_d40_of_accounts_from_before_this_was_kept_those_of_an_open_server
     world: World, is_invite_required: bool
 ) -> None:
     accounts = with_passwords(world)
-    taken = await accounts.passwords.register(VICTIM, PASSWORD, HOME, "")
+    taken = await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
     async with world.storage.write() as tx:
         await tx.fetch("update users set email_proved_at = 0")
     now = with_passwords(world, is_invite_required=is_invite_required)
@@ -166,7 +168,7 @@ async def test_d40_of_accounts_from_before_this_was_kept_those_of_an_open_server
 
 
 async def test_d40_an_unproved_account_stays_one_when_the_server_closes(world: World) -> None:
-    await with_passwords(world).passwords.register(VICTIM, PASSWORD, HOME, "")
+    await Passwords(with_passwords(world)).register(VICTIM, PASSWORD, HOME, "")
     _, proved = await with_passwords(world, is_invite_required=True).sign_in(VICTIM, HOME, "")
     assert proved.earlier_access_ended is True
 
@@ -175,17 +177,17 @@ async def test_d40_a_password_that_is_being_checked_at_the_moment_of_the_proof_s
     world: World,
 ) -> None:
     accounts = with_passwords(world)
-    await accounts.passwords.register(VICTIM, PASSWORD, HOME, "")
-    right = accounts.passwords._hasher.matches
+    await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
+    right = accounts.hasher.matches
 
     async def matches(stored: str | None, password: str) -> bool:
         matched = await right(stored, password)
         await accounts.sign_in(VICTIM, HOME, "")
         return matched
 
-    accounts.passwords._hasher.matches = matches  # type: ignore[method-assign]
+    accounts.hasher.matches = matches  # type: ignore[method-assign]
     with pytest.raises(Unauthorized):
-        await accounts.passwords.login(VICTIM, PASSWORD, HOME, "")
+        await Passwords(accounts).login(VICTIM, PASSWORD, HOME, "")
 
 
 async def test_d40_removing_a_user_and_adding_them_anew_begins_anew(world: World) -> None:
@@ -194,5 +196,5 @@ async def test_d40_removing_a_user_and_adding_them_anew_begins_anew(world: World
     await proved_by_link(world)
     victim = next(user for user in await accounts.users.list() if user.email == VICTIM)
     await accounts.users.remove(admin, victim.id)
-    await accounts.passwords.register(VICTIM, PASSWORD, HOME, "")
+    await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
     assert (await proved_by_link(world)).earlier_access_ended is True

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import trio
+from teamchat_auth_magic_link.rules import MagicLinks
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts, Links
 from teamchat.accounts.links import Purpose
@@ -263,3 +265,17 @@ async def test_the_email_in_a_link_comes_back_as_it_was(accounts: Accounts, emai
     assert Mailed(email, url).query["email"] == email
     assert url.isascii()
     assert " " not in url
+
+
+async def test_d15_a_sign_in_link_sets_no_password_and_a_reset_signs_nobody_in_without_one(
+    world: World,
+) -> None:
+    accounts = world.accounts(auth_mode="password", has_mail=True)
+    await accounts.users.add(await world.admin(accounts), BOB, password="correct horse")
+    await MagicLinks(accounts).request(BOB, "192.0.2.1")
+    await Passwords(accounts).request_reset(BOB, "192.0.2.1")
+    magic, reset = await world.mailed(accounts)
+    with pytest.raises(BadRequest):
+        await Passwords(accounts).set_up(BOB, magic.token, "another password", "192.0.2.1", "")
+    with pytest.raises(BadRequest):
+        await MagicLinks(accounts).verify(BOB, reset.token, "192.0.2.1", "")

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import trio
+from teamchat_auth_magic_link.rules import MagicLinks
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts.outbox import LEASE_SECONDS, Outbox, QueuedMail
 from tests.accounts.conftest import Clock, World
@@ -112,11 +114,11 @@ async def test_of_each_requester_no_more_are_looked_at_than_there_are_places(wor
 
 async def test_who_asked_for_a_mail_is_kept_with_it(world: World) -> None:
     accounts = world.accounts(auth_mode="magic-link", has_mail=True, is_invite_required=False)
-    await accounts.magic_links.request("ann@example.org", "2001:db8::1")
-    await accounts.magic_links.request("bob@example.org", "192.0.2.7")
+    await MagicLinks(accounts).request("ann@example.org", "2001:db8::1")
+    await MagicLinks(accounts).request("bob@example.org", "192.0.2.7")
     passwords = world.accounts(auth_mode="password", has_mail=True)
     admin = await world.admin(world.accounts())
-    await passwords.passwords.request_reset("eve@example.org", "192.0.2.8")
+    await Passwords(passwords).request_reset("eve@example.org", "192.0.2.8")
     await passwords.users.add(admin, "new@example.org")
     assert sorted(mail.requester for mail in await accounts.outbox.claim(9)) == [
         "network:192.0.2.7",

@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from teamchat_auth_magic_link.rules import MagicLinks
 
 from teamchat.accounts import Accounts
 from teamchat.errors import BadRequest, Unauthorized
@@ -49,7 +50,7 @@ async def test_access_tokens_end_and_sessions_go_on(storage: Storage) -> None:
 
 async def test_a_mail_that_waited_for_its_sender_carries_a_link_that_works(storage: Storage) -> None:
     old = accounts(storage, "old")
-    await old.magic_links.request(EMAIL, "192.0.2.1")
+    await MagicLinks(old).request(EMAIL, "192.0.2.1")
     new = await changed(storage)
     [mail] = await new.outbox.claim(1)
     tokens = [
@@ -63,7 +64,7 @@ async def test_a_mail_that_waited_for_its_sender_carries_a_link_that_works(stora
 
 async def test_a_link_that_was_mailed_before_works(storage: Storage) -> None:
     old = accounts(storage, "old")
-    await old.magic_links.request(EMAIL, "192.0.2.1")
+    await MagicLinks(old).request(EMAIL, "192.0.2.1")
     [mail] = await old.outbox.claim(1)
     await old.outbox.sent(mail)
     token = parse_qs(urlsplit(old.links.url(mail.link_id, mail.purpose, mail.email)).query)["token"][0]

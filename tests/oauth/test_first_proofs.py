@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from teamchat_auth_password import Passwords
 
 from teamchat.errors import Unauthorized
 from tests.oauth.conftest import World
@@ -21,7 +22,7 @@ async def world(make: Any) -> World:
 
 
 async def register(world: World, email: str = JANE) -> str:
-    signed_in = await world.app.accounts.passwords.register(email, PASSWORD, "198.51.100.66", "")
+    signed_in = await Passwords(world.app.accounts).register(email, PASSWORD, "198.51.100.66", "")
     return signed_in.access_token
 
 
@@ -31,7 +32,7 @@ async def test_d40_the_stranger_who_registered_the_address_is_out(world: World) 
     assert tokens["earlier_access_ended"] == "true"
     (await Client(world.site, stranger).call("GET", "/conversations")).problem(401)
     with pytest.raises(Unauthorized):
-        await world.app.accounts.passwords.login(JANE, PASSWORD, "198.51.100.66", "")
+        await Passwords(world.app.accounts).login(JANE, PASSWORD, "198.51.100.66", "")
     assert (await world.me(tokens))["email"] == JANE
     assert await world.count("users") == 2, "it is the same account (rule 13)"
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 import trio
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts.oauth.providers import callback
 from teamchat.testing import Provider, Reply, provider
@@ -237,7 +238,7 @@ async def test_other_ways_to_sign_in_work_beside_it_and_lead_to_the_same_user(
 ) -> None:
     world = await make(password="a long password")
     idp.profile = {"sub": "1", "email": ADMIN.upper(), "email_verified": True}
-    by_password = await world.app.accounts.passwords.login(ADMIN, "a long password", "192.0.2.1", "tests")
+    by_password = await Passwords(world.app.accounts).login(ADMIN, "a long password", "192.0.2.1", "tests")
     mine = await world.me({"access_token": by_password.access_token})
     assert await world.me(await world.sign_in()) == mine
     assert mine["isAdmin"]

@@ -1,7 +1,7 @@
 """Magic links: sign in with a link that comes by mail.
 
-What must stay true: whether an email has an account is no business of who asks, so `/auth/login` answers
-everybody the same; everything else about links is decided in `teamchat.accounts`.
+Whether an email has an account is no business of who asks, so `/auth/login` answers everybody the same. Who
+comes in by a link is decided in `rules`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 
-from teamchat import AuthMode, Backend, NoOptions, SettingsError, Unauthorized, hookimpl
+from teamchat import AuthBackend, AuthMode, NoOptions, SettingsError, Unauthorized, hookimpl
 from teamchat.model import TokenPair
 from teamchat.web import Answer, Section, Visitor
+from teamchat_auth_magic_link.rules import WAY, MagicLinks
 
 if TYPE_CHECKING:
     from quart import Blueprint
@@ -77,14 +78,14 @@ class MagicLinkMode:
 
 async def request_link(app: Application, visitor: Visitor, body: Email) -> Requested:
     """Ask for a sign-in link. The answer is the same whether or not an account matches."""
-    await app.accounts.magic_links.request(body.email, visitor.ip)
+    await MagicLinks(app.accounts).request(body.email, visitor.ip)
     return Requested()
 
 
 async def verify(app: Application, visitor: Visitor, bearer: str | None, body: Email) -> Verified:
     """Sign in with the token of a link. 400 for one that is wrong, spent or expired, 401 for none."""
     token = _given(bearer)
-    signed_in = await app.accounts.magic_links.verify(body.email, token, visitor.ip, visitor.user_agent)
+    signed_in = await MagicLinks(app.accounts).verify(body.email, token, visitor.ip, visitor.user_agent)
     return Verified(signed_in.access_token, signed_in.refresh_token, signed_in.earlier_access_ended)
 
 
@@ -105,6 +106,6 @@ async def open_magic_link(options: NoOptions) -> AsyncIterator[AuthMode]:  # noq
 
 
 @hookimpl
-def auth_modes() -> Sequence[Backend[AuthMode]]:
+def auth_modes() -> Sequence[AuthBackend]:
     """Offer ``magic-link``."""
-    return [Backend("magic-link", open_magic_link)]
+    return [AuthBackend(WAY, open_magic_link)]

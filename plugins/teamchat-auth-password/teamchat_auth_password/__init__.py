@@ -1,7 +1,7 @@
 """Password mode: sign in with an email and a password, set one by a link, register where that is open.
 
-What must stay true: everything about passwords is decided in `teamchat.accounts`; this module gives it
-routes, and ``/auth/register`` is no route at all when invites are required (interface, part 4).
+What passwords have to be and how they are kept is `teamchat.accounts`'s, for an admin may give anybody one in
+every mode; who comes in with one is decided in `rules`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET, Struct, UnsetType
-
-from teamchat import AuthBackend, AuthMode, BadRequest, NoOptions, SignInTraits, hookimpl
-from teamchat.model import Caller, SignedIn
-from teamchat.web import Answer, Section, Success, Visitor
+from teamchat import AuthBackend, AuthMode, NoOptions, SignInTraits, hookimpl
+from teamchat_auth_password.endpoints import section_for
+from teamchat_auth_password.rules import WAY, Passwords
 
 if TYPE_CHECKING:
     from quart import Blueprint
@@ -22,43 +20,9 @@ if TYPE_CHECKING:
     from teamchat.application import Application
     from teamchat.settings import Settings
 
+__all__ = ["TRAITS", "PasswordMode", "Passwords", "auth_modes", "open_password"]
 
 TRAITS = SignInTraits(asks_for_passwords=True, lets_register=True)
-
-
-class Credentials(Struct, frozen=True, rename="camel"):
-    """The body of ``POST /auth/password-login`` and ``POST /auth/register``."""
-
-    email: str
-    password: str
-
-
-class ResetRequest(Struct, frozen=True, rename="camel"):
-    """The body of ``POST /auth/request-password-reset``."""
-
-    email: str
-
-
-class Requested(Answer, frozen=True):
-    """What everybody is told who asks for a new password."""
-
-    success: bool = True
-    message: str = "If there is an account with this email, a link to a new password is on its way to it."
-
-
-class PasswordSetup(Struct, frozen=True, rename="camel"):
-    """The body of ``POST /auth/setup-password``; the token may stand in the Authorization header instead."""
-
-    email: str
-    password: str
-    token: str | UnsetType = UNSET
-
-
-class PasswordChange(Struct, frozen=True, rename="camel"):
-    """The body of ``PUT /auth/password``: the present password, and the one to have instead."""
-
-    password: str
-    new_password: str
 
 
 class PasswordMode:
@@ -68,58 +32,8 @@ class PasswordMode:
         """Accept all settings: password mode works with and without email."""
 
     def routes(self, app: Application) -> Blueprint:
-        """Return sign-in, reset and set-up, and ``POST /auth/register`` where invites are not required."""
-        section = Section("password sign-in")
-        endpoint = section.endpoint
-        endpoint("POST", "/auth/password-login", body=Credentials, answer=SignedIn, open=True)(password_login)
-        endpoint("POST", "/auth/request-password-reset", body=ResetRequest, answer=Requested, open=True)(
-            request_password_reset
-        )
-        endpoint("POST", "/auth/setup-password", body=PasswordSetup, answer=SignedIn, open=True)(
-            setup_password
-        )
-        endpoint("PUT", "/auth/password", body=PasswordChange, answer=Success, before_password_change=True)(
-            change_password
-        )
-        if not app.settings.auth.is_invite_required:
-            endpoint("POST", "/auth/register", body=Credentials, answer=SignedIn, open=True)(register)
-        return section
-
-
-async def password_login(app: Application, visitor: Visitor, body: Credentials) -> SignedIn:
-    """Sign in. 401 for invalid credentials, 429 after too many failures."""
-    return await app.accounts.passwords.login(body.email, body.password, visitor.ip, visitor.user_agent)
-
-
-async def register(app: Application, visitor: Visitor, body: Credentials) -> SignedIn:
-    """Create a user and sign in. 400 for an email that is taken or invalid, or a password too short."""
-    return await app.accounts.passwords.register(body.email, body.password, visitor.ip, visitor.user_agent)
-
-
-async def request_password_reset(app: Application, visitor: Visitor, body: ResetRequest) -> Requested:
-    """Ask for a link to a new password. The answer is the same whether or not an account matches."""
-    await app.accounts.passwords.request_reset(body.email, visitor.ip)
-    return Requested()
-
-
-async def setup_password(
-    app: Application, visitor: Visitor, bearer: str | None, body: PasswordSetup
-) -> SignedIn:
-    """Set a password by an invitation or a reset link, and sign in. 400 for a token that does not work."""
-    token = bearer if body.token is UNSET else body.token
-    if not token:
-        raise BadRequest("token is missing.")
-    return await app.accounts.passwords.set_up(
-        body.email, token, body.password, visitor.ip, visitor.user_agent
-    )
-
-
-async def change_password(
-    app: Application, caller: Caller, visitor: Visitor, body: PasswordChange
-) -> Success:
-    """Change one's own password; one's other sessions end. 401 for a wrong one, 429 after too many."""
-    await app.accounts.passwords.change(caller, body.password, body.new_password, visitor.ip)
-    return Success()
+        """Return the endpoints."""
+        return section_for(app)
 
 
 @asynccontextmanager
@@ -131,4 +45,4 @@ async def open_password(options: NoOptions) -> AsyncIterator[AuthMode]:  # noqa:
 @hookimpl
 def auth_modes() -> Sequence[AuthBackend]:
     """Offer ``password``."""
-    return [AuthBackend("password", open_password, traits=TRAITS)]
+    return [AuthBackend(WAY, open_password, traits=TRAITS)]

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import trio
+from teamchat_auth_magic_link.rules import MagicLinks
 
 from teamchat.accounts import Accounts
 from teamchat.errors import BadRequest, Problem, TooManyRequests, Unauthorized
 from teamchat.model import Caller, SignedIn
 from teamchat.settings import RateLimit
+from tests.accounts.conftest import ADMIN, Mailed, Recorded, World
 from tests.storages import sqlite_only
-
-from .conftest import ADMIN, Mailed, Recorded, World
 
 BOB, EVE = "Bob@example.org", "eve@example.org"
 HOME, AWAY = "192.0.2.1", "198.51.100.7"
@@ -45,17 +45,17 @@ async def admin(world: World, accounts: Accounts) -> Caller:
 
 async def ask(world: World, accounts: Accounts, email: str = BOB, ip: str = HOME) -> Mailed:
     """Ask for a link and return the newest mail there is."""
-    await accounts.magic_links.request(email, ip)
+    await MagicLinks(accounts).request(email, ip)
     return (await world.mailed(accounts))[-1]
 
 
 async def come_back(accounts: Accounts, mail: Mailed, ip: str = HOME) -> SignedIn:
-    return await accounts.magic_links.verify(mail.recipient, mail.token, ip, "tests")
+    return await MagicLinks(accounts).verify(mail.recipient, mail.token, ip, "tests")
 
 
 async def outcome(accounts: Accounts, email: str, token: str, ip: str = HOME) -> int:
     try:
-        await accounts.magic_links.verify(email, token, ip, "tests")
+        await MagicLinks(accounts).verify(email, token, ip, "tests")
     except Problem as problem:
         return problem.status
     return 200
@@ -94,14 +94,14 @@ async def test_the_mail_goes_to_the_accounts_own_spelling(
 
 async def test_a_new_user_has_the_email_the_link_was_mailed_to(world: World, open_accounts: Accounts) -> None:
     mail = await ask(world, open_accounts, "\u212aim@example.org")
-    await open_accounts.magic_links.verify("kim@example.org", mail.token, HOME, "")
+    await MagicLinks(open_accounts).verify("kim@example.org", mail.token, HOME, "")
     assert [user.email for user in await open_accounts.users.list()] == ["\u212aim@example.org"]
 
 
 async def test_d16_an_unknown_email_gets_no_mail_when_invites_are_required(
     world: World, accounts: Accounts, admin: Caller
 ) -> None:
-    await accounts.magic_links.request(EVE, HOME)
+    await MagicLinks(accounts).request(EVE, HOME)
     assert await world.mailed(accounts) == []
     assert await world.fetch("select is_decoy from mails") == [(1,)]
 
@@ -116,7 +116,7 @@ async def test_d16_the_same_statements_whether_or_not_there_is_an_account(
     # Twice: the second request replaces a link.
     for email in (BOB, EVE, BOB, EVE):
         recorded.statements.clear()
-        await accounts.magic_links.request(email, HOME)
+        await MagicLinks(accounts).request(email, HOME)
         traces.append(list(recorded.statements))
     assert traces[0] == traces[1] == traces[2] == traces[3]
     assert any("insert into links" in statement for statement in traces[0])
@@ -152,7 +152,7 @@ async def test_what_cannot_be_an_email_is_refused_and_nothing_is_queued(
     world: World, open_accounts: Accounts, email: str
 ) -> None:
     with pytest.raises(BadRequest):
-        await open_accounts.magic_links.request(email, HOME)
+        await MagicLinks(open_accounts).request(email, HOME)
     assert await world.fetch("select * from links") == []
 
 
@@ -264,8 +264,8 @@ async def test_the_sender_is_woken_once_the_mail_is_there_to_be_read(
         waiting.extend(connection.execute("select count(*) from mails").fetchone())
 
     monkeypatch.setattr(accounts.outbox, "announce", look)
-    await accounts.magic_links.request(BOB, HOME)
-    await accounts.magic_links.request(EVE, HOME)
+    await MagicLinks(accounts).request(BOB, HOME)
+    await MagicLinks(accounts).request(EVE, HOME)
     assert waiting == [1, 2]
 
 
@@ -277,13 +277,13 @@ async def test_d18_an_email_is_sent_ten_mails_in_a_window_and_nobody_is_told(
     world: World, accounts: Accounts, admin: Caller, email: str
 ) -> None:
     for _ in range(10):
-        await accounts.magic_links.request(email, HOME)
+        await MagicLinks(accounts).request(email, HOME)
     tenth = await world.fetch("select id from links")
     for spelling in (email, email.upper(), email.lower()):
-        await accounts.magic_links.request(spelling, AWAY)
+        await MagicLinks(accounts).request(spelling, AWAY)
     assert await world.fetch("select id from links") == tenth, "the last link stays, and no mail is added"
     world.clock.pass_seconds(900)
-    await accounts.magic_links.request(email, HOME)
+    await MagicLinks(accounts).request(email, HOME)
     assert await world.fetch("select id from links") != tenth
 
 
@@ -291,7 +291,7 @@ async def test_d18_the_last_link_of_an_email_at_its_limit_is_good(
     world: World, accounts: Accounts, admin: Caller
 ) -> None:
     for _ in range(15):
-        await accounts.magic_links.request(BOB, HOME)
+        await MagicLinks(accounts).request(BOB, HOME)
     [mail] = await world.mailed(accounts)
     assert await outcome(accounts, BOB, mail.token) == 200
 
@@ -300,16 +300,16 @@ async def test_d18_an_address_may_ask_for_a_hundred_mails_whether_or_not_there_a
     world: World, accounts: Accounts, admin: Caller
 ) -> None:
     for number in range(99):
-        await accounts.magic_links.request(f"user{number}@example.org", "2001:db8::1")
-    await accounts.magic_links.request(BOB, "2001:db8::2")
+        await MagicLinks(accounts).request(f"user{number}@example.org", "2001:db8::1")
+    await MagicLinks(accounts).request(BOB, "2001:db8::2")
     world.clock.pass_seconds(100)
     for email in (BOB, EVE):
         with pytest.raises(TooManyRequests) as caught:
-            await accounts.magic_links.request(email, "2001:db8::3")
+            await MagicLinks(accounts).request(email, "2001:db8::3")
         assert caught.value.retry_after == 800
-    await accounts.magic_links.request(BOB, "2001:db8:0:1::1")
+    await MagicLinks(accounts).request(BOB, "2001:db8:0:1::1")
     world.clock.pass_seconds(800)
-    await accounts.magic_links.request(BOB, "2001:db8::3")
+    await MagicLinks(accounts).request(BOB, "2001:db8::3")
 
 
 async def test_d18_asking_for_mail_and_failing_to_sign_in_are_counted_apart(
@@ -320,7 +320,7 @@ async def test_d18_asking_for_mail_and_failing_to_sign_in_are_counted_apart(
     assert await outcome(accounts, BOB, mail.token) == 200
     for _ in range(10):
         await outcome(accounts, EVE, "wrong")
-    await accounts.magic_links.request(ADMIN.email, HOME)
+    await MagicLinks(accounts).request(ADMIN.email, HOME)
     assert [mail.recipient for mail in await world.mailed(accounts)] == [ADMIN.email]
 
 
@@ -374,7 +374,7 @@ async def test_d18_a_blocked_attempt_asks_for_no_link(
 
 
 async def test_counters_of_mails_hold_no_email(world: World, accounts: Accounts) -> None:
-    await accounts.magic_links.request("secret@example.org", HOME)
+    await MagicLinks(accounts).request("secret@example.org", HOME)
     assert "secret" not in str(await world.fetch("select * from attempts"))
 
 
@@ -385,7 +385,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [
         {"event": record.message} | record.teamchat_fields  # type: ignore[attr-defined]
         for record in caplog.records
-        if record.name.startswith("teamchat.")
+        if record.name.startswith("teamchat")
     ]
 
 

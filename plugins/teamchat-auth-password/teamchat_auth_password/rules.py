@@ -9,25 +9,34 @@ the user (D-17).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from teamchat import text
-from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt
-from teamchat.accounts.links import Links, Purpose, unusable
-from teamchat.accounts.mail_turns import network_requester
-from teamchat.accounts.proofs import Proofs, telling
-from teamchat.accounts.records import user_by_email, user_lock
-from teamchat.accounts.scrypt import Hasher, check_password, is_same
-from teamchat.accounts.sessions import Sessions
-from teamchat.accounts.users import Users
-from teamchat.errors import BadRequest, Forbidden, Unauthorized
-from teamchat.interfaces import Storage, Transaction
+from teamchat import (
+    BadRequest,
+    Forbidden,
+    Transaction,
+    Unauthorized,
+    text,
+)
+from teamchat.accounts import (
+    Accounts,
+    Attempt,
+    Purpose,
+    RegistrationLimit,
+    attempt,
+    check_password,
+    is_same,
+    network_requester,
+    telling,
+    unusable,
+    user_by_email,
+    user_lock,
+)
 from teamchat.logs import get_logger
 from teamchat.model import Caller, SignedIn
 
-if TYPE_CHECKING:
-    from teamchat.settings import AuthSettings
-
+WAY: Final = "password"
+"""How the log calls signing in with one."""
 _SETTING_UP: Final[tuple[Purpose, ...]] = ("invite", "reset")
 
 _log = get_logger(__name__)
@@ -36,36 +45,22 @@ _log = get_logger(__name__)
 class Passwords:
     """Password sign-in, self-registration, and links to a new password."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        auth: AuthSettings,
-        users: Users,
-        sessions: Sessions,
-        limits: Limits,
-        mail_limits: MailLimits,
-        registration_limit: RegistrationLimit,
-        hasher: Hasher,
-        links: Links,
-        proofs: Proofs,
-        *,
-        has_mail: bool,
-    ) -> None:
-        self._storage = storage
-        self._auth = auth
-        self._users = users
-        self._sessions = sessions
-        self._limits = limits
-        self._mail_limits = mail_limits
-        self._registration_limit = registration_limit
-        self._hasher = hasher
-        self._links = links
-        self._proofs = proofs
-        self._has_mail = has_mail
+    def __init__(self, accounts: Accounts) -> None:
+        self._storage = accounts.storage
+        self._auth = accounts.settings
+        self._users = accounts.users
+        self._sessions = accounts.sessions
+        self._limits = accounts.limits
+        self._mail_limits = accounts.mail_limits
+        self._registration_limit = RegistrationLimit(self._auth.rate_limit, accounts.clock)
+        self._hasher = accounts.hasher
+        self._links = accounts.links
+        self._proofs = accounts.proofs
+        self._has_mail = accounts.has_mail
 
     async def login(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
         """Sign in. Raises `Unauthorized` for wrong credentials, `TooManyRequests` beyond the limits."""
-        tried = attempt(email, ip)
+        tried = attempt(email, ip, WAY)
         found = await self._verified(tried, password)
         async with self._storage.write() as tx:
             await self._hold(tx, tried, found)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts
 from teamchat.accounts.scrypt import Hasher
 from teamchat.errors import Forbidden, Unauthorized
-from tests.accounts.conftest import World
+from tests.accounts.conftest import World, hash_passwords_with
 
 BOB, PASSWORD, NEW, HOME = "bob@example.org", "correct horse battery", "another password", "192.0.2.1"
 
@@ -38,7 +39,7 @@ def hasher() -> Unhashed:
 @pytest.fixture
 def accounts(world: World, hasher: Unhashed) -> Accounts:
     accounts = world.accounts(auth_mode="password", is_invite_required=False, must_change_set_passwords=True)
-    accounts.passwords._hasher = hasher
+    hash_passwords_with(accounts, hasher)
     accounts.users._hasher = hasher
     return accounts
 
@@ -47,11 +48,11 @@ async def test_d43_changing_ends_the_streams_of_the_other_sessions_alone(
     world: World, accounts: Accounts
 ) -> None:
     other = await accounts.authenticate(
-        (await accounts.passwords.register(BOB, PASSWORD, HOME, "")).access_token
+        (await Passwords(accounts).register(BOB, PASSWORD, HOME, "")).access_token
     )
-    signed_in = await accounts.passwords.login(BOB, PASSWORD, HOME, "")
+    signed_in = await Passwords(accounts).login(BOB, PASSWORD, HOME, "")
     caller = await accounts.authenticate(signed_in.access_token)
-    await accounts.passwords.change(caller, PASSWORD, NEW, HOME)
+    await Passwords(accounts).change(caller, PASSWORD, NEW, HOME)
     [ended] = await world.events("_SESSIONS_ENDED")
     assert ended["sessionIds"] == [other.session_id]
 
@@ -59,7 +60,7 @@ async def test_d43_changing_ends_the_streams_of_the_other_sessions_alone(
 async def test_d43_a_session_that_ended_while_the_password_was_checked_changes_nothing(
     world: World, accounts: Accounts, hasher: Unhashed
 ) -> None:
-    signed_in = await accounts.passwords.register(BOB, PASSWORD, HOME, "")
+    signed_in = await Passwords(accounts).register(BOB, PASSWORD, HOME, "")
     caller = await accounts.authenticate(signed_in.access_token)
 
     async def sign_out() -> None:
@@ -67,23 +68,23 @@ async def test_d43_a_session_that_ended_while_the_password_was_checked_changes_n
 
     hasher.meanwhile = sign_out
     with pytest.raises(Unauthorized):
-        await accounts.passwords.change(caller, PASSWORD, NEW, HOME)
+        await Passwords(accounts).change(caller, PASSWORD, NEW, HOME)
     assert await world.fetch("select password_hash from users") == [(f"hash of {PASSWORD}",)]
 
 
 async def test_d43_of_two_changes_at_once_the_later_finds_the_password_wrong(
     world: World, accounts: Accounts, hasher: Unhashed
 ) -> None:
-    signed_in = await accounts.passwords.register(BOB, PASSWORD, HOME, "")
+    signed_in = await Passwords(accounts).register(BOB, PASSWORD, HOME, "")
     caller = await accounts.authenticate(signed_in.access_token)
 
     async def change() -> None:
         hasher.meanwhile = None
-        await accounts.passwords.change(caller, PASSWORD, NEW, HOME)
+        await Passwords(accounts).change(caller, PASSWORD, NEW, HOME)
 
     hasher.meanwhile = change
     with pytest.raises(Unauthorized):
-        await accounts.passwords.change(caller, PASSWORD, "a third password", HOME)
+        await Passwords(accounts).change(caller, PASSWORD, "a third password", HOME)
     assert await world.fetch("select password_hash from users") == [(f"hash of {NEW}",)]
 
 
@@ -92,7 +93,7 @@ async def test_d43_who_has_no_password_is_answered_as_for_a_wrong_one(
 ) -> None:
     caller, _ = await world.sign_in(accounts, BOB)
     with pytest.raises(Unauthorized):
-        await accounts.passwords.change(caller, PASSWORD, NEW, HOME)
+        await Passwords(accounts).change(caller, PASSWORD, NEW, HOME)
 
 
 async def test_d43_whoever_asks_for_a_caller_is_refused_one_who_must_change_their_password(
@@ -100,12 +101,12 @@ async def test_d43_whoever_asks_for_a_caller_is_refused_one_who_must_change_thei
 ) -> None:
     admin = await world.admin(accounts)
     await accounts.users.add(admin, BOB, password=PASSWORD)
-    signed_in = await accounts.passwords.login(BOB, PASSWORD, HOME, "")
+    signed_in = await Passwords(accounts).login(BOB, PASSWORD, HOME, "")
     for _ in range(2):
         with pytest.raises(Forbidden, match="password"):
             await accounts.authenticate(signed_in.access_token)
     caller = await accounts.authenticate(signed_in.access_token, before_password_change=True)
-    await accounts.passwords.change(caller, PASSWORD, NEW, HOME)
+    await Passwords(accounts).change(caller, PASSWORD, NEW, HOME)
     assert (await accounts.authenticate(signed_in.access_token)).user == caller.user
 
 
@@ -119,9 +120,9 @@ async def test_d43_signing_in_another_way_asks_for_no_change(world: World, accou
 async def test_d43_a_mailed_link_to_a_new_password_ends_having_to_change_it(world: World) -> None:
     accounts = world.accounts(auth_mode="password", has_mail=True, must_change_set_passwords=True)
     await accounts.users.add(await world.admin(accounts), BOB, password=PASSWORD)
-    await accounts.passwords.request_reset(BOB, HOME)
+    await Passwords(accounts).request_reset(BOB, HOME)
     [mail] = await world.mailed(accounts)
-    signed_in = await accounts.passwords.set_up(BOB, mail.token, NEW, HOME, "")
+    signed_in = await Passwords(accounts).set_up(BOB, mail.token, NEW, HOME, "")
     assert (await accounts.authenticate(signed_in.access_token)).user.email == BOB
-    again = await accounts.passwords.login(BOB, NEW, HOME, "")
+    again = await Passwords(accounts).login(BOB, NEW, HOME, "")
     assert (await accounts.authenticate(again.access_token)).user.email == BOB

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 import trio
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.errors import BadRequest, Forbidden, Problem, TooManyRequests, Unauthorized
 from teamchat.model import Caller, SignedIn
 from teamchat.settings import RateLimit
-
-from .conftest import ADMIN, Mailed, Recorded, World
+from tests.accounts.conftest import ADMIN, Mailed, Recorded, World, hash_passwords_with
 
 BOB, EVE, PASSWORD, NEW = "Bob@example.org", "eve@example.org", "correct horse battery", "another password"
 HOME, AWAY = "192.0.2.1", "198.51.100.7"
@@ -40,7 +40,8 @@ class Counted(Hasher):
 
 def build(world: World, *, has_mail: bool = True, **auth: Any) -> Accounts:
     accounts = world.accounts(**{"auth_mode": "password", "has_mail": has_mail} | auth)
-    accounts.passwords._hasher = accounts.users._hasher = Counted()
+    hasher = accounts.users._hasher = Counted()
+    hash_passwords_with(accounts, hasher)
     return accounts
 
 
@@ -66,19 +67,19 @@ async def invite(world: World, accounts: Accounts, admin: Caller, email: str = B
 
 
 async def ask(world: World, accounts: Accounts, email: str = BOB) -> Mailed:
-    await accounts.passwords.request_reset(email, HOME)
+    await Passwords(accounts).request_reset(email, HOME)
     return (await world.mailed(accounts))[-1]
 
 
 async def set_up(
     accounts: Accounts, mail: Mailed, password: str = NEW, email: str | None = None, ip: str = HOME
 ) -> SignedIn:
-    return await accounts.passwords.set_up(email or mail.recipient, mail.token, password, ip, "tests")
+    return await Passwords(accounts).set_up(email or mail.recipient, mail.token, password, ip, "tests")
 
 
 async def outcome(accounts: Accounts, email: str, token: str, password: str = NEW, ip: str = HOME) -> int:
     try:
-        await accounts.passwords.set_up(email, token, password, ip, "tests")
+        await Passwords(accounts).set_up(email, token, password, ip, "tests")
     except Problem as problem:
         return problem.status
     return 200
@@ -86,7 +87,7 @@ async def outcome(accounts: Accounts, email: str, token: str, password: str = NE
 
 async def can_log_in(accounts: Accounts, password: str, email: str = BOB) -> bool:
     try:
-        await accounts.passwords.login(email, password, "203.0.113.9", "")
+        await Passwords(accounts).login(email, password, "203.0.113.9", "")
     except Unauthorized:
         return False
     return True
@@ -180,7 +181,7 @@ async def test_d16_nobody_else_is_sent_one(
     world: World, accounts: Accounts, admin: Caller, email: str
 ) -> None:
     invitation = await invite(world, accounts, admin)
-    await accounts.passwords.request_reset(email, HOME)
+    await Passwords(accounts).request_reset(email, HOME)
     assert await world.mailed(accounts) == [invitation], "who has no password keeps their invitation"
 
 
@@ -193,7 +194,7 @@ async def test_d16_the_same_statements_whether_or_not_there_is_an_account_or_a_p
     traces = []
     for email in (BOB, "invited@example.org", EVE) * 2:
         recorded.statements.clear()
-        await observed.passwords.request_reset(email, HOME)
+        await Passwords(observed).request_reset(email, HOME)
         traces.append(list(recorded.statements))
     assert all(trace == traces[0] for trace in traces)
     assert any("insert into mails" in statement for statement in traces[0])
@@ -205,10 +206,10 @@ async def test_without_mail_asking_does_nothing_and_is_answered_the_same(
 ) -> None:
     accounts = build(world, has_mail=False)
     for _ in range(3):
-        await accounts.passwords.request_reset(BOB, HOME)
+        await Passwords(accounts).request_reset(BOB, HOME)
     assert await world.fetch("select * from links") == []
     with pytest.raises(BadRequest):
-        await accounts.passwords.request_reset("bob", HOME)
+        await Passwords(accounts).request_reset("bob", HOME)
 
 
 @pytest.mark.parametrize("email", [BOB, EVE])
@@ -216,19 +217,19 @@ async def test_d18_an_email_is_sent_ten_links_in_a_window_and_nobody_is_told(
     world: World, accounts: Accounts, bob: str, email: str
 ) -> None:
     for _ in range(10):
-        await accounts.passwords.request_reset(email, HOME)
+        await Passwords(accounts).request_reset(email, HOME)
     tenth = await world.fetch("select id from links")
-    await accounts.passwords.request_reset(email, AWAY)
+    await Passwords(accounts).request_reset(email, AWAY)
     assert await world.fetch("select id from links") == tenth
 
 
 async def test_d18_an_address_that_asks_too_often_is_refused(world: World, admin: Caller, bob: str) -> None:
     accounts = build(world, rate_limit=RateLimit(attempts=1, window_seconds=60))
     for number in range(10):
-        await accounts.passwords.request_reset(f"user{number}@example.org", HOME)
+        await Passwords(accounts).request_reset(f"user{number}@example.org", HOME)
     for email in (BOB, EVE):
         with pytest.raises(TooManyRequests) as caught:
-            await accounts.passwords.request_reset(email, HOME)
+            await Passwords(accounts).request_reset(email, HOME)
         assert caught.value.retry_after == 60
 
 
@@ -261,16 +262,6 @@ async def test_d15_another_users_token_changes_nothing_and_is_not_spent(
     assert await outcome(accounts, EVE, mail.token) == 400
     assert await can_log_in(accounts, PASSWORD, EVE)
     assert await outcome(accounts, BOB, mail.token) == 200
-
-
-async def test_d15_a_sign_in_link_sets_no_password(world: World, accounts: Accounts, bob: str) -> None:
-    magic = world.accounts(auth_mode="magic-link", has_mail=True)
-    await magic.magic_links.request(BOB, HOME)
-    [mail] = await world.mailed(magic)
-    assert await outcome(accounts, BOB, mail.token) == 400
-    reset = await ask(world, accounts)
-    with pytest.raises(BadRequest):
-        await magic.magic_links.verify(BOB, reset.token, HOME, "")
 
 
 async def test_a_reset_link_expires_after_an_hour(world: World, accounts: Accounts, bob: str) -> None:
@@ -358,7 +349,7 @@ async def test_a_user_who_is_removed_while_their_password_is_hashed_is_refused(
             await accounts.users.remove(admin, bob)
             return await super().hash(password)
 
-    accounts.passwords._hasher = Slow()
+    hash_passwords_with(accounts, Slow())
     assert await outcome(accounts, BOB, mail.token) == 400
     assert await world.fetch("select password_hash from users where id = $1", bob) == [(None,)]
 
@@ -367,7 +358,8 @@ async def test_d18_a_wrong_token_costs_no_hash_and_ten_of_them_are_answered(
     world: World, accounts: Accounts, bob: str
 ) -> None:
     mail = await ask(world, accounts)
-    counted = accounts.passwords._hasher = Counted()
+    counted = Counted()
+    hash_passwords_with(accounts, counted)
     assert [await outcome(accounts, BOB, "wrong") for _ in range(11)] == [400] * 10 + [429]
     assert await outcome(accounts, BOB, mail.token) == 429, "with the right token too"
     assert counted.hashed == 0
@@ -381,7 +373,7 @@ async def test_d18_a_right_token_takes_back_its_accounts_failures(
         await outcome(accounts, BOB, "wrong")
     for _ in range(4):
         with pytest.raises(Unauthorized):
-            await accounts.passwords.login(BOB, "wrong password", HOME, "")
+            await Passwords(accounts).login(BOB, "wrong password", HOME, "")
     assert await outcome(accounts, BOB, (await ask(world, accounts)).token) == 200
     counts = await world.fetch("select failures from attempts where subject = $1", f"address:{HOME}")
     assert counts == [(0,)], "passwords and tokens are counted together"
@@ -391,10 +383,10 @@ async def test_a_full_queue_of_hashes_leaves_the_link_good_and_counts_for_nothin
     world: World, accounts: Accounts, bob: str
 ) -> None:
     mail = await ask(world, accounts)
-    hasher = accounts.passwords._hasher
-    accounts.passwords._hasher = Hasher(max_waiting=0)
+    hasher = accounts.hasher
+    hash_passwords_with(accounts, Hasher(max_waiting=0))
     assert await outcome(accounts, BOB, mail.token) == 429
-    accounts.passwords._hasher = hasher
+    hash_passwords_with(accounts, hasher)
     assert await outcome(accounts, BOB, mail.token) == 200
     assert await world.fetch("select * from attempts where subject like 'address:%'") == []
 

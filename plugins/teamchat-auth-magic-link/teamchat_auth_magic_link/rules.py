@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from teamchat import text
-from teamchat.accounts.attempts import Limits, MailLimits, attempt
-from teamchat.accounts.links import Links, unusable
-from teamchat.accounts.mail_turns import network_requester
-from teamchat.accounts.proofs import Proofs
-from teamchat.accounts.records import NAMES_LOCK, user_by_email, user_lock
-from teamchat.accounts.users import Users
-from teamchat.interfaces import Storage, Transaction
+from teamchat import Transaction, text
+from teamchat.accounts import (
+    NAMES_LOCK,
+    Accounts,
+    attempt,
+    network_requester,
+    unusable,
+    user_by_email,
+    user_lock,
+)
 from teamchat.logs import get_logger
 from teamchat.model import SignedIn
 
-_WAY: Final = "magic-link"
+WAY: Final = "magic-link"
 
 _log = get_logger(__name__)
 
@@ -28,24 +30,14 @@ _log = get_logger(__name__)
 class MagicLinks:
     """Asking for a link, and coming back with it."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        users: Users,
-        proofs: Proofs,
-        limits: Limits,
-        mail_limits: MailLimits,
-        links: Links,
-        *,
-        is_invite_required: bool,
-    ) -> None:
-        self._storage = storage
-        self._users = users
-        self._proofs = proofs
-        self._limits = limits
-        self._mail_limits = mail_limits
-        self._links = links
-        self._is_invite_required = is_invite_required
+    def __init__(self, accounts: Accounts) -> None:
+        self._storage = accounts.storage
+        self._users = accounts.users
+        self._proofs = accounts.proofs
+        self._limits = accounts.limits
+        self._mail_limits = accounts.mail_limits
+        self._links = accounts.links
+        self._is_invite_required = accounts.settings.is_invite_required
 
     async def request(self, email: str, ip: str) -> None:
         """Queue a sign-in link for whoever may sign in with `email`; nobody is told whether that is so.
@@ -68,7 +60,7 @@ class MagicLinks:
 
         Raises `BadRequest` for a token that does not work, `TooManyRequests` beyond the limits.
         """
-        tried = attempt(email, ip, _WAY)
+        tried = attempt(email, ip, WAY)
         async with self._limits.guarding(tried):
             await self._links.check(["magic"], email, token)
             async with self._storage.write() as tx:
@@ -79,7 +71,7 @@ class MagicLinks:
                 if not text.is_same_mailbox(user.email, link.email):  # They came after the mail was sent.
                     raise unusable()
                 signed_in = await self._proofs.sign_in_in(tx, user.id, ip, user_agent)
-        _log.info("signed in", user=user.id, way=_WAY, ip=ip)
+        _log.info("signed in", user=user.id, way=WAY, ip=ip)
         return signed_in
 
 

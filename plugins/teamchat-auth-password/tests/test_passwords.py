@@ -1,22 +1,21 @@
-"""Passwords: how they are hashed, how they sign in, and how often they may be wrong."""
+"""Passwords: how they sign in, and how often they may be wrong."""
 
 from __future__ import annotations
 
-import re
 import statistics
 import time
 
 import pytest
 import trio
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts
 from teamchat.accounts.attempts import attempt, network_of
-from teamchat.accounts.scrypt import Hasher, PasswordHash, check_password
+from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.errors import BadRequest, Forbidden, TooManyRequests, Unauthorized
 from teamchat.model import SignedIn
 from teamchat.settings import RateLimit
-
-from .conftest import World
+from tests.accounts.conftest import World, hash_passwords_with
 
 BOB, EVE, PASSWORD = "bob@example.org", "eve@example.org", "correct horse battery"
 HOME, AWAY = "192.0.2.1", "198.51.100.7"
@@ -35,7 +34,7 @@ class Unhashed(Hasher):
 
 
 def with_hasher(accounts: Accounts, hasher: Hasher) -> Accounts:
-    accounts.passwords._hasher = hasher
+    hash_passwords_with(accounts, hasher)
     accounts.users._hasher = hasher
     return accounts
 
@@ -49,14 +48,14 @@ def accounts(world: World) -> Accounts:
 async def quick(accounts: Accounts) -> Accounts:
     """Accounts whose hashes cost nothing, with Bob and Eve."""
     with_hasher(accounts, Unhashed())
-    await accounts.passwords.register(BOB, PASSWORD, "203.0.113.1", "")
-    await accounts.passwords.register(EVE, PASSWORD, "203.0.113.1", "")
+    await Passwords(accounts).register(BOB, PASSWORD, "203.0.113.1", "")
+    await Passwords(accounts).register(EVE, PASSWORD, "203.0.113.1", "")
     return accounts
 
 
 async def outcome(accounts: Accounts, email: str, password: str, ip: str = HOME) -> int:
     try:
-        await accounts.passwords.login(email, password, ip, "")
+        await Passwords(accounts).login(email, password, ip, "")
     except (Unauthorized, TooManyRequests) as problem:
         return problem.status
     return 200
@@ -66,103 +65,21 @@ async def fail(accounts: Accounts, times: int, email: str = BOB, ip: str = HOME)
     return [await outcome(accounts, email, "wrong password", ip) for _ in range(times)]
 
 
-def test_d17_a_hash_keeps_its_parameters_salt_and_key() -> None:
-    made = PasswordHash.make(PASSWORD)
-    assert (2**made.log_n, made.r, made.p, len(made.salt), len(made.key)) == (16384, 8, 5, 16, 64)
-    assert re.fullmatch(r"\$scrypt\$ln=14,r=8,p=5\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{86}", str(made))
-    assert PasswordHash.parse(str(made)) == made
-    assert made.matches(PASSWORD)
-    assert not made.matches(PASSWORD + " ")
-
-
-def test_d17_a_hash_with_other_parameters_is_checked_with_those() -> None:
-    old = PasswordHash(10, 4, 1, b"salt of 16 bytes", bytes(64))
-    stored = str(old._replace(key=old.derive(PASSWORD)))
-    assert PasswordHash.parse(stored).matches(PASSWORD)
-
-
-@pytest.mark.parametrize("stored", ["", "x", "$scrypt$ln=14,r=8,p=5$$", "$2b$12$abc"])
-def test_what_is_no_hash_is_an_error(stored: str) -> None:
-    with pytest.raises(ValueError, match="not a scrypt hash"):
-        PasswordHash.parse(stored)
-
-
-def test_d17_two_ways_to_write_one_password_are_one() -> None:
-    assert PasswordHash(4, 1, 1, b"", bytes(64)).derive("ｐässwörd") == PasswordHash(
-        4, 1, 1, b"", bytes(64)
-    ).derive("pa\u0308sswo\u0308rd")
-
-
-@pytest.mark.parametrize("password", ["1234567", "", "x" * 1025, "12345678\ud800"])
-def test_d17_what_cannot_be_a_password(password: str) -> None:
-    with pytest.raises(BadRequest, match="password"):
-        check_password(password)
-
-
-@pytest.mark.parametrize("password", ["12345678", "x" * 1024, "🔑" * 8, "nul \x00 is fine", " " * 8])
-def test_d17_what_can_be_a_password(password: str) -> None:
-    check_password(password)
-
-
-async def test_nothing_matches_an_account_without_a_password() -> None:
-    hasher = Hasher()
-    assert not await hasher.matches(None, "")
-    assert not await hasher.matches(await hasher.hash(PASSWORD), "\ud800" * 8)
-    assert not await hasher.matches(await hasher.hash(PASSWORD), PASSWORD + "x" * 250_000)
-
-
-async def test_a_full_queue_of_hashes_refuses_at_once() -> None:
-    hasher = Hasher(max_waiting=2)
-    outcomes: list[str] = []
-
-    async def check() -> None:
-        try:
-            await hasher.matches(None, PASSWORD)
-        except TooManyRequests:
-            outcomes.append("refused")
-        else:
-            outcomes.append("checked")
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(40):
-            nursery.start_soon(check)
-    room = int(hasher._limiter.total_tokens) + 2
-    assert outcomes.count("checked") == min(room, 40)
-    if room < 40:
-        assert outcomes[0] == "refused", "who is refused need not wait"
-
-
-async def test_hashing_leaves_the_event_loop_free() -> None:
-    hasher, turns = Hasher(), 0
-
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            await trio.lowlevel.checkpoint()
-            turns += 1
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(count)
-        await hasher.hash(PASSWORD)
-        nursery.cancel_scope.cancel()
-    assert turns > 10
-
-
 async def test_registering_makes_a_user_and_a_session(world: World, accounts: Accounts) -> None:
-    signed_in = await accounts.passwords.register(BOB, PASSWORD, HOME, "tests")
+    signed_in = await Passwords(accounts).register(BOB, PASSWORD, HOME, "tests")
     caller = await accounts.authenticate(signed_in.access_token)
     assert (caller.user.email, caller.user.is_admin) == (BOB, False)
     assert await world.events("NEW_USER") == [{"id": caller.user.id, "userName": "bob", "email": BOB}]
-    assert isinstance(await accounts.passwords.login("Bob@Example.org", PASSWORD, HOME, ""), SignedIn)
+    assert isinstance(await Passwords(accounts).login("Bob@Example.org", PASSWORD, HOME, ""), SignedIn)
     kept = str(await world.fetch("select * from users"))
     assert PASSWORD not in kept
 
 
 async def test_registering_refuses_what_it_must(accounts: Accounts) -> None:
-    await accounts.passwords.register(BOB, PASSWORD, HOME, "")
+    await Passwords(accounts).register(BOB, PASSWORD, HOME, "")
     for email, password in ((BOB.upper(), PASSWORD), ("bob", PASSWORD), (EVE, "1234567")):
         with pytest.raises(BadRequest):
-            await accounts.passwords.register(email, password, HOME, "")
+            await Passwords(accounts).register(email, password, HOME, "")
     assert len(await accounts.users.list()) == 1
 
 
@@ -171,24 +88,24 @@ async def test_who_registers_is_counted_by_address_whatever_the_email(world: Wor
     accounts = with_hasher(
         world.accounts(auth_mode="password", is_invite_required=False, rate_limit=limit), Unhashed()
     )
-    await accounts.passwords.register(BOB, PASSWORD, HOME, "")
+    await Passwords(accounts).register(BOB, PASSWORD, HOME, "")
     for number in range(99):
         with pytest.raises(BadRequest):
-            await accounts.passwords.register(BOB, PASSWORD, f"2001:db8::{number:x}", "")
-        await accounts.passwords.register(f"user{number}@example.org", PASSWORD, HOME, "")
+            await Passwords(accounts).register(BOB, PASSWORD, f"2001:db8::{number:x}", "")
+        await Passwords(accounts).register(f"user{number}@example.org", PASSWORD, HOME, "")
     with pytest.raises(TooManyRequests):
-        await accounts.passwords.register("one-more@example.org", PASSWORD, HOME, "")
-    await accounts.passwords.register("neighbour@example.org", PASSWORD, "2001:db8::1", "")
+        await Passwords(accounts).register("one-more@example.org", PASSWORD, HOME, "")
+    await Passwords(accounts).register("neighbour@example.org", PASSWORD, "2001:db8::1", "")
     with pytest.raises(TooManyRequests):
-        await accounts.passwords.register(BOB, PASSWORD, "2001:db8::2", "")
-    await accounts.passwords.register("elsewhere@example.org", PASSWORD, AWAY, "")
+        await Passwords(accounts).register(BOB, PASSWORD, "2001:db8::2", "")
+    await Passwords(accounts).register("elsewhere@example.org", PASSWORD, AWAY, "")
     world.clock.now += 61_000
-    await accounts.passwords.register("later@example.org", PASSWORD, HOME, "")
+    await Passwords(accounts).register("later@example.org", PASSWORD, HOME, "")
 
 
 async def test_registering_is_forbidden_when_invites_are_required(world: World) -> None:
     with pytest.raises(Forbidden):
-        await world.accounts(auth_mode="password").passwords.register(BOB, PASSWORD, HOME, "")
+        await Passwords(world.accounts(auth_mode="password")).register(BOB, PASSWORD, HOME, "")
 
 
 async def test_of_two_who_register_one_email_one_does(quick: Accounts) -> None:
@@ -196,7 +113,7 @@ async def test_of_two_who_register_one_email_one_does(quick: Accounts) -> None:
 
     async def register() -> None:
         try:
-            await quick.passwords.register("carol@example.org", PASSWORD, HOME, "")
+            await Passwords(quick).register("carol@example.org", PASSWORD, HOME, "")
         except BadRequest:
             statuses.append(400)
         else:
@@ -216,7 +133,7 @@ async def test_d16_unknown_wrong_and_missing_passwords_answer_and_cost_the_same(
         is_invite_required=False,
         rate_limit=RateLimit(attempts=1000, window_seconds=900),
     )
-    await accounts.passwords.register(BOB, PASSWORD, HOME, "")
+    await Passwords(accounts).register(BOB, PASSWORD, HOME, "")
     await accounts.sign_in("nopassword@example.org", HOME, "")
     took: dict[str, list[float]] = {"nobody@example.org": [], "nopassword@example.org": [], BOB: []}
     sentences = set()
@@ -224,7 +141,7 @@ async def test_d16_unknown_wrong_and_missing_passwords_answer_and_cost_the_same(
         for email, times in took.items():
             begin = time.perf_counter()
             with pytest.raises(Unauthorized) as caught:
-                await accounts.passwords.login(email, "wrong password", HOME, "")
+                await Passwords(accounts).login(email, "wrong password", HOME, "")
             times.append(time.perf_counter() - begin)
             sentences.add(caught.value.sentence)
     assert len(sentences) == 1
@@ -256,7 +173,7 @@ async def test_d18_after_ten_failures_an_address_is_blocked(world: World, quick:
     assert await outcome(quick, EVE, PASSWORD) == 429, "for every account"
     world.clock.pass_seconds(100)
     with pytest.raises(TooManyRequests) as caught:
-        await quick.passwords.login(BOB, PASSWORD, HOME, "")
+        await Passwords(quick).login(BOB, PASSWORD, HOME, "")
     assert caught.value.retry_after == 800
     world.clock.pass_seconds(800)
     assert await outcome(quick, BOB, PASSWORD) == 200
@@ -405,5 +322,5 @@ async def test_sweeping_leaves_the_counters_of_oauth_which_have_a_window_of_thei
 
 
 def _subjects(email: str, ip: str) -> tuple[str, str, str]:
-    one = attempt(email, ip)
+    one = attempt(email, ip, "password")
     return one.address_subject, one.account_subject, one.pair_subject
