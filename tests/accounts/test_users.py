@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
+from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts
 from teamchat.accounts.names import default_name
@@ -61,7 +62,7 @@ async def test_d23_password_mode_makes_a_password_once(world: World) -> None:
     assert made is not None
     assert len(made) >= 16
     assert await accounts.ensure_initial_user(ADMIN) is None
-    await accounts.passwords.login(ADMIN.email, made, "192.0.2.1", "")
+    await Passwords(accounts).login(ADMIN.email, made, "192.0.2.1", "")
 
 
 async def test_a_configured_password_never_replaces_one(world: World) -> None:
@@ -70,16 +71,16 @@ async def test_a_configured_password_never_replaces_one(world: World) -> None:
     assert await accounts.ensure_initial_user(first) is None
     second = InitialUser(user_name="Ada", email="ada@example.org", password="another password")
     assert await accounts.ensure_initial_user(second) is None
-    await accounts.passwords.login(ADMIN.email, PASSWORD, "192.0.2.1", "")
+    await Passwords(accounts).login(ADMIN.email, PASSWORD, "192.0.2.1", "")
     with pytest.raises(Unauthorized):
-        await accounts.passwords.login(ADMIN.email, "another password", "192.0.2.1", "")
+        await Passwords(accounts).login(ADMIN.email, "another password", "192.0.2.1", "")
 
 
 async def test_a_configured_password_is_set_where_there_is_none(world: World, admin: Caller) -> None:
     accounts = world.accounts(auth_mode="password")
     configured = InitialUser(user_name="Ada", email="ADA@example.org", password=PASSWORD)
     await accounts.ensure_initial_user(configured)
-    await accounts.passwords.login(ADMIN.email, PASSWORD, "192.0.2.1", "")
+    await Passwords(accounts).login(ADMIN.email, PASSWORD, "192.0.2.1", "")
 
 
 @pytest.mark.parametrize(
@@ -232,7 +233,7 @@ async def test_d22_removal_ends_everything_at_once(world: World, accounts: Accou
         lambda: accounts.sessions.refresh(signed_in.refresh_token),
         lambda: accounts.sessions.start(user_id, "192.0.2.1", ""),
         lambda: accounts.sign_in("bob@example.org", "192.0.2.1", ""),
-        lambda: accounts.passwords.login("bob@example.org", PASSWORD, "192.0.2.1", ""),
+        lambda: Passwords(accounts).login("bob@example.org", PASSWORD, "192.0.2.1", ""),
         lambda: accounts.users.rename(bob, "Ghost"),
         lambda: accounts.users.exit(bob),
     ):
@@ -360,7 +361,7 @@ async def test_d17_a_reset_password_ends_the_users_sessions(world: World, admin:
     bob = await member(world, accounts, admin)
     await accounts.users.reset_password(admin, bob.user.id, PASSWORD)
     assert await world.events("_SESSIONS_ENDED") == [{"sessionIds": [bob.session_id]}]
-    await accounts.passwords.login(bob.user.email, PASSWORD, "192.0.2.1", "")
+    await Passwords(accounts).login(bob.user.email, PASSWORD, "192.0.2.1", "")
 
 
 async def test_d17_resetting_ones_own_password_keeps_ones_own_session(world: World, admin: Caller) -> None:
