@@ -6,19 +6,18 @@ import json
 import os
 import signal
 import sys
-import textwrap
 import threading
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
-import trio
 
-from conformance.tests.fake import Fake, Settings
+from conformance.tests.faults.accounts import NO_HEALTH
+from conformance.tests.proxy.shaping import without
 from conformance.tests.report_support import a_result, findings, registry
+from conformance.tests.support import ADMIN, ADMIN_PASSWORD, Background
 from teamchat_conformance import cli, instance
 from teamchat_conformance.judging import accept, judge
 from teamchat_conformance.matrix import plan
@@ -27,9 +26,8 @@ from teamchat_conformance.registry import load
 from teamchat_conformance.report import compose
 from teamchat_conformance.runner import Options
 
-ROOT = Path(__file__).parents[2]
-PASSWORD = "the password of the admin"
-DEV = ("--admin-email", "admin@localhost")
+PASSWORD = ADMIN_PASSWORD
+DEV = ("--admin-email", ADMIN)
 
 Serve = Callable[..., str]
 
@@ -39,34 +37,17 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def background() -> Iterator[Background]:
+    """Serve from other threads, since the command line has the loop of this one."""
+    servers = Background()
+    yield servers
+    servers.end()
+
+
 @pytest.fixture
-def serve() -> Iterator[Serve]:
-    """Serve a fake from another thread, since the command line has the loop of this one."""
-    ends: list[Callable[[], None]] = []
-
-    def start(settings: Settings | None = None, **switches: Any) -> str:
-        told: SimpleQueue[tuple[str, trio.lowlevel.TrioToken, trio.Event]] = SimpleQueue()
-
-        async def main() -> None:
-            end = trio.Event()
-            async with Fake.serving(settings, **switches) as fake:
-                told.put((fake.base_url, trio.lowlevel.current_trio_token(), end))
-                await end.wait()
-
-        thread = threading.Thread(target=trio.run, args=(main,))
-        thread.start()
-        base_url, token, end = told.get(timeout=10)
-
-        def stop() -> None:
-            trio.from_thread.run_sync(end.set, trio_token=token)
-            thread.join(10)
-
-        ends.append(stop)
-        return base_url
-
-    yield start
-    for end in ends:
-        end()
+def serve(background: Background) -> Serve:
+    return background.serve
 
 
 def run(*arguments: str) -> int:
@@ -89,7 +70,7 @@ def test_a_server_that_conforms_ends_with_0(serve: Serve, capsys: pytest.Capture
 
 
 def test_one_that_does_not_ends_with_1(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    base_url = serve(mutations=["without GET /server/settings name"])
+    base_url = serve(faults=[without("GET /server/settings", "name")])
     assert run("--base-url", base_url, *DEV, "--select", "SET-GET-01") == 1
     out = capsys.readouterr().out
     assert "The server does not conform: SET-GET-01." in out
@@ -97,7 +78,7 @@ def test_one_that_does_not_ends_with_1(serve: Serve, capsys: pytest.CaptureFixtu
 
 
 def test_a_server_without_health_is_looked_at_all_the_same(serve: Serve) -> None:
-    base_url = serve(mutations=["status GET /health 404"])
+    base_url = serve(faults=[NO_HEALTH])
     assert run("--base-url", base_url, *DEV, "--select", "GEN-HLTH-01") == 1
     assert run("--base-url", base_url, *DEV, "--select", "MSG-NEW-01") == 0
 
@@ -154,13 +135,13 @@ def test_without_an_admin_it_is_said_what_to_do(serve: Serve, capsys: pytest.Cap
 
 
 def test_a_wrong_password_ends_with_3(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    base_url = serve(Settings(mode="password", admin_password=PASSWORD))
+    base_url = serve("password")
     assert run("--base-url", base_url, *DEV, "--admin-password", "a wrong one") == 3
     assert "can't get in as an admin" in capsys.readouterr().err
 
 
 def test_magic_links_without_mail_end_with_3(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("--base-url", serve(Settings(mode="magic-link")), *DEV) == 3
+    assert run("--base-url", serve("magic"), *DEV) == 3
     assert "init --profile magic-invite" in capsys.readouterr().err
 
 
@@ -222,14 +203,14 @@ def test_of_many_the_first_are_named() -> None:
 
 
 def test_the_way_to_sign_in_is_found_by_asking(serve: Serve) -> None:
-    base_url = serve(Settings(mode="password", admin_password=PASSWORD))
+    base_url = serve("password")
     assert run("--base-url", base_url, *DEV, "--admin-password", PASSWORD, "--select", "SET-GET-*") == 0
 
 
 def test_a_password_server_where_anybody_registers_is_found_to_be_one(
     serve: Serve, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    base_url = serve(Settings(mode="password", admin_password=PASSWORD, invite_required=False))
+    base_url = serve("password open")
     assert (
         run("--base-url", base_url, *DEV, "--admin-password", PASSWORD, "--select", "PWD-REG-01", "-v") == 0
     )
@@ -274,7 +255,7 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
 
 
 def test_a_description_that_lies_here_is_taken(serve: Serve, tmp_path: Path) -> None:
-    text = f'[instance]\nbase_url = "{serve()}"\n[auth]\nmode = "dev"\n[admin]\nemail = "admin@localhost"\n'
+    text = f'[instance]\nbase_url = "{serve()}"\n[auth]\nmode = "dev"\n[admin]\nemail = "{ADMIN}"\n'
     (tmp_path / "teamchat-conformance.toml").write_text(text, "utf-8")
     assert run("--select", "GEN-HLTH-01") == 0
 
@@ -296,7 +277,6 @@ def test_every_check_can_be_explained(capsys: pytest.CaptureFixture[str]) -> Non
         assert check.text in capsys.readouterr().out
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the fake's streams
 def test_the_doctor_finds_a_good_server_well(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("doctor", "--base-url", serve(), *DEV) == 0
     out = capsys.readouterr().out
@@ -341,40 +321,10 @@ def test_a_profile_with_nothing_of_its_own_to_show_is_left_out() -> None:
     assert planned == {"core": {"CHAN-NEW-01"}, "short": frozenset()}
 
 
-SERVER = textwrap.dedent(
-    """
-    import json, sys, trio
-    from functools import partial
-    from conformance.tests.fake import Fake, Settings
-    from conformance.tests.fake.wire import serve_connection
-
-    told = json.load(open(sys.argv[1]))
-    auth, admin = told["auth"], told["chat"]["initialUser"]
-    settings = Settings(
-        mode=auth["authMode"], invite_required=auth["isInviteRequired"], app_url=auth["appUrl"],
-        admin_email=admin["email"], admin_password=admin.get("password", ""),
-    )
-
-    async def main():
-        fake = Fake(settings)
-        async with trio.open_nursery() as fake.nursery:
-            serve = partial(serve_connection, answer=fake.answer)
-            await trio.serve_tcp(serve, told["server"]["port"], host=told["server"]["host"])
-
-    trio.run(main)
-    """
-)
-
-
 @pytest.fixture
 def launched(tmp_path: Path) -> str:
-    program = tmp_path / "server.py"
-    program.write_text(SERVER, "utf-8")
     described = tmp_path / "launched.toml"
-    described.write_text(
-        f'[launch]\ncommand = ["{{python}}", "{program}", "{{config}}"]\nenv = {{PYTHONPATH = "{ROOT}"}}\n',
-        "utf-8",
-    )
+    described.write_text('[launch]\ncommand = ["teamchat", "serve", "--config", "{config}"]\n', "utf-8")
     return str(described)
 
 

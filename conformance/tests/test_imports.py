@@ -30,8 +30,8 @@ def test_the_suite_imports_nothing_but_what_it_says_it_needs() -> None:
         assert roots_of(path) <= allowed, path.relative_to(SUITE)
 
 
-def test_the_fake_shares_no_code_with_the_suite_or_a_server() -> None:
-    for path in (Path(__file__).parent / "fake").rglob("*.py"):
+def test_the_proxy_shares_no_code_with_the_suite_or_a_server() -> None:
+    for path in (Path(__file__).parent / "proxy").rglob("*.py"):
         assert roots_of(path) <= sys.stdlib_module_names | {"conformance", "h11", "trio"}, path.name
 
 

@@ -15,7 +15,6 @@ from xml.etree import ElementTree as ET
 import pytest
 import trio
 
-from conformance.tests.fake import Fake
 from conformance.tests.report_support import (
     RUN_ID,
     a_recorder,
@@ -26,14 +25,14 @@ from conformance.tests.report_support import (
     registry,
     with_message,
 )
-from conformance.tests.support import ADMIN, areas, described, played, settings_of
+from conformance.tests.servers import played, running
+from conformance.tests.support import ADMIN, areas
 from teamchat_conformance import report
 from teamchat_conformance.http import Client, Recorder
-from teamchat_conformance.instance import parse
 from teamchat_conformance.report import terminal
 from teamchat_conformance.report.document import Checked, Played, compose
 from teamchat_conformance.report.transcript import curl, sent_line, taken_apart, telling
-from teamchat_conformance.runner import Options, Result, play_all
+from teamchat_conformance.runner import Result
 from teamchat_conformance.verdicts import Finding, Outcome
 
 HOSTILE = "\x00\x1b[31m</pre><script>alert(1)</script>]]>&\ud800\uffff ü 🙂"
@@ -254,7 +253,8 @@ class TestSecrets:
 
     async def test_no_secret_of_a_real_run_is_written(self, tmp_path: Path) -> None:
         chosen = areas("SESS", "HOOK", "PWD")
-        result = await played("password", registry=chosen)
+        async with running("password") as server:
+            result = await played(server, chosen)
         report.write([result], chosen, tmp_path)
         text = everything_in(tmp_path) + terminal.summary([result], chosen, verbose=True)
         assert len(result.recorder.secrets) > 20
@@ -309,16 +309,14 @@ class TestForeign:
         assert "ours to keep" in files["report.html"]
 
     async def test_nothing_of_other_people_is_written_of_a_server_in_use(self, tmp_path: Path) -> None:
-        described_as = parse(described("dev"))
         chosen = areas("CHAN", "CONV", "EVT", "USER")
-        async with Fake.serving(settings_of(described_as)) as fake, trio.open_nursery() as nursery:
-            admin = Client(fake.base_url, Recorder("others"), actor="somebody else")
+        async with running("dev") as server, trio.open_nursery() as nursery:
+            admin = Client(server.instance.base_url, Recorder("others"), actor="somebody else")
             admin.token = (await admin.post("/auth/dev-login", {"email": ADMIN})).ok()["token"]
-            await admin.post("/users/add", {"email": "their.address@example.org"})
+            await admin.post("/users/add", {"email": "their.address@example.org", "role": "user"})
             channel_id = (await admin.post("/channels", {"name": "their plans"})).ok()["channel"]["id"]
             nursery.start_soon(_chatter, admin, f"/channels/{channel_id}/messages")
-            options = Options(areas=("CHAN", "CONV", "EVT", "USER"), seed=1)
-            result = await play_all(chosen, described_as.at(fake.base_url), options)
+            result = await played(server, chosen)
             nursery.cancel_scope.cancel()
             await admin.aclose()
         heard = [event for observer in result.observers for event in observer.events]

@@ -2,72 +2,71 @@
 
 from __future__ import annotations
 
-import pytest
-import trio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
-from conformance.tests.fake import Fake, Settings
+import pytest
+
+from conformance.tests.servers import Running, running
 from teamchat_conformance import sse
 from teamchat_conformance.http import Client, Recorder
 from teamchat_conformance.verdicts import Miss, Verdicts
 
 
-async def a_token(fake: Fake) -> str:
-    client = Client(fake.base_url, Recorder("run"), verify_tls=False)
-    token = (await client.post("/auth/dev-login", {"email": fake.settings.admin_email})).ok()["token"]
+@asynccontextmanager
+async def listening(server: Running, **options: Any) -> AsyncIterator[sse.Observer]:
+    """Open a stream of the server's admin."""
+    options.setdefault("token", await server.admin_token())
+    async with sse.listening(server.instance.base_url, Recorder("run"), name="U", **options) as observer:
+        yield observer
+
+
+async def rename(server: Running, name: str) -> None:
+    """Have the server send an event."""
+    client = Client(server.instance.base_url, Recorder("run"), token=await server.admin_token())
+    (await client.put("/server/settings", {"name": name})).expect(200)
     await client.aclose()
-    return str(token)
 
 
-async def test_a_miss_while_a_stream_is_open_is_not_lost() -> None:
-    async with Fake.serving(Settings()) as fake:
+async def test_what_is_raised_while_a_stream_is_open_is_not_lost() -> None:
+    async with running("dev") as server:
         with pytest.raises(Miss, match="said here"):
-            async with sse.listening(fake.base_url, Recorder("run"), name="U", token=await a_token(fake)):
+            async with listening(server):
                 raise Miss("said here")
-
-
-async def test_a_fault_of_the_suite_while_a_stream_is_open_is_not_lost() -> None:
-    async with Fake.serving(Settings()) as fake:
         with pytest.raises(ZeroDivisionError):
-            async with sse.listening(fake.base_url, Recorder("run"), name="U", token=await a_token(fake)):
+            async with listening(server):
                 _ = 1 / 0
 
 
 async def test_a_check_is_decided_by_a_miss_within_its_stream() -> None:
     verdicts = Verdicts()
-    async with Fake.serving(Settings()) as fake:
-        token = await a_token(fake)
+    async with running("dev") as server:
         with verdicts.only(frozenset({"XX-01"})), verdicts.of("XX-01"):
-            async with sse.listening(fake.base_url, Recorder("run"), name="U", token=token) as observer:
+            async with listening(server) as observer:
                 await observer.expect("NEVER", seconds=0.05)
     assert verdicts.findings["XX-01"].outcome == "fail"
 
 
 async def test_a_refusal_is_given_with_its_status_and_no_event() -> None:
-    async with (
-        Fake.serving(Settings()) as fake,
-        sse.listening(fake.base_url, Recorder("run"), name="U", token="garbage") as observer,
-    ):
-        await observer.ended(2)
+    async with running("dev") as server, listening(server, token="garbage") as observer:
+        await observer.ended(10)
     assert (observer.status, observer.events) == (401, [])
 
 
 async def test_a_stream_that_is_left_is_closed() -> None:
-    async with Fake.serving(Settings()) as fake:
-        token = await a_token(fake)
-        async with sse.listening(fake.base_url, Recorder("run"), name="U", token=token) as observer:
+    async with running("dev") as server:
+        async with listening(server) as observer:
             await observer.expect("CONNECTED")
         assert observer.ended_at is not None
-        fake.tell("UPDATE_SERVER_SETTINGS", {"name": "x"})
-        await trio.testing.wait_all_tasks_blocked(0.01)
+        await rename(server, "x")
         assert len(observer.events) == 1
 
 
 async def test_reading_can_be_stopped_and_taken_up_again() -> None:
-    async with Fake.serving(Settings()) as fake:
-        token = await a_token(fake)
-        async with sse.listening(fake.base_url, Recorder("run"), name="U", token=token) as observer:
-            await observer.expect("CONNECTED")
-            observer.reading = trio.Event()
-            fake.tell("UPDATE_SERVER_SETTINGS", {"name": "x"})
-            observer.reading.set()
-            await observer.expect("UPDATE_SERVER_SETTINGS", name="x")
+    async with running("dev") as server, listening(server) as observer:
+        await observer.expect("CONNECTED")
+        observer.hold()
+        await rename(server, "x")
+        observer.release()
+        await observer.expect("UPDATE_SERVER_SETTINGS", seconds=30, name="x")

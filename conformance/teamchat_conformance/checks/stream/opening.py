@@ -46,12 +46,12 @@ area.monitor("SSE-CONN-05")
     "SSE-CONN-01", "SSE-CONN-02", "SSE-CONN-03", "SSE-CONN-04",
 )  # fmt: skip
 async def a_stream_opens(run: Run) -> None:
+    for id, in_query in (("SSE-OPEN-01", True), ("SSE-OPEN-02", False)):
+        with run.verdict(id):
+            async with run.listen(run.u, in_query=in_query) as opened:
+                _is_stream(opened)
     asked_at = run.recorder.now()
     async with run.listen(run.u, in_query=True) as one, run.listen(run.u) as other:
-        with run.verdict("SSE-OPEN-01"):
-            _is_stream(one)
-        with run.verdict("SSE-OPEN-02"):
-            _is_stream(other)
         with run.verdict("SSE-OPEN-08"):
             _is_not_held_back(one)
         with run.verdict("SSE-OPEN-09"):

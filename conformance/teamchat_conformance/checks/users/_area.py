@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from teamchat_conformance.checks.steps import items
-from teamchat_conformance.expect import Answered
+from teamchat_conformance.expect import Answered, require
 from teamchat_conformance.http import Client
 from teamchat_conformance.registry import Area
 from teamchat_conformance.run import PASSWORD, Run
@@ -17,6 +17,13 @@ async def listed(run: Run, email: str) -> list[dict[str, Any]]:
     """Return the users with an email, in whatever letter case."""
     users = await items(run.a, "/users", "users")
     return [one for one in users if str(one.get("email")).strip().lower() == email.lower()]
+
+
+async def listed_once(run: Run, email: str) -> dict[str, Any]:
+    """Return the user with an email. Raises `Miss` if there is not exactly one."""
+    found = await listed(run, email)
+    require(len(found) == 1, f"{len(found)} users are listed with the email that was added")
+    return found[0]
 
 
 async def add(run: Run, email: str, *, by: Client | None = None, **fields: Any) -> Answered:

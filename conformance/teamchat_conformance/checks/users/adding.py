@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from teamchat_conformance.actors import token_in
 from teamchat_conformance.checks.steps import NOT_TEXT, each_bad, item, summary, together
-from teamchat_conformance.checks.users._area import add, area, listed, send
+from teamchat_conformance.checks.users._area import add, area, listed, listed_once, send
 from teamchat_conformance.expect import require, text
 from teamchat_conformance.fixtures.corpus import NO_EMAILS
 from teamchat_conformance.run import PASSWORD
@@ -89,7 +89,7 @@ async def what_makes_no_user(run: Run) -> None:
             "userName": "x",
         }
         if (await add(run, email, **extra)).expect(200, accept=(400,)).status == 200:
-            found = (await listed(run, email))[0]
+            found = await listed_once(run, email)
             require(found["isAdmin"] is False, "isAdmin of the body was taken over")
             require(found["id"] != extra["id"] and found["createdAt"] != 1, "id or createdAt was taken over")
 
@@ -98,7 +98,8 @@ async def _no_admin_by(run: Run, role: Any) -> None:
     email = run.email()
     answer = (await add(run, email, role=role)).expect(400, accept=(200,))
     if answer.status == 200:
-        require((await listed(run, email))[0]["isAdmin"] is False, f"the role {role!r} makes an admin")
+        found = await listed_once(run, email)
+        require(found["isAdmin"] is False, f"the role {role!r} makes an admin")
     else:
         require(await listed(run, email) == [], f"the role {role!r} was refused, and made a user")
 

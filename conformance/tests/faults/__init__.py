@@ -1,0 +1,12 @@
+"""What a server may do wrong, and the checks that must name it."""
+
+from __future__ import annotations
+
+from conformance.tests.faults import accounts, chat, events
+from conformance.tests.faults.case import Case
+
+CASES: dict[str, Case] = {
+    f"{case.name} ({case.kind}, {case.checks[0]})": case
+    for case in (*accounts.CASES, *chat.CASES, *events.CASES)
+}
+"""Every case by its name."""
