@@ -31,7 +31,7 @@ KINDS = {
 OPTIONS = Options(seed=1, examples=8, steps=20)
 _GIVEN = {
     "launch": {"command": ["teamchat", "serve", "--config", "{config}"], "ready_seconds": 120.0},
-    "timing": {"factor": 0.5},
+    "timing": {"factor": 1.0},
 }
 _MORE = {"auth.rateLimit.attempts": 100_000, "auth.maxActiveSessions": 3}
 
@@ -95,11 +95,19 @@ async def running(kind: str) -> AsyncIterator[Running]:
 
 
 async def played(
-    server: Running, registry: Registry, faults: Sequence[Fault] = (), options: Options = OPTIONS
+    server: Running,
+    registry: Registry,
+    faults: Sequence[Fault] = (),
+    options: Options = OPTIONS,
+    *,
+    alone: bool = False,
 ) -> Result:
-    """Play the suite against a server through a proxy with these faults."""
+    """Play the suite against a server through a proxy with these faults.
+
+    A run that is `alone` is the server's first admin, and has no other admins beside those of its making.
+    """
     async with server.alone if not server.is_shared else _nothing():
-        admin = await server.own_admin()
+        admin = server.instance.admin if alone else await server.own_admin()
         async with Proxy.serving(server.instance.base_url, faults) as proxy:
             instance = replace(server.instance.at(proxy.base_url), admin=admin)
             return await play_all(registry, instance, options)

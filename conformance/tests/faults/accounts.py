@@ -57,7 +57,7 @@ GENERAL = [
         refusing("a charset is refused", "*", 415, lambda ask: "charset" in ask.header("content-type")),
         "GEN-HTTP-14",
     ),
-    found(status("POST /channels/:channelId/messages", 201), "GEN-HTTP-01", "MSG-NEW-01"),
+    found(status("POST /channels/:channelId/messages", 201), "GEN-HTTP-01", "MSG-NEW-01", quick=True),
     found(as_html(), "GEN-HTTP-02", "CHAN-NEW-01"),
     found(as_number("GET /channels", "channels.*.id"), "GEN-HTTP-04", "CHAN-LIST-01"),
     found(as_text("GET /channels", "channels.*.createdAt"), "GEN-HTTP-05 CHAN-LIST-01"),
@@ -76,7 +76,8 @@ GENERAL = [
         "ERR-SHAPE-03",
         "CHAN-NEW-02",
     ),
-    found(refusal("POST /channels", 400, 500), "ERR-CODE-03", "CHAN-NEW-02"),
+    found(refusal("POST /channels", 400, 500), "ERR-CODE-03", "CHAN-NEW-02", quick=True),
+    found(refusal("*", 400, 500), "ERR-CODE-03 NEG-BODY-03"),
 ]
 
 
@@ -111,18 +112,18 @@ async def _refresh_signs_in(ask: Ask, forward: Forward) -> Answer:
 
 CREDENTIALS = [
     together(
-        found(unasked("GET /channels"), "AUTH-REQ-11"),
+        found(unasked("GET /channels"), "AUTH-REQ-11", quick=True),
         found(unasked("POST /auth/logout"), "AUTH-REQ-01"),
         found(unasked("PUT /messages/:messageId"), "AUTH-REQ-17"),
     ),
     together(
-        found(anybody("POST /users/add"), "AUTH-ADM-01"),
+        found(anybody("POST /users/add"), "AUTH-ADM-01", quick=True),
         found(anybody("DELETE /channels/:channelId"), "AUTH-ADM-06"),
         found(anybody("PUT /server/settings"), "AUTH-ADM-07"),
         found(anybody("GET /webhooks"), "AUTH-ADM-08"),
         found(refusal("POST /channels", 403, 401), "AUTH-ADM-04"),
     ),
-    found(refusal("GET /events", 401, 403), "AUTH-REQ-42"),
+    found(refusal("GET /events", 401, 403), "AUTH-REQ-42 SSE-OPEN-03"),
     found(refusal("GET /auth/me", 401, 403), "AUTH-TOK-01"),
     found(_signature_unchecked, "AUTH-TOK-02 AUTH-TOK-03 AUTH-TOK-04"),
     found(_hook_signs_in, "AUTH-TOK-10"),
@@ -220,6 +221,11 @@ PASSWORDS = [
         kind="password mail",
     ),
     found(without("POST /auth/setup-password", "exp"), "PWD-SETUP-01", kind="password mail"),
+    found(
+        accepting("POST /auth/setup-password", told={"accessToken": "x", "refreshToken": "y", "exp": 900}),
+        "PWD-SETUP-06",
+        kind="password mail",
+    ),
     found(
         rewritten("a link's token is taken in the body alone", "POST /auth/setup-password",
                   lambda ask: ask.without_header("authorization")),
@@ -322,6 +328,9 @@ USERS = [
     ),
     found(without("POST /users/exit", "message"), "USER-EXIT-01"),
     found(swallowed("POST /users/exit", {"success": True, "message": "Bye"}), "USER-EXIT-01"),
+    found(
+        accepting("POST /users/exit", told={"success": True, "message": "Bye"}), "USER-EXIT-02", alone=True
+    ),
 ]  # fmt: skip
 
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 from conformance.tests.proxy import Fault
 
-_QUICK = ("dev", "magic")
-
 
 @dataclass(frozen=True)
 class Case:
     """`checks` must fail; the scenarios of `beside` are played too. `kind` is one of servers.KINDS.
 
-    One that is `alone` has a server for itself; one that `is_long` takes long in itself.
+    One that is `alone` has a server for itself: it changes what others rely on, or looks at the order of
+    all that happens.  All but a few that are `quick` are left to `make test-all`.
     """
 
     faults: tuple[Fault, ...]
@@ -21,12 +20,7 @@ class Case:
     beside: tuple[str, ...] = ()
     kind: str = "dev"
     alone: bool = False
-    is_long: bool = False
-
-    @property
-    def slow(self) -> bool:
-        """Tell whether it is left to `make test-all`: hashing passwords takes its time."""
-        return self.is_long or self.kind not in _QUICK
+    quick: bool = False
 
     @property
     def name(self) -> str:
@@ -34,10 +28,16 @@ class Case:
 
 
 def found(
-    fault: Fault, checks: str, beside: str = "", *, kind: str = "dev", alone: bool = False, slow: bool = False
+    fault: Fault,
+    checks: str,
+    beside: str = "",
+    *,
+    kind: str = "dev",
+    alone: bool = False,
+    quick: bool = False,
 ) -> Case:
     """Say which checks a fault must fail; ids are parted by spaces."""
-    return Case((fault,), tuple(checks.split()), tuple(beside.split()), kind, alone, slow)
+    return Case((fault,), tuple(checks.split()), tuple(beside.split()), kind, alone, quick)
 
 
 def together(*cases: Case) -> Case:
@@ -49,5 +49,5 @@ def together(*cases: Case) -> Case:
         tuple(id for case in cases for id in case.beside),
         first.kind,
         first.alone,
-        first.is_long,
+        first.quick,
     )

@@ -51,11 +51,14 @@ def public(kind: str) -> Fault:
 
 
 def reordered(kind: str) -> Fault:
-    """Send every second event of a type after the one that follows it."""
+    """Send the first event of a type after the second."""
 
     def hear(listener: Listener, frame: Frame) -> list[Frame]:
         if listener.held:
             return [frame, listener.held.pop()]
+        if listener.heard:
+            return [frame]
+        listener.heard.add(frame.data)
         listener.held.append(frame)
         return []
 

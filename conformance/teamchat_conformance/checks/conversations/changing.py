@@ -96,13 +96,13 @@ async def a_message_keeps_to_its_conversation(run: Run) -> None:
 @area.scenario("CONV-DEL-01", "CONV-DEL-02", "CONV-DEL-03", "CONV-DEL-04", "CONV-DEL-05")
 async def a_direct_message_is_deleted(run: Run) -> None:
     conversation = await run.conversation(run.u, run.v)
-    said = await run.direct(run.u, conversation)
-    listed, target = at("conversations", conversation, "messages"), _one(conversation, said["id"])
+    listed = at("conversations", conversation, "messages")
     for id, other in (("CONV-DEL-02", run.v), ("CONV-DEL-03", run.w), ("CONV-DEL-04", run.a)):
+        said = await run.direct(run.u, conversation)  # one for each: the one before may be gone
         with run.verdict(id):
             async with unchanged(lambda: items(run.u, listed, "messages")):
-                forbidden(await other.delete(target))
-    said = await run.direct(run.u, conversation)  # the first may be gone: who else deletes is not specified
+                forbidden(await other.delete(_one(conversation, said["id"])))
+    said = await run.direct(run.u, conversation)
     target = _one(conversation, said["id"])
     with run.verdict("CONV-DEL-01"):
         (await run.u.delete(target)).expect(200).shape({"success": True})
