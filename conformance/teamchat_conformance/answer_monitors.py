@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from teamchat_conformance.endpoints import Endpoint, Known, find
+from teamchat_conformance.endpoints import Endpoint, Known
 from teamchat_conformance.expect import Answered, any_text, check_shape, milliseconds, text
 from teamchat_conformance.http import Exchange
 from teamchat_conformance.registry import Registry
@@ -92,14 +92,15 @@ def wrong_time(name: str, value: Any) -> str:
 class _Form:
     """GEN-HTTP-01 to -05 and GEN-FIELD-01: the form of answers, and of what events hold."""
 
-    def __init__(self) -> None:
+    def __init__(self, run: Run) -> None:
+        self._run = run
         self._tally = Tally(*(f"GEN-HTTP-0{n}" for n in range(1, 6)), "GEN-FIELD-01")
         self._extra: set[str] = set()
         self._seen: set[tuple[object, ...]] = set()
         self.findings = self._tally.findings
 
     def answered(self, answered: Answered, exchange: Exchange) -> None:
-        endpoint = find(answered.method, answered.target)
+        endpoint = self._run.interface.find(answered.method, answered.target)
         if endpoint is None or self._is_known(
             endpoint.name, answered.status, answered.header("content-type"), hash(answered.body)
         ):
@@ -143,7 +144,12 @@ class _Form:
     def _look_for_extra(self, endpoint: Endpoint, told: Any, number: int) -> None:
         if endpoint.known is None:
             return
-        new = {f"{endpoint.name} has {name}" for name in _extra(told, endpoint.known)} - self._extra
+        extra = (
+            name
+            for name in _extra(told, endpoint.known)
+            if name.rpartition(".")[2] not in self._run.interface.fields
+        )
+        new = {f"{endpoint.name} has {name}" for name in extra} - self._extra
         self._extra |= new
         self._tally.look("GEN-FIELD-01", odd="; ".join(sorted(new)), exchange=number)
 
@@ -200,6 +206,7 @@ class _Errors:
     """ERR-SHAPE, ERR-CODE and ERR-LEAK-01: what errors look like, and which there are."""
 
     def __init__(self, run: Run) -> None:
+        self._run = run
         self._secrets = run.recorder.secrets
         self._tally = Tally(
             *(f"ERR-SHAPE-0{n}" for n in (1, 2, 3, 5)),
@@ -208,7 +215,7 @@ class _Errors:
         self.findings = self._tally.findings
 
     def answered(self, answered: Answered, exchange: Exchange) -> None:
-        endpoint = find(answered.method, answered.target)
+        endpoint = self._run.interface.find(answered.method, answered.target)
         if endpoint is None:
             return
         self._status(endpoint, answered, exchange)
@@ -279,7 +286,7 @@ class _Secrets:
         self._seen: set[tuple[int, ...]] = set()
 
     def answered(self, answered: Answered, exchange: Exchange) -> None:
-        endpoint = find(answered.method, answered.target)
+        endpoint = self._run.interface.find(answered.method, answered.target)
         if endpoint is not None and endpoint.kind == "image" and answered.status == 200:
             return
         headers = "\n".join(value for _, value in answered.headers).encode("latin1", "replace")
@@ -352,12 +359,13 @@ class _Messages:
     """MSG-FORM-01: every message in a list has the fields of a message."""
 
     def __init__(self, run: Run) -> None:
+        self._run = run
         self._spoiled = run.spoiled
         self._tally = Tally("MSG-FORM-01")
         self.findings = self._tally.findings
 
     def answered(self, answered: Answered, exchange: Exchange) -> None:
-        endpoint = find(answered.method, answered.target)
+        endpoint = self._run.interface.find(answered.method, answered.target)
         if endpoint is None or answered.status != 200 or endpoint.known is None or endpoint.method != "GET":
             return
         for key in endpoint.known.keys() & {"messages", "replies"}:
@@ -374,4 +382,4 @@ class _Messages:
 
 def answer_monitors(run: Run) -> tuple[Any, ...]:
     """Return the monitors of answers."""
-    return _Form(), _Errors(run), _Secrets(run), _Messages(run)
+    return _Form(run), _Errors(run), _Secrets(run), _Messages(run)

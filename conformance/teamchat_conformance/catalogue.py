@@ -57,6 +57,11 @@ def explained(registry: Registry, id: str) -> str:
         f"  {check.text}.",
         "",
         f"Level    {_LEVELS[check.level]}",
+        *(
+            [f"Asked    of servers that announce {check.capability} {check.version}"]
+            if check.capability
+            else []
+        ),
         *(f"Words    {words}" for words in check.words),
         *(f"Needs    {NEEDS[need]}" for need in sorted(_needs(registry, check))),
         f"Decided  by {', '.join(plays) if plays else 'a monitor that looks at everything in a run'}",
@@ -81,7 +86,7 @@ def _row(check: Check) -> dict[str, Any]:
         "id": check.id,
         "level": check.level,
         "spec": check.spec,
-        "needs": list(check.needs),
+        "needs": [*([f"{check.capability} {check.version}"] if check.capability else []), *check.needs],
         "text": check.text,
         "words": list(check.words),
     }

@@ -18,11 +18,12 @@ from typing import Any
 import trio
 
 from teamchat_conformance import __version__, catalogue, describing, instance, playing, report
+from teamchat_conformance.capabilities import AreaError, everything
 from teamchat_conformance.instance import DescriptionError, Instance
 from teamchat_conformance.judging import UNREACHABLE, USAGE
 from teamchat_conformance.launch import LaunchError
 from teamchat_conformance.profiles import PROFILES
-from teamchat_conformance.registry import Registry, load
+from teamchat_conformance.registry import Registry
 from teamchat_conformance.runner import Options, Unreachable
 
 DEFAULT_FILE = Path("teamchat-conformance.toml")
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
-    except (UsageError, DescriptionError) as error:
+    except (UsageError, DescriptionError, AreaError) as error:
         print(f"teamchat-conformance: {error}", file=sys.stderr)
         return USAGE
     except (Unreachable, LaunchError) as error:
@@ -141,7 +142,7 @@ def _area_and_level(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    registry = load()
+    registry = everything()
     _check_selection(registry, options)
     given, is_described = _instance(options)
     if unknown := sorted(given.accepted.keys() - registry.checks.keys()):
@@ -193,7 +194,7 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    registry = load()
+    registry = everything()
     _check_areas(registry, options.area)
     print(catalogue.listed(catalogue.chosen(registry, options.area, options.level), options.format))
     return 0
@@ -201,7 +202,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _explain(options: argparse.Namespace) -> int:
     try:
-        print(catalogue.explained(load(), options.id.upper()))
+        print(catalogue.explained(everything(), options.id.upper()))
     except LookupError as error:
         raise UsageError(str(error.args[0])) from None
     return 0

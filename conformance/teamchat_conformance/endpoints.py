@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 Auth = Literal["open", "access", "magic", "webhook"]
@@ -51,6 +51,10 @@ class Endpoint:
         """The names in the path."""
         return tuple(part[1:] for part in self.path.split("/") if part.startswith(":"))
 
+    def fits(self, path: str) -> bool:
+        """Tell whether a path, without its query, is one of this endpoint's."""
+        return _pattern(self.path).fullmatch(path) is not None
+
     @property
     def required_fields(self) -> tuple[str, ...]:
         """The names of the fields that must be there."""
@@ -76,6 +80,11 @@ class Endpoint:
             else not field.is_required
             for field in self.fields
         )
+
+
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile("/".join("[^/]+" if part.startswith(":") else part for part in path.split("/")))
 
 
 def _texts(*names: str) -> tuple[Field, ...]:
@@ -241,16 +250,11 @@ def endpoint(method: str, path: str) -> Endpoint:
     return next(one for one in ENDPOINTS if (one.method, one.path) == (method, path))
 
 
-def _matcher(one: Endpoint) -> Callable[[str], bool]:
-    pattern = re.compile("/".join("[^/]+" if part.startswith(":") else part for part in one.path.split("/")))
-    return lambda path: pattern.fullmatch(path) is not None
-
-
-_MATCHERS = [(one, _matcher(one)) for one in sorted(ENDPOINTS, key=lambda one: len(one.parameters))]
+_FEWEST_PARAMETERS_FIRST = sorted(ENDPOINTS, key=lambda one: len(one.parameters))
 
 
 @lru_cache(maxsize=16)
 def find(method: str, target: str) -> Endpoint | None:
     """Return the endpoint that a request is for, or None if the interface has none there."""
     path = target.partition("?")[0]
-    return next((one for one, fits in _MATCHERS if one.method == method and fits(path)), None)
+    return next((one for one in _FEWEST_PARAMETERS_FIRST if one.method == method and one.fits(path)), None)

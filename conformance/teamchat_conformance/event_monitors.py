@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.events import BY_NAME, EVENTS, OF_THE_STREAM, ONCE, subject
+from teamchat_conformance.events import EVENTS, OF_THE_STREAM, ONCE, subject
 from teamchat_conformance.expect import Answered, check_shape
 from teamchat_conformance.frames import BOM, Frame, is_field, taken_apart
 from teamchat_conformance.http import Exchange
@@ -48,7 +48,7 @@ class Shapes:
         if event.type in OF_THE_STREAM:
             return
         self._seen += 1
-        known = BY_NAME.get(event.type)
+        known = self._run.interface.events.get(event.type)
         if known is None:
             self._unknown.setdefault(str(event.type), event.data[:300])
             return
@@ -60,6 +60,7 @@ class Shapes:
         self._look_at_extra(event.type, event.payload, known.fields.keys() | known.also)
 
     def _look_at_extra(self, kind: str, payload: Any, known: Set[str]) -> None:
+        known = known | self._run.interface.fields
         names = {name for name in payload if name not in known} if isinstance(payload, dict) else set()
         new = {(kind, name) for name in names} - self._extra
         self._extra |= new

@@ -53,11 +53,12 @@ class EventType:
     sent_by: str
     audience: Audience = "everyone"
     also: Set[str] = frozenset()
+    area: str = "EVT"
 
     @property
     def shape_check(self) -> str:
-        """The id of the check of its payload's form."""
-        return f"EVT-{self.code}-01"
+        """The id of the check of its payload's form, which the `area` declares and leaves to the monitor."""
+        return f"{self.area}-{self.code}-01"
 
 
 EVENTS: tuple[EventType, ...] = (

@@ -14,6 +14,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.events import EventType
+
 if TYPE_CHECKING:
     from teamchat_conformance.run import Run
 
@@ -51,6 +54,7 @@ class Check:
     """One thing that is looked at. `spec` says where it stands, `text` what must be seen.
 
     `words` are those that demand it, of the specification or of a decision: every required check has some.
+    One of a capability is asked for where that is announced, in this version or a later one.
     """
 
     id: str
@@ -59,6 +63,8 @@ class Check:
     text: str
     needs: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    capability: str = ""
+    version: int = 0
 
     @property
     def area(self) -> str:
@@ -82,25 +88,40 @@ class Play:
 
 @dataclass
 class Area:
-    """The checks and scenarios about one part of the interface."""
+    """The checks and scenarios about one part of the interface.
+
+    An area of a `capability` is about an extension: `version` is the newest that its checks know; its
+    `endpoints` and `events` are looked at by the monitors as the core's are, and its `fields` may stand in
+    answers and events of the core.
+    """
 
     name: str
     title: str
+    capability: str = ""
+    version: int = 1
+    endpoints: tuple[Endpoint, ...] = ()
+    events: tuple[EventType, ...] = ()
+    fields: frozenset[str] = frozenset()
     checks: dict[str, Check] = field(default_factory=dict)
     plays: list[Play] = field(default_factory=list)
     monitored: set[str] = field(default_factory=set)
 
-    def required(self, id: str, spec: str, text: str, *needs: str) -> None:
-        """Declare a check of a statement of the specification, or of a decision that is as binding."""
-        self._declare(Check(id, "required", spec, text, needs))
+    def required(
+        self, id: str, spec: str, text: str, *needs: str, words: Sequence[str] = (), since: int = 1
+    ) -> None:
+        """Declare a check of a statement of the specification, or of a decision that is as binding.
 
-    def recommended(self, id: str, spec: str, text: str, *needs: str) -> None:
+        A check of a capability gives the words that demand it; the core's are found in its own text.
+        """
+        self._declare(Check(id, "required", spec, text, needs, tuple(words)), since)
+
+    def recommended(self, id: str, spec: str, text: str, *needs: str, since: int = 1) -> None:
         """Declare a check of a decision, a standard, or plain safety."""
-        self._declare(Check(id, "recommended", spec, text, needs))
+        self._declare(Check(id, "recommended", spec, text, needs), since)
 
-    def recorded(self, id: str, spec: str, text: str, *needs: str) -> None:
+    def recorded(self, id: str, spec: str, text: str, *needs: str, since: int = 1) -> None:
         """Declare a place where the specification is silent: what is seen there is written down."""
-        self._declare(Check(id, "recorded", spec, text, needs))
+        self._declare(Check(id, "recorded", spec, text, needs), since)
 
     def scenario(
         self, *ids: str, needs: Sequence[str] = (), last: bool = False, seconds: float = 180.0
@@ -125,13 +146,19 @@ class Area:
         """Say that a monitor decides these checks from everything that happens in a run."""
         self.monitored.update(ids)
 
-    def _declare(self, check: Check) -> None:
+    def _declare(self, check: Check, since: int) -> None:
         if not _ID.match(check.id) or check.area != self.name:
             raise ValueError(f"{check.id} is no id of the area {self.name}")
         if check.id in self.checks:
             raise ValueError(f"{check.id} is declared twice")
         if unknown := set(check.needs) - set(NEEDS):
             raise ValueError(f"{check.id} needs what nobody knows: {', '.join(sorted(unknown))}")
+        if self.capability:
+            check = replace(check, capability=self.capability, version=since)
+            if check.level == "required" and not check.words:
+                raise ValueError(f"{check.id} is required, and no words say so")
+            if not 1 <= since <= self.version:
+                raise ValueError(f"{check.id} is of version {since}; the area knows 1 to {self.version}")
         self.checks[check.id] = check
 
 
@@ -158,14 +185,17 @@ class Registry:
         return set(self.checks) - decided - {id for area in self.areas for id in area.monitored}
 
 
-def load() -> Registry:
-    """Return the registry with every area of the suite; each required check has the words that demand it."""
+def load(extensions: Iterable[Area] = ()) -> Registry:
+    """Return the registry of the core; each of its required checks has the words that demand it.
+
+    Areas of `extensions` come after the core's.
+    """
     from teamchat_conformance import spec_map
     from teamchat_conformance.checks import AREAS
 
-    registry = Registry(AREAS)
+    registry = Registry((*AREAS, *extensions))
     known = spec_map.load()
     for id, check in registry.checks.items():
-        if check.level == "required":
+        if check.level == "required" and not check.capability:
             registry.checks[id] = replace(check, words=known.words_of(id))
     return registry

@@ -15,6 +15,7 @@ from typing import Any
 
 from teamchat_conformance import sse
 from teamchat_conformance.actors import Actor, SignIn
+from teamchat_conformance.capabilities import Announced, Interface
 from teamchat_conformance.expect import told
 from teamchat_conformance.fixtures.mail import Sink
 from teamchat_conformance.fixtures.provider import Provider
@@ -66,6 +67,8 @@ class Run:
         self.u: Actor
         self.v: Actor
         self.w: Actor
+        self.announced = Announced()
+        self.interface = Interface()
         self.observer_watchers: list[Callable[[Observer, sse.Event], None]] = []
         self.observers: list[Observer] = []
         self.lost = ""

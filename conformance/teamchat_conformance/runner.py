@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import trio
 
 from teamchat_conformance.actors import Actor
+from teamchat_conformance.capabilities import Announced, Interface
 from teamchat_conformance.fixtures.mail import Sink
 from teamchat_conformance.fixtures.provider import Provider
 from teamchat_conformance.http import Recorder
@@ -80,6 +81,7 @@ class Result:
     seconds: float
     left_over: list[str]
     server_output: str = ""
+    announced: Announced = field(default_factory=Announced)
 
 
 Tell = Callable[[Play, list[Finding]], None]
@@ -111,6 +113,7 @@ async def play_all(
         left_over: list[str] = []
         try:
             await _prepare(run)
+            run.interface = Interface.of(registry, run.announced)
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(monitors.look_on)
                 for play in registry.plays():
@@ -124,12 +127,13 @@ async def play_all(
                 left_over = [] if options.keep else await run.clean_up()
     for finding in monitors.findings(registry):
         check = registry.checks[finding.id]
-        if options.selects(check.id, check.level) and capabilities.issuperset(check.needs):
+        is_asked = capabilities.issuperset(check.needs) and not run.announced.lacks(check)
+        if options.selects(check.id, check.level) and is_asked:
             verdicts.put(finding)
-    _fill(registry, verdicts, options, capabilities)
+    _fill(registry, run, options)
     return Result(
         instance, profile, options, run.id, verdicts.findings, recorder, run.observers,
-        time.monotonic() - began, left_over,
+        time.monotonic() - began, left_over, announced=run.announced,
     )  # fmt: skip
 
 
@@ -150,6 +154,7 @@ async def _prepare(run: Run) -> None:
         await run.n.get("/health")  # whatever it answers, it is there; GEN-HLTH tells what is wrong with it
     except Miss as miss:
         raise Unreachable(f"Nothing answers at {run.instance.base_url}. {miss}") from None
+    run.announced = Announced.told_by(await run.n.get("/capabilities"))
     if not run.instance.admin.email:
         raise Unreachable(
             "The suite needs an admin: give admin.email (and admin.password) in the description."
@@ -178,10 +183,13 @@ async def _first_sign_in(run: Run) -> Actor:
 
 async def _play(run: Run, registry: Registry, play: Play, options: Options) -> list[Finding]:
     """Play one scenario and return the findings about its checks."""
+    checks = (registry.checks[id] for id in play.ids)
     ids = [
-        id
-        for id in play.ids
-        if options.selects(id, registry.checks[id].level) and run.has(*play.needs, *registry.checks[id].needs)
+        one.id
+        for one in checks
+        if options.selects(one.id, one.level)
+        and run.has(*play.needs, *one.needs)
+        and not run.announced.lacks(one)
     ]
     if not ids:
         return []
@@ -219,8 +227,9 @@ async def _undo(run: Run, since: int) -> None:
         await run.undo(since)
 
 
-def _fill(registry: Registry, verdicts: Verdicts, options: Options, capabilities: frozenset[str]) -> None:
+def _fill(registry: Registry, run: Run, options: Options) -> None:
     """Say of every check that was not decided why."""
+    verdicts, capabilities = run.verdicts, run.capabilities
     needs_of: dict[str, list[tuple[str, ...]]] = {}
     for play in registry.plays():
         for id in play.ids:
@@ -233,7 +242,9 @@ def _fill(registry: Registry, verdicts: Verdicts, options: Options, capabilities
             continue
         wanted = set(check.needs).union(*needs_of.get(id, [()]))
         missing = sorted(wanted - capabilities)
-        if missing:
+        if lacking := run.announced.lacks(check):
+            verdicts.put(Finding(id, "not-applicable", lacking))
+        elif missing:
             verdicts.put(Finding(id, "not-applicable", f"needs {', '.join(missing)}"))
         else:
             verdicts.put(Finding(id, "not-exercised", "nothing happened that it looks at"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -86,6 +87,7 @@ class SpecMap:
         return [one for one in self.statements if one.digest and one.digest not in there]
 
 
+@cache
 def load() -> SpecMap:
     """Return the map."""
     tree = tomllib.loads(files(__package__).joinpath("data", "statements.toml").read_text("utf-8"))

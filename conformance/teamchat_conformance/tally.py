@@ -41,7 +41,7 @@ class Tally:
 
     def look(self, id: str, wrong: str = "", *, odd: str = "", exchange: int = 0) -> None:
         """Take up that something was looked at, what was wrong with it, or what is accepted but odd."""
-        count = self._counts[id]
+        count = self._counts.setdefault(id, _Count())
         count.looked += 1
         count.number += bool(wrong)
         for what, kept in ((wrong, count.wrong), (odd, count.odd)):

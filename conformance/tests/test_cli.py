@@ -18,7 +18,7 @@ from conformance.tests.faults.accounts import NO_HEALTH
 from conformance.tests.proxy.shaping import without
 from conformance.tests.report_support import a_result, findings, registry
 from conformance.tests.support import ADMIN, ADMIN_PASSWORD, Background
-from teamchat_conformance import cli, instance
+from teamchat_conformance import catalogue, cli, instance
 from teamchat_conformance.judging import accept, judge
 from teamchat_conformance.matrix import plan
 from teamchat_conformance.profiles import PROFILES
@@ -268,13 +268,16 @@ def test_the_checks_are_listed_for_people_and_programs(capsys: pytest.CaptureFix
     for format in ("table", "md"):
         assert run("list", "--format", format) == 0
         lines = capsys.readouterr().out.splitlines()
-        assert sum(any(id in line for id in load().checks) for line in lines) == len(load().checks)
+        ids = load().checks
+        assert sum(any(id in line for id in ids) for line in lines) == len(ids)
 
 
 def test_every_check_can_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    for id, check in load().checks.items():
-        assert run("explain", id.lower()) == 0
-        assert check.text in capsys.readouterr().out
+    registry = load()
+    for id, check in registry.checks.items():
+        assert check.text in catalogue.explained(registry, id)
+    assert run("explain", "msg-new-01") == 0
+    assert capsys.readouterr().out.strip() == catalogue.explained(registry, "MSG-NEW-01")
 
 
 def test_the_doctor_finds_a_good_server_well(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:

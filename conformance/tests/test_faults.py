@@ -25,7 +25,7 @@ Played = dict[str, Result | Exception]
 def _without_fault(cases: Iterable[Case], *, quick: bool = False) -> Case:
     chosen = [case for case in cases if case.quick or not quick]
     ids = dict.fromkeys(id for case in chosen for id in (*case.checks, *case.beside))
-    return Case((), tuple(ids), kind=chosen[0].kind, alone=not quick, quick=quick)
+    return Case((), tuple(ids), kind=chosen[0].kind, alone=True, quick=quick)
 
 
 KINDS = sorted({case.kind for case in CASES.values()})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from teamchat_conformance.checks import (
+    capabilities,
     channels,
     configuration,
     conversations,
@@ -51,4 +52,5 @@ AREAS: tuple[Area, ...] = (
     stream.area,
     configuration.area,
     properties.area,
+    capabilities.area,
 )

@@ -7,6 +7,7 @@ looks at nothing else.
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -119,6 +120,8 @@ class Played:
     server_output: str
     exchanges: list[Sent]
     streams: list[Stream]
+    capabilities: dict[str, Any]
+    """Each that is announced: its version, and how often which endpoint was asked and which event came."""
 
     @property
     def base_url(self) -> str:
@@ -167,7 +170,7 @@ def compose(results: Sequence[Result], registry: Registry, *, strict: bool = Fal
         _checked(one, results, cleaners, titles[one.check.id], one.check.id in monitored, strict=strict)
         for one in everything.values()
     ]
-    profiles = [_played(result, cleaner) for result, cleaner in zip(results, cleaners, strict=True)]
+    profiles = [_played(result, cleaner, registry) for result, cleaner in zip(results, cleaners, strict=True)]
     failed = sum(check.fails_run for check in checks)
     warnings = sum(check.is_warning and not check.fails_run for check in checks)
     passed = sum(not check.fails_run and check.verdict in ("pass", "note", "recorded") for check in checks)
@@ -175,7 +178,7 @@ def compose(results: Sequence[Result], registry: Registry, *, strict: bool = Fal
         SCHEMA_VERSION,
         __version__,
         platform.python_version(),
-        claim_of(results, everything.values()),
+        claim_of(results, everything.values(), registry),
         counts(everything.values()),
         passed,
         failed,
@@ -224,7 +227,7 @@ def _told(profile: str, finding: Finding, cleaner: Cleaner) -> Told:
     )  # fmt: skip
 
 
-def _played(result: Result, cleaner: Cleaner) -> Played:
+def _played(result: Result, cleaner: Cleaner, registry: Registry) -> Played:
     shown_whole = _numbers(finding for finding in result.findings.values() if finding.outcome in SHOWN_WHOLE)
     exchanges = [_sent(one, cleaner, is_whole=one.number in shown_whole) for one in result.recorder.exchanges]
     return Played(
@@ -239,7 +242,26 @@ def _played(result: Result, cleaner: Cleaner) -> Played:
         cleaner.output(result.server_output[-_MOST_OUTPUT:]),
         exchanges,
         [_stream(observer, cleaner) for observer in result.observers],
+        {name: _coverage(name, result, registry) for name in sorted(result.announced.capabilities)},
     )
+
+
+def _coverage(capability: str, result: Result, registry: Registry) -> dict[str, Any]:
+    """Return the version of a capability, and how often its endpoints were asked and its events came."""
+    areas = [area for area in registry.areas if area.capability == capability]
+    endpoints = [one for area in areas for one in area.endpoints]
+    asked = Counter(
+        one.name
+        for exchange in result.recorder.exchanges
+        for one in endpoints
+        if one.method == exchange.method and one.fits(exchange.target.partition("?")[0])
+    )
+    heard = Counter(event.type for observer in result.observers for event in observer.events)
+    return {
+        "version": result.announced.version(capability),
+        "endpoints": {one.name: asked[one.name] for one in endpoints},
+        "events": {one.name: heard[one.name] for area in areas for one in area.events},
+    }
 
 
 def _numbers(findings: Iterable[Finding]) -> set[int]:

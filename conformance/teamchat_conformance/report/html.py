@@ -16,6 +16,7 @@ from teamchat_conformance.report.causes import Cause
 from teamchat_conformance.report.document import Checked, Document, Played
 from teamchat_conformance.report.html_check import MARKS, Detail, Timelines, body_of, pretty, shown
 from teamchat_conformance.report.markup import Html, el, facts, joined
+from teamchat_conformance.report.verdict import listed
 
 _LEVELS = ("required", "recommended", "recorded")
 _KINDS = (
@@ -117,7 +118,7 @@ def _rendered(document: Document, detail: Detail) -> str:
 def _who(document: Document) -> Html:
     claim = document.claim
     profiles = f" · {', '.join(claim.profiles)}" if claim.profiles else ""
-    return joined([el("strong", claim.name), f" · {claim.suite}{profiles}"])
+    return joined([el("strong", claim.name), f" · {listed(claim.parts)} · {claim.suite}{profiles}"])
 
 
 def _exceptions(exceptions: tuple[str, ...]) -> Html:

@@ -79,7 +79,9 @@ class Claim:
     suite: str
     profiles: tuple[str, ...]
     exceptions: tuple[str, ...]
-    """What the server does not declare, so that it was not looked at."""
+    """What the server does not declare, or nobody has checks for, so that it was not looked at."""
+    parts: tuple[str, ...] = ("core",)
+    """What was looked at: the core, and each capability with its version."""
 
     @property
     def line(self) -> str:
@@ -88,9 +90,10 @@ class Claim:
 
     @property
     def head(self) -> str:
-        """The claim, of what, by which suite, in which profiles."""
+        """The claim, of what, in which parts, by which suite, in which profiles."""
         profiles = f", {counted(len(self.profiles), 'profile')}: {' '.join(self.profiles)}"
-        return f"{self.says}: {self.name}, by {self.suite}{profiles if self.profiles else ''}"
+        of = f"{self.name} ({listed(self.parts)})"
+        return f"{self.says}: {of}, by {self.suite}{profiles if self.profiles else ''}"
 
     @property
     def tail(self) -> str:
@@ -98,7 +101,7 @@ class Claim:
         return f"not looked at: {', '.join(self.exceptions)}" if self.exceptions else ""
 
 
-def claim_of(results: Sequence[Result], all_merged: Iterable[Merged]) -> Claim:
+def claim_of(results: Sequence[Result], all_merged: Iterable[Merged], registry: Registry) -> Claim:
     """Return what may be claimed."""
     everything = list(all_merged)
     required = [one for one in everything if one.check.level == "required"]
@@ -116,8 +119,10 @@ def claim_of(results: Sequence[Result], all_merged: Iterable[Merged]) -> Claim:
     named = results[0].instance.instance if results else None
     name = f"{named.name} {named.version}".strip() if named else "nothing"
     profiles = tuple(result.profile for result in results if result.profile)
-    exceptions = tuple(sorted(_exceptions(everything, results)))
-    return Claim(word, says, name, f"teamchat-conformance {__version__}", profiles, exceptions)
+    exceptions = tuple(sorted(_exceptions(everything, results) | _passed_over(results, registry)))
+    offered = {name for result in results for name in result.announced.looked_at(registry)}
+    parts = ("core", *sorted(offered))
+    return Claim(word, says, name, f"teamchat-conformance {__version__}", profiles, exceptions, parts)
 
 
 def counts(all_merged: Iterable[Merged]) -> dict[str, int]:
@@ -138,6 +143,17 @@ def _exceptions(everything: Iterable[Merged], results: Sequence[Result]) -> set[
         if one.verdict == "not-applicable" and one.check.level == "required" and named:
             found |= {name.strip() for name in named[1].split(",")}
     return {NEEDS.get(name, name) for name in found - declared if not name.startswith("no")}
+
+
+def _passed_over(results: Sequence[Result], registry: Registry) -> set[str]:
+    """Return the capabilities that a server announces and nobody has checks for."""
+    return {what for result in results for what in result.announced.passed_over(registry)}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as they stand in a sentence: one, two and three."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def counted(number: int, what: str) -> str:

@@ -1,0 +1,66 @@
+"""CAP: what a server announces beyond the core (extensions, part A), if anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from teamchat_conformance.capabilities import is_capability
+from teamchat_conformance.expect import require
+from teamchat_conformance.registry import Area
+from teamchat_conformance.verdicts import Finding
+
+if TYPE_CHECKING:
+    from teamchat_conformance.run import Run
+
+AT = "/capabilities"
+_NOTHING = (404, 405)
+_RESTS_ON = {
+    "private-channels": ("membership",),
+    "groups": ("membership",),
+    "activity": ("mentions",),
+    "threads": ("read-state",),
+    "web-push": ("read-state", "notification-levels"),
+}
+
+area = Area("CAP", "Capabilities")
+area.recommended(
+    "CAP-DOC-01", "extensions A-1", "Each capability is announced with a version, or there is none"
+)
+area.recommended(
+    "CAP-DOC-02", "extensions A-2", "It is the same for everybody, and unchanged it is answered 304"
+)
+area.recommended("CAP-DOC-03", "extensions A-3", "What a capability rests on is announced beside it")
+
+
+@area.scenario("CAP-DOC-01", "CAP-DOC-02", "CAP-DOC-03")
+async def what_is_announced(run: Run) -> None:
+    answer = await run.n.get(AT)
+    with run.verdict("CAP-DOC-01"):
+        answer.expect(200, *_NOTHING)
+        if answer.status == 200:
+            told = answer.json
+            named = told.get("capabilities") if isinstance(told, dict) else None
+            if not isinstance(named, dict):
+                raise answer.miss("there is no object of capabilities")
+            wrong = [name for name, limits in named.items() if not is_capability(limits)]
+            require(not wrong, f"no whole number above zero is the version of {', '.join(wrong)}")
+    if answer.status != 200:
+        for id in ("CAP-DOC-02", "CAP-DOC-03"):
+            run.verdicts.put(Finding(id, "not-applicable", "the server announces nothing"))
+        return
+    with run.verdict("CAP-DOC-02"):
+        same = await run.u.get(AT)
+        require(same.status == 200 and same.body == answer.body, "a user is told something else than nobody")
+        require("no-cache" in (answer.header("cache-control") or ""), "Cache-Control does not say no-cache")
+        tag = answer.header("etag")
+        require(tag, "there is no ETag")
+        (await run.n.get(AT, headers={"If-None-Match": str(tag)})).expect(304)
+    with run.verdict("CAP-DOC-03"):
+        names = run.announced.capabilities.keys()
+        missing = {
+            f"{name} without {other}"
+            for name in names
+            for other in _RESTS_ON.get(name, ())
+            if other not in names
+        }
+        require(not missing, f"announced: {', '.join(sorted(missing))}")
