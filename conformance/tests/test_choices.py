@@ -36,7 +36,9 @@ def of(result: Result, registry: Registry, outcome: Outcome, level: Level | None
 async def test_posting_and_reading_otherwise_is_noted_and_no_failure() -> None:
     registry = load()
     async with running("dev") as server:
-        result, _ = await play(server, Options(select=("MSG-EDIT-*", "MSG-LIST-*", "MSG-FORM-*", "CONV-MSG-*"), seed=1), registry)
+        result, _ = await play(
+            server, Options(select=("MSG-EDIT-*", "MSG-LIST-*", "MSG-FORM-*", "CONV-MSG-*"), seed=1), registry
+        )
     assert of(result, registry, "fail", "required") == {}
     assert {"MSG-EDIT-03", "MSG-FORM-05", "CONV-MSG-03"} <= of(result, registry, "note").keys()
 

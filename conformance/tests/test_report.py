@@ -310,7 +310,7 @@ class TestForeign:
         assert "ours to keep" in files["report.html"]
 
     async def test_nothing_of_other_people_is_written_of_a_server_in_use(self, tmp_path: Path) -> None:
-        chosen = areas("CHAN", "CONV", "EVT", "USER")
+        chosen = areas("CHAN", "EVT", "USER")
         async with running("dev") as server, trio.open_nursery() as nursery:
             admin = Client(server.instance.base_url, Recorder("others"), actor="somebody else")
             admin.token = (await admin.post("/auth/dev-login", {"email": ADMIN})).ok()["token"]
