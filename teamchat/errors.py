@@ -10,6 +10,8 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   ├── Unauthorized          401
     │   ├── Forbidden             403
     │   ├── NotFound              404
+    │   ├── MethodNotAllowed      405, with Allow
+    │   ├── BodyTimeout           408
     │   ├── TooLarge              413
     │   ├── UnsupportedMedia      415
     │   ├── TooManyRequests       429, with Retry-After
@@ -27,6 +29,7 @@ it names the configuration key, the plugin or the file, and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 
@@ -76,6 +79,22 @@ class NotFound(Problem):
 
     def __init__(self, sentence: str = "Not found.") -> None:
         super().__init__(sentence)
+
+
+class MethodNotAllowed(Problem):
+    """The address does not take the method; it takes those in `allowed`."""
+
+    status = 405
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        super().__init__("This address does not take this method.")
+        self.allowed = sorted(allowed)
+
+
+class BodyTimeout(Problem):
+    """The body did not arrive in time."""
+
+    status = 408
 
 
 class TooLarge(Problem):

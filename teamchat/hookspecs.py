@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.application import Application
     from teamchat.interfaces import (
         AuthMode,
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
         Mailer,
         MessageFilter,
         OAuthProvider,
+        Routes,
         Service,
         Storage,
     )
@@ -62,10 +61,13 @@ def oauth_providers() -> Sequence[OAuthProvider]:  # type: ignore[empty-body]
 
 
 @hookspec
-def routes(app: Application) -> Sequence[Blueprint]:  # type: ignore[empty-body]
-    """Offer Quart blueprints, of which `teamchat.web.Section` is one; all are served.
+def routes(app: Application) -> Sequence[Routes]:  # type: ignore[empty-body]
+    """Offer sections of endpoints (`teamchat.web.Section`), or blueprints of Quart's; all are served.
 
-    An address or a name of a blueprint that is teamchat's own, or another plugin's, ends the start with an
+    A blueprint's views run in Quart, and what it has called before and after requests, ``before_app_request``
+    too, is called around its own views alone.
+
+    An address or a name that is teamchat's own, or another plugin's, ends the start with an
     error that names both. So does an address that another one covers: ``GET /menus/today`` of one plugin
     beside ``GET /menus/<day>`` of another. ``/<path:rest>`` is for what nobody else answers.
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import argparse
 
     import trio
-    from quart import Blueprint
 
     from teamchat.application import Application
     from teamchat.settings import Settings
@@ -176,13 +175,19 @@ class AuthBackend(Backend["AuthMode"]):
     traits: SignInTraits = NO_TRAITS
 
 
+class Routes(Protocol):
+    """Something that can be asked for over HTTP: a `teamchat.web.Section`, or a blueprint of Quart's."""
+
+    name: str
+
+
 class AuthMode(Protocol):
     """A way to sign in, chosen by ``auth.authMode``; only the chosen mode's routes exist."""
 
     def check(self, settings: Settings) -> None:
         """Raise `SettingsError` if the settings can't work with this mode."""
 
-    def routes(self, app: Application) -> Blueprint:
+    def routes(self, app: Application) -> Routes:
         """Return the mode's endpoints."""
 
 

@@ -26,7 +26,7 @@ from teamchat.settings import ServerSettings, Settings
 from teamchat.sockets import address, listening, port_of
 from teamchat.web.access_log import AccessLog
 from teamchat.web.app import create_app
-from teamchat.web.events import AsgiApp, EventsEndpoint, Message
+from teamchat.web.asgi import AsgiApp, Message
 from teamchat.web.measuring import RequestMeter
 from teamchat.web.request_ids import RequestIds
 
@@ -137,8 +137,7 @@ async def _serve_application(
     site = create_app(app, [*plugins.sign_in_routes(app, modes), *plugins.routes(app)], plugins)
     app.chat.filters.use(plugins.message_filters(app), plugins.label_of)
     event_listeners = Listeners(app.storage, plugins.event_listeners(app), plugins.label_of)
-    web = EventsEndpoint(app, site, site.guard.admit)
-    lifespan = WebLifespan(web)
+    lifespan = WebLifespan(site)
     port = port_of(listeners)
     async with trio.open_nursery() as nursery:
         brought = plugins.services(app)
@@ -150,7 +149,7 @@ async def _serve_application(
                     service.name, plugins.bringer_of(service), plugins.remedy_of(service)
                 )
             await _start_service(nursery, service, crashed)
-        logged = AccessLog(web, site.guard.client_address) if app.settings.server.access_log else web
+        logged = AccessLog(site, site.guard.client_address) if app.settings.server.access_log else site
         measured = RequestMeter(logged) if measures.count_requests.is_on else logged
         http = make_server(RequestIds(measured, site.guard.is_proxy), listeners)
         nursery.start_soon(_end_streams, stop, app)

@@ -169,9 +169,9 @@ def test_traits_that_are_none_are_told_with_their_plugin() -> None:
     ("routes", "cause"),
     [
         (raising, "routes of mine raised ValueError at "),
-        (asynchronous, "routes of mine returned coroutine; it must return one quart.Blueprint."),
-        (lambda _: None, "routes of mine returned NoneType; it must return one quart.Blueprint."),
-        (lambda _: [1], "routes of mine returned list; it must return one quart.Blueprint."),
+        (asynchronous, "routes of mine returned coroutine; it must return one teamchat.web.Section."),
+        (lambda _: None, "routes of mine returned NoneType; it must return one teamchat.web.Section."),
+        (lambda _: [1], "routes of mine returned list; it must return one teamchat.web.Section."),
     ],
 )
 async def test_routes_of_a_sign_in_mode_that_are_none_are_told_with_its_plugin(

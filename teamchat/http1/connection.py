@@ -22,7 +22,7 @@ from teamchat.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
 
 if TYPE_CHECKING:
-    from teamchat.web.events import AsgiApp
+    from teamchat.web.asgi import AsgiApp
 
 HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 75.0

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from teamchat import logs, patience
-from teamchat.errors import Problem
+from teamchat.errors import BodyTimeout, Problem
 from teamchat.http1 import response
 from teamchat.http1.body import Body, body_of
 from teamchat.http1.head import Refusal
-from teamchat.web.problems import BodyTimeout
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping

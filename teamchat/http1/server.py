@@ -22,7 +22,7 @@ from teamchat.http1.head import Refusal
 from teamchat.http1.transport import adopt
 
 if TYPE_CHECKING:
-    from teamchat.web.events import AsgiApp
+    from teamchat.web.asgi import AsgiApp
 
 
 class HttpServer:

@@ -25,7 +25,7 @@ from teamchat.hypercorn_server import http2
 from teamchat.hypercorn_server.timer import Timer
 from teamchat.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
-from teamchat.web.events import AsgiApp, Receive, Scope, Send, refuse
+from teamchat.web.asgi import AsgiApp, Receive, Scope, Send, refuse
 
 WRITE_SECONDS = 30.0
 HEADER_SECONDS = 10.0

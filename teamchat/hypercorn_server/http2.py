@@ -25,7 +25,7 @@ from hypercorn.trio.worker_context import EventWrapper
 
 from teamchat import patience
 from teamchat.http1.head import HOST, METHODS, Headers, Refusal
-from teamchat.web.events import AsgiApp, Message, Receive, Scope, Send
+from teamchat.web.asgi import AsgiApp, Message, Receive, Scope, Send
 
 WRITE_SECONDS = patience.MOST_SECONDS
 _PIECE = 16 * 1024

@@ -19,7 +19,7 @@ from hypercorn.trio.worker_context import WorkerContext
 from teamchat.crowd import Crowd
 from teamchat.hypercorn_server.connection import HEADER_SECONDS, Connection
 from teamchat.logs import get_logger
-from teamchat.web.events import AsgiApp
+from teamchat.web.asgi import AsgiApp
 
 _log = get_logger(__name__)
 

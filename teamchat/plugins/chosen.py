@@ -104,7 +104,7 @@ def routes_of(mode: AuthMode, name: str, app: Any, plugin: Plugin) -> Any:
     """Return what a way to sign in has as its routes. Raises a `PluginError` if that fails."""
     made = _made_by("routes", mode, name, plugin, app)
     if made is None or isinstance(made, list | tuple) or inspect.isawaitable(made):
-        cause = f"routes of {name} returned {type(made).__name__}; it must return one quart.Blueprint."
+        cause = f"routes of {name} returned {type(made).__name__}; it must return one teamchat.web.Section."
         raise plugin.failure(cause, instead(plugin, CHOICES["auth_modes"]))
     return made
 

@@ -18,8 +18,6 @@ from teamchat.plugins.plugin import EntryPoint, Offer, Plugin, PluginReport, nam
 from teamchat.settings import PluginsSettings, Settings, plugin_name
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.application import Application
     from teamchat.interfaces import (
         AuthMode,
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
         ImageStore,
         Mailer,
         MessageFilter,
+        Routes,
         Service,
         Storage,
     )
@@ -118,12 +117,12 @@ class Plugins:
                 check_mode(opened[name], name, settings, self._offering("auth_modes", name))
             yield opened
 
-    def sign_in_routes(self, app: Application, modes: Mapping[str, AuthMode]) -> list[Blueprint]:
-        """Return the blueprints of opened ways to sign in. Raises `PluginError` if one has none."""
+    def sign_in_routes(self, app: Application, modes: Mapping[str, AuthMode]) -> list[Routes]:
+        """Return the endpoints of opened ways to sign in. Raises `PluginError` if one has none."""
         for name, mode in modes.items():
             plugin = self._offering("auth_modes", name)
             self._brought.append((routes_of(mode, name, app, plugin), plugin))
-        return [blueprint for blueprint, _ in self._brought[-len(modes) :]]
+        return [routes for routes, _ in self._brought[-len(modes) :]]
 
     def failure_of(self, offer: Any, cause: str) -> PluginError:
         """Return the error that names the plugin which brought `offer`, and the line that disables it."""
@@ -141,8 +140,8 @@ class Plugins:
         """Return how to do without the plugin which brought `offer`; empty for one that is built in."""
         return self._bringer(offer).remedy
 
-    def routes(self, app: Application) -> list[Blueprint]:
-        """Return every plugin's blueprints, in the plugins' order."""
+    def routes(self, app: Application) -> list[Routes]:
+        """Return every plugin's sections and blueprints, in the plugins' order."""
         return self._from_all("routes", app=app)
 
     def services(self, app: Application) -> list[Service]:

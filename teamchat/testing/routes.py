@@ -18,11 +18,11 @@ from uuid import UUID
 import msgspec
 import pytest
 from msgspec import Struct
-from quart import Blueprint
 from werkzeug.routing import AnyConverter, BaseConverter, FloatConverter, IntegerConverter, UUIDConverter
 
 from teamchat.application import Application
 from teamchat.errors import PluginError
+from teamchat.interfaces import Routes
 from teamchat.settings import Settings
 from teamchat.testing.auth import application
 from teamchat.testing.bodies import MALFORMED_BODIES, fitting
@@ -50,8 +50,8 @@ class RoutesContract(ABC):
         return Settings()
 
     @abstractmethod
-    def routes(self, app: Application) -> Sequence[Blueprint]:
-        """Return the blueprints, as the hook ``routes`` does."""
+    def routes(self, app: Application) -> Sequence[Routes]:
+        """Return the sections and blueprints, as the hook ``routes`` does."""
 
     @asynccontextmanager
     async def serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:

@@ -1,4 +1,4 @@
-"""HTTP: what a plugin needs to offer endpoints.
+"""HTTP: what a plugin needs to offer endpoints. Nothing here is of the framework behind it.
 
 section = Section("hello")
 
@@ -6,8 +6,22 @@ section = Section("hello")
 async def hello(caller: Caller, name: str) -> Hello: ...
 """
 
-from teamchat.web.endpoints import Answer, Endpoint, Section, Success, respond
+from teamchat.web.endpoints import Answer, Endpoint, Section, Success
 from teamchat.web.guard import Visitor, signed_in
 from teamchat.web.reader import Page
+from teamchat.web.request import Request
+from teamchat.web.responses import Redirect, Response, Stream
 
-__all__ = ["Answer", "Endpoint", "Page", "Section", "Success", "Visitor", "respond", "signed_in"]
+__all__ = [
+    "Answer",
+    "Endpoint",
+    "Page",
+    "Redirect",
+    "Request",
+    "Response",
+    "Section",
+    "Stream",
+    "Success",
+    "Visitor",
+    "signed_in",
+]

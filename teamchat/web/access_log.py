@@ -17,7 +17,7 @@ from typing import Any
 import trio
 
 from teamchat.logs import Prepared, redact
-from teamchat.web.events import AsgiApp, Message, Receive, Scope, Send
+from teamchat.web.asgi import AsgiApp, Message, Receive, Scope, Send
 from teamchat.web.headers import REQUEST_ID
 
 _MOST_PATH = 500

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
-from quart import Response
-from quart_trio import QuartTrio
 
 from teamchat.hookspecs import hookimpl
 from teamchat.web.endpoints import Section
 from teamchat.web.openapi import document
+from teamchat.web.responses import Response
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.application import Application
     from teamchat.interfaces import SignInTraits
     from teamchat.settings import Settings
@@ -84,7 +81,7 @@ def configuration(settings: Settings, sign_in: SignInTraits) -> ClientConfigurat
 
 
 @hookimpl
-def routes(app: Application) -> Sequence[Blueprint]:
+def routes(app: Application) -> Sequence[Section]:
     """Offer /openapi.json, /config.js and /config.json."""
     section = Section("documents")
     config = _encode(configuration(app.settings, app.sign_in))
@@ -113,4 +110,4 @@ def routes(app: Application) -> Sequence[Blueprint]:
 
 
 def _document(body: bytes, content_type: str) -> Response:
-    return QuartTrio.response_class(body, content_type=content_type, headers={"Cache-Control": _FRESH})
+    return Response(body, content_type, headers={"Cache-Control": _FRESH})

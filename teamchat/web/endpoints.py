@@ -8,10 +8,12 @@ read where an endpoint is open to anonymous clients or takes uploads.
 A body may be minutes on its way.  So the caller is asked for again once it has come, before anything is told
 of it, and, by the storage, in every writing transaction of the handler (decision D-39).
 
+A path's segments are texts, ``:name`` or ``<name>`` for any one segment, ``<int:name>`` for a whole number,
+and, as the last, ``<path:name>`` for all that is left.
+
 A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
-None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (Quart's; the request then takes the longer
-way through Quart, and nowhere else is there a ``quart.request``), ``site``, and in snake_case any path
-parameter and any parameter named in `query` (None if absent).
+None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (a `Request`), ``site``, and in snake_case
+any path parameter and any parameter named in `query` (None if absent).
 """
 
 from __future__ import annotations
@@ -20,37 +22,35 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
-from quart import Blueprint, Response
-from quart_trio import QuartTrio
 
 from teamchat.accounts.acting import acting_for
 from teamchat.errors import DeclarationError, NotFound, Problem
 from teamchat.web import reader
 from teamchat.web.budget import USER
 from teamchat.web.guard import bearer
-from teamchat.web.problems import Unencodable
-from teamchat.web.sending import Encoded
+from teamchat.web.responses import Response, response_of
 
 if TYPE_CHECKING:
-    from quart import Request
-
+    from teamchat.application import Application
     from teamchat.web.app import Site
-    from teamchat.web.connection import Body
-    from teamchat.web.direct import Call
+    from teamchat.web.bodies import Body
+    from teamchat.web.request import Request
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
+Failed = Callable[["Application", Exception], Response]
+"""Makes the answer of what an endpoint raised."""
+
 _ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "request", "site"})
 _COLON = re.compile(r"(?<=/):([A-Za-z_]+)")
-_ANGLE = re.compile(r"<(?:\w+:)?([A-Za-z_]+)>")
+_ANGLE = re.compile(r"<(?:(int|path):)?([A-Za-z_]+)>")
+_PATH = re.compile(r"(/([^<>/:]*|<(int:)?[A-Za-z_]+>))*(/<path:[A-Za-z_]+>)?")
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 _MOST_PATH = 512
-
-_encode = msgspec.json.Encoder().encode
 
 
 class Answer(Struct, frozen=True, rename="camel"):
@@ -82,30 +82,43 @@ class Endpoint:
         query: Sequence[str] = (),
         security: str | None = None,
         before_password_change: bool = False,
+        failed: Failed | None = None,
+        static: bool = False,
     ) -> None:
-        self.section, self.method, self.handler = section, method, handler
+        self.section, self.method, self.handler, self.name = section, method, handler, handler.__name__
         self.rule = _COLON.sub(r"<\1>", path)
-        self.path_parameters = _ANGLE.findall(self.rule)
+        if not _PATH.fullmatch(self.rule):
+            raise DeclarationError(f"{method} {path}: the path is none that an endpoint can have")
+        forms = _ANGLE.findall(self.rule)
+        self.path_parameters = [name for _, name in forms]
         self.answer, self.body, self.open, self.first = answer, body, open, first
         self.upload, self.optional, self.security = upload, optional, security
         self._before_password_change = before_password_change
+        self._failed, self.static = failed, static
         self._names = tuple(inspect.signature(handler).parameters)
         self._first_names = _names_of(first)
         wanted = set(self._names) | set(self._first_names)
         self.takes_page, self.takes_key = "page" in wanted, "key" in wanted
         self.takes_bearer, self._takes_visitor = "bearer" in wanted, "visitor" in wanted
-        self.takes_request = "request" in wanted
         self.query = (*query, *(("limit", "before") if self.takes_page else ()))
-        self._path = [(name, _snake(name)) for name in self.path_parameters]
+        self._path = [(name, _snake(name), _FORMS[form]) for form, name in forms]
         self._query = [(name, _snake(name)) for name in query]
         self._early = upload or (open and first is not None)
         self._decode = msgspec.json.Decoder(body).decode if body is not None else None
         self._check_names(wanted)
 
-    async def serve(self, site: Site, request: Request | Call) -> Any:
-        """Return what the handler returns for one request."""
-        if not self.upload:
-            return await self._serve(site, request)
+    async def serve(self, site: Site, request: Request) -> Response:
+        """Return the answer to one request. Raises what the handler raises."""
+        try:
+            if self.upload:
+                return response_of(await self._take_in(site, request))
+            return response_of(await self._serve(site, request))
+        except Exception as error:
+            if self._failed is None:
+                raise
+            return self._failed(site.core, error)
+
+    async def _take_in(self, site: Site, request: Request) -> Any:
         values = await self._admit(site, request)
         await self._check_first(values)
         reader.check_coding(request.headers)
@@ -113,32 +126,31 @@ class Endpoint:
         async with site.upload_turn():
             return await self._finish(site, request, values)
 
-    async def _serve(self, site: Site, request: Request | Call) -> Any:
+    async def _serve(self, site: Site, request: Request) -> Any:
         values = await self._admit(site, request)
         if self._early:
             await self._check_first(values)
         return await self._finish(site, request, values)
 
-    async def _admit(self, site: Site, request: Request | Call) -> dict[str, Any]:
+    async def _admit(self, site: Site, request: Request) -> dict[str, Any]:
         """Find out who asks, and for what; nothing of the body is read yet."""
-        await site.guard.admit(request.scope)
+        if not self.static:
+            await site.guard.admit(request.scope)
         values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
         if not self.open:
             caller = values["caller"] = await site.guard.caller(
                 request.headers, before_password_change=self._before_password_change
             )
-            request.scope[USER] = caller.user.id  # type: ignore[literal-required]
+            request.scope[USER] = caller.user.id
         if self._takes_visitor:
             values["visitor"] = site.guard.visitor(request.scope)
         if self.takes_bearer:
             values["bearer"] = bearer(request.headers)
-        if self._path:
-            given = request.view_args or {}
-            for name, argument in self._path:
-                values[argument] = _plain(given[name])
+        for name, argument, form in self._path:
+            values[argument] = form(request.path_values[name])
         return values
 
-    async def _finish(self, site: Site, request: Request | Call, values: dict[str, Any]) -> Any:
+    async def _finish(self, site: Site, request: Request, values: dict[str, Any]) -> Any:
         try:
             await self._read(request, values)
         except Problem:
@@ -147,6 +159,8 @@ class Endpoint:
                 await self._check_first(values)
             raise
         await self._ask_again(site, values)
+        if self.answer is bytes:  # It may be made piece by piece: room for that, before anything is opened.
+            await site.rooms.open_stream(request.scope)
         with acting_for(values.get("caller")):
             return await self.handler(**{name: values[name] for name in self._names})
 
@@ -161,7 +175,7 @@ class Endpoint:
         with acting_for(values.get("caller")):
             await self.first(**{name: values[name] for name in self._first_names if name in values})
 
-    async def _read(self, request: Request | Call, values: dict[str, Any]) -> None:
+    async def _read(self, request: Request, values: dict[str, Any]) -> None:
         if self.query:
             parameters = reader.read_parameters(request.query_string, self.query)
             for name, argument in self._query:
@@ -181,15 +195,15 @@ class Endpoint:
             if self.upload:
                 self._body(request, values).clear()  # What was decoded is as large once more.
 
-    def _body(self, request: Request | Call, values: dict[str, Any]) -> Body:
+    def _body(self, request: Request, values: dict[str, Any]) -> Body:
         """Return the body of a request, which breaks off when its caller's session ends."""
-        body = cast("Body", request.body)  # Quart's request is given one too
+        body = request.body
         if not self.open:
             body.check = partial(values["site"].guard.ask_again, values["caller"])
         return body
 
     def _check_names(self, wanted: set[str]) -> None:
-        known = _ALWAYS | {argument for _, argument in self._path + self._query}
+        known = _ALWAYS | {argument for _, argument, *_ in [*self._path, *self._query]}
         if not self.open:
             known |= {"caller"}
         if unknown := wanted - known:
@@ -200,14 +214,16 @@ class Endpoint:
             raise DeclarationError(f"{self.method} {self.rule}: a body is declared or taken, but not both")
 
 
-class Section(Blueprint):
-    """A Quart blueprint that holds declared endpoints: one section of the specification, or a plugin's."""
+class Section:
+    """Declared endpoints that belong together: a section of the specification, or a plugin's."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, __name__)
+        if not name or "." in name:
+            raise DeclarationError(f"a section's name is a text without dots, not {name!r}")
+        self.name = name
         self.endpoints: list[Endpoint] = []
 
-    def endpoint(  # type: ignore[override]  # Flask's own, for naming old views, has no use here
+    def endpoint(
         self,
         method: str,
         path: str,
@@ -221,14 +237,18 @@ class Section(Blueprint):
         query: Sequence[str] = (),
         security: str | None = None,
         before_password_change: bool = False,
+        failed: Failed | None = None,
+        static: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint; the decorated handler is left as it was.
 
-        `answer` is the struct the handler returns, `str` for plain text, None for a Quart response;
-        a response of text may tell its media type here, such as ``"text/javascript"``.
+        `answer` is the struct the handler returns, `str` for plain text, `bytes` for a file, None for another
+        `Response`; a response of text may tell its media type here, such as ``"text/javascript"``.
         `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB.
         `security` names the OpenAPI scheme of the token an open endpoint takes.  `before_password_change`
-        lets in a session whose password must be changed before anything else (decision D-43).
+        lets in a session whose password must be changed before anything else (decision D-43).  `failed` makes
+        the answer of what was raised.  `static` files are a client's: no part of the interface, not in the
+        OpenAPI document, and not counted by ``server.rateLimit``.
         """
 
         def declare(handler: Handler) -> Handler:
@@ -246,44 +266,24 @@ class Section(Blueprint):
                 query=query,
                 security=security,
                 before_password_change=before_password_change,
+                failed=failed,
+                static=static,
             )
             self._check_name(declared)
             self.endpoints.append(declared)
-            self.record(lambda state: state.app.declare(state, declared))  # type: ignore[attr-defined]
             return handler
 
         return declare
 
     def _check_name(self, declared: Endpoint) -> None:
         """Refuse a second handler of one name: by it Quart tells views apart, and the document operations."""
-        name = declared.handler.__name__
+        name = declared.name
         for other in self.endpoints:
-            if other.handler.__name__ == name:
+            if other.name == name:
                 raise DeclarationError(
                     f"section {self.name}: {declared.method} {declared.rule} and {other.method} {other.rule} "
                     f"have handlers of the same name, {name}"
                 )
-
-
-def respond(result: Any) -> Response:
-    """Return the response for what a handler returned, for Quart. Raises `Unencodable`."""
-    result = encoded(result)
-    if isinstance(result, Response):
-        return result
-    return QuartTrio.response_class(result.data, content_type=result.content_type.decode())
-
-
-def encoded(result: Any) -> Response | Encoded:
-    """Return what a handler returned as it is sent. Raises `Unencodable` if it can't be."""
-    if isinstance(result, Response | Encoded):
-        return result
-    try:
-        if isinstance(result, str):
-            return Encoded(result.encode(), b"text/plain; charset=utf-8")
-        return Encoded(_encode(result))
-    except Exception as error:  # A hook of the encoder's may raise anything.
-        kind = type(result).__name__
-        raise Unencodable(f"the {kind} that the endpoint returned can't be encoded") from error
 
 
 def _names_of(first: Callable[..., Awaitable[None]] | None) -> Sequence[str]:
@@ -293,11 +293,14 @@ def _names_of(first: Callable[..., Awaitable[None]] | None) -> Sequence[str]:
     return tuple(one.name for one in parameters if one.kind is not one.VAR_KEYWORD)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: str) -> str:
     """Return a path parameter; what no id or file name can hold names nothing (NUL, a line break)."""
-    if isinstance(value, str) and (len(value) > _MOST_PATH or not value.isprintable()):
+    if len(value) > _MOST_PATH or not value.isprintable():
         raise NotFound
     return value
+
+
+_FORMS: dict[str, Callable[[str], Any]] = {"": _plain, "path": _plain, "int": int}
 
 
 def _snake(name: str) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -22,8 +22,6 @@ from teamchat.web.budget import USER, Owner
 from teamchat.web.limits import RequestLimit
 
 if TYPE_CHECKING:
-    from quart import Request
-
     from teamchat.accounts import Accounts
     from teamchat.application import Application
     from teamchat.interfaces import Storage
@@ -34,6 +32,12 @@ _BEARER = re.compile(r"bearer +([A-Za-z0-9\-._~+/]+=*) *\Z", re.IGNORECASE)
 _MOST_USER_AGENT = 512
 
 Address = IPv4Address | IPv6Address
+
+
+class HasHeaders(Protocol):
+    """A request of any framework: its headers are asked with ``getlist(name)``."""
+
+    headers: Any
 
 
 class Visitor(Struct, frozen=True):
@@ -111,7 +115,7 @@ class Guard:
 
 
 @asynccontextmanager
-async def signed_in(app: Application, request: Request) -> AsyncIterator[Caller]:
+async def signed_in(app: Application, request: HasHeaders) -> AsyncIterator[Caller]:
     """Act for the caller of a request within the context, in a plain Quart view; endpoints do it themselves.
 
     Enter it when the body has been read: it tells who asks, as they are at that moment, and what is written

@@ -1,4 +1,4 @@
-"""The headers every response carries, and the answer to preflights (decision D-06).
+"""The headers every response carries, and those that answer preflights (decision D-06).
 
 They are added where the response leaves, so errors and plugins' pages have them too; a response that sets
 one of the defaults itself keeps its own.  Origins are compared whole; credentials are never allowed, for
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from teamchat.web.asgi import RawHeaders
+
 if TYPE_CHECKING:
     from teamchat.settings import Settings
-
-RawHeaders = list[tuple[bytes, bytes]]
 
 REQUEST_ID = "teamchat.request_id"
 """Where the scope of a request holds its name."""
@@ -65,16 +65,18 @@ class Headers:
             return [(b"vary", b"Origin")]
         return [(b"vary", b"Origin"), (b"access-control-allow-origin", origin), _EXPOSED]
 
-    def preflight(self, scope: Any) -> RawHeaders | None:
-        """Return the headers of the 204 that answers a preflight, or None if the request is none."""
-        if scope["method"] != "OPTIONS" or _value(scope, b"access-control-request-method") is None:
-            return None
+    def preflight(self, scope: Any) -> RawHeaders:
+        """Return what answers a preflight: what pages of the origin may do, if anything."""
         origin = _value(scope, b"origin")
-        allowed = _PREFLIGHT if origin is not None and self._allows(origin) else []
-        return self.finish(scope, allowed)
+        return [*_PREFLIGHT] if origin is not None and self._allows(origin) else []
 
     def _allows(self, origin: bytes) -> bool:
         return origin in self._origins or b"*" in self._origins
+
+
+def is_preflight(scope: Any) -> bool:
+    """Tell whether a browser asks on behalf of a page."""
+    return scope["method"] == "OPTIONS" and _value(scope, b"access-control-request-method") is not None
 
 
 def _normal(origin: str) -> str:

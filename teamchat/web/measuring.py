@@ -10,8 +10,7 @@ from __future__ import annotations
 import trio
 
 from teamchat import measures
-from teamchat.web.events import PATH as EVENTS
-from teamchat.web.events import AsgiApp, Message, Receive, Scope, Send
+from teamchat.web.asgi import AsgiApp, Message, Receive, Scope, Send
 
 ENDPOINT = "teamchat.endpoint"
 """Where the scope of a request holds the rule of its endpoint, once that is known."""
@@ -40,6 +39,6 @@ class RequestMeter:
 
 def _count(scope: Scope, status: int, seconds: float) -> None:
     method = scope["method"] if scope["method"] in _METHODS else "other"
-    endpoint = EVENTS if scope["path"] == EVENTS else scope.get(ENDPOINT, "none")
+    endpoint = scope.get(ENDPOINT, "none")
     measures.requests.add(endpoint, method, str(status))
     measures.request_seconds.observe(seconds, endpoint, method)

@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document, made from the same declarations that serve the requests.
 
-Only the event stream, which stands in front of the declared endpoints, is described by hand.
+Only the event stream, which is no exchange of values, is described by hand.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ _RETRY_AFTER: Document = {"Retry-After": {"description": "Seconds to wait.", "sc
 
 def document(endpoints: Sequence[Endpoint]) -> Document:
     """Return the document that describes `endpoints` and the event stream."""
+    endpoints = [endpoint for endpoint in endpoints if not endpoint.static]
     schemas, components = _schemas(endpoints)
     paths: Document = {"/events": {"get": _events()}}
     ids = {"events"}
@@ -148,8 +149,8 @@ def _is_struct(kind: Any) -> bool:
 
 def _operation(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
     operation: Document = {
-        "operationId": endpoint.handler.__name__,
-        "summary": (inspect.getdoc(endpoint.handler) or endpoint.handler.__name__).partition("\n")[0],
+        "operationId": endpoint.name,
+        "summary": (inspect.getdoc(endpoint.handler) or endpoint.name).partition("\n")[0],
         "tags": [endpoint.section],
         "security": _security(endpoint),
         "responses": _responses(endpoint, schemas),

@@ -14,13 +14,19 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from quart import Response
-from quart_trio import QuartTrio
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
-from teamchat.errors import Problem, StorageError, TooManyRequests, Unauthorized, Unavailable
+from teamchat.errors import (
+    MethodNotAllowed,
+    Problem,
+    StorageError,
+    TooManyRequests,
+    Unauthorized,
+    Unavailable,
+)
 from teamchat.logs import get_logger
+from teamchat.web.responses import Response, Unencodable
 
 _logger = get_logger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -39,16 +45,6 @@ class Error(Struct, frozen=True):
     error: str
 
 
-class BodyTimeout(Problem):
-    """The body did not arrive in time."""
-
-    status = 408
-
-
-class Unencodable(TypeError):
-    """What an endpoint returned can't be encoded. The message names types, and holds no value."""
-
-
 def answer(error: BaseException, of: Mapping[str, str] = NOWHERE) -> Response:
     """Return the response that tells the client of `error`; `of` tells the log which endpoint failed."""
     if isinstance(error, BaseExceptionGroup):
@@ -65,7 +61,7 @@ def answer(error: BaseException, of: Mapping[str, str] = NOWHERE) -> Response:
 def response(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
     """Return an error response."""
     body = _encode(Error(sentence))
-    return QuartTrio.response_class(body, status, headers, content_type="application/json")
+    return Response(body, "application/json", status=status, headers=headers)
 
 
 def outline(error: BaseException) -> str:
@@ -79,6 +75,8 @@ def _of_problem(problem: Problem) -> Response:
         headers["Retry-After"] = str(problem.retry_after)
     if isinstance(problem, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(problem, MethodNotAllowed):
+        headers["Allow"] = ", ".join(problem.allowed)
     return response(problem.status, problem.sentence, headers)
 
 
@@ -86,10 +84,7 @@ def _of_http(error: HTTPException) -> Response:
     if isinstance(error, RequestRedirect):
         return response(error.code, "The address is another.", {"Location": error.new_url})
     status = error.code or 500
-    headers = {}
-    if (methods := getattr(error, "valid_methods", None)) is not None:
-        headers["Allow"] = ", ".join(sorted(methods))
-    return response(status, _SENTENCES.get(status, f"{error.name}."), headers)
+    return response(status, _SENTENCES.get(status, f"{error.name}."))
 
 
 def _only_problem(group: BaseExceptionGroup[BaseException]) -> BaseException | None:

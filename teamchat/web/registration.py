@@ -13,9 +13,12 @@ from quart import Blueprint
 from werkzeug.routing import Rule
 
 from teamchat.errors import DeclarationError, PluginError
+from teamchat.web import framework
+from teamchat.web.endpoints import Section
 from teamchat.web.rules import Shape
 
 if TYPE_CHECKING:
+    from teamchat.interfaces import Routes
     from teamchat.web.app import Site
 
 _OWN = "teamchat itself"
@@ -50,7 +53,7 @@ class Nobody:
         return "unknown"
 
 
-def register(site: Site, blueprints: Sequence[Blueprint], bringers: Bringers) -> None:
+def register(site: Site, blueprints: Sequence[Routes], bringers: Bringers) -> None:
     """Take up `blueprints` after teamchat's own.
 
     Raises a `PluginError` that names who brought one that can't be.
@@ -67,7 +70,7 @@ class _Registration:
         self._names = dict.fromkeys(site.blueprints, _OWN)
         self._taken = [(Shape.of(rule), rule, _OWN) for rule in site.url_map.iter_rules()]
 
-    def take_all(self, blueprints: Sequence[Blueprint]) -> None:
+    def take_all(self, blueprints: Sequence[Routes]) -> None:
         for blueprint in blueprints:
             cause = self._cause_against(blueprint)
             if cause is not None:
@@ -75,9 +78,9 @@ class _Registration:
 
     def _cause_against(self, blueprint: Any) -> str | None:
         """Register a blueprint; return why it can't be, or None if all is well."""
-        if not isinstance(blueprint, Blueprint):
-            kind = type(blueprint)
-            return f"routes must return a list of quart.Blueprint, not {kind.__module__}.{kind.__qualname__}."
+        if not isinstance(blueprint, Section | Blueprint):
+            kind = f"{type(blueprint).__module__}.{type(blueprint).__qualname__}"
+            return f"routes must return a list of teamchat.web.Section or quart.Blueprint, not {kind}."
         owner = self._bringers.bringer_of(blueprint)
         if blueprint.name in self._names:
             return (
@@ -85,7 +88,10 @@ class _Registration:
             )
         before = set(map(id, self._site.url_map.iter_rules()))
         try:
-            self._site.register_blueprint(blueprint)
+            if isinstance(blueprint, Section):
+                self._site.register_section(blueprint)
+            else:
+                framework.register(self._site, blueprint)
         except DeclarationError as error:
             return f"{error}."
         except Exception as error:

@@ -15,7 +15,7 @@ import re
 from collections.abc import Awaitable, Callable
 
 from teamchat import logs
-from teamchat.web.events import AsgiApp, Receive, Scope, Send
+from teamchat.web.asgi import AsgiApp, Receive, Scope, Send
 from teamchat.web.headers import REQUEST_ID
 
 _HEADER = b"x-request-id"

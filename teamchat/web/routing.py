@@ -1,69 +1,171 @@
-"""Which declared endpoint a request is for, found without a framework's request.
+"""One table of all that can be asked for, whoever brought it: by path and method.
 
-What must stay true: it finds an endpoint only where Werkzeug's routing would find the same one; whatever it
-does not find (another method, HEAD, a plugin's plain view, nothing at all) is Quart's to answer.
+A fixed segment goes before one that has a form, as ``<int:week>``, that before any segment, and that before
+what takes the rest of a path.  An address has one spelling: ``/users/`` and ``//users`` are not ``/users``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol, Union
+
+from teamchat.errors import MethodNotAllowed, NotFound
+from teamchat.web.responses import Response
 
 if TYPE_CHECKING:
-    from teamchat.web.endpoints import Endpoint
+    from teamchat.web.app import Site
+    from teamchat.web.events import EventStream
+    from teamchat.web.request import Request
+    from teamchat.web.rules import Shape
 
-Parameters = dict[str, str]
+PathValues = dict[str, str]
+
+
+class Served(Protocol):
+    """What a request is for that is answered and done."""
+
+    @property
+    def rule(self) -> str | None:
+        """Its path in the words of its declaration; None if there is none."""
+
+    @property
+    def path_parameters(self) -> Sequence[str]:
+        """The names of the segments that the path leaves open."""
+
+    async def serve(self, site: Site, request: Request) -> Response:
+        """Return the answer to a request. Raises a `Problem`."""
+
+
+Target = Union[Served, "EventStream"]
+
+
+class Nothing:
+    """There is nothing at the address."""
+
+    rule = None
+    path_parameters = ()
+
+    async def serve(self, site: Site, request: Request) -> Response:  # noqa: ARG002
+        """Say so."""
+        raise NotFound("There is nothing at this address.")
+
+
+class OtherMethods:
+    """The address takes other methods; OPTIONS asks which."""
+
+    rule = None
+    path_parameters = ()
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        self.allowed = sorted({*allowed, "OPTIONS"})
+
+    async def serve(self, site: Site, request: Request) -> Response:  # noqa: ARG002
+        """Name the methods."""
+        if request.method == "OPTIONS":
+            return Response(status=204, headers={"Allow": ", ".join(self.allowed)})
+        raise MethodNotAllowed(self.allowed)
+
+
+class Preflight:
+    """A browser asks what pages of other origins may do here (decision D-06), whatever the address."""
+
+    rule = None
+    path_parameters = ()
+
+    async def serve(self, site: Site, request: Request) -> Response:
+        """Tell it."""
+        response = Response(status=204)
+        response.headers = site.headers.preflight(request.scope)
+        return response
 
 
 class _Node:
-    """The endpoints at one path, by method, and what may follow: a fixed segment, or else any."""
+    """What is at one path, by method, and what may follow it."""
 
-    __slots__ = ("any", "endpoints", "fixed")
+    __slots__ = ("any", "fixed", "formed", "rests", "targets")
 
     def __init__(self) -> None:
-        self.endpoints: dict[str, Endpoint] = {}
+        self.targets: dict[str, Target] = {}
         self.fixed: dict[str, _Node] = {}
+        self.formed: dict[re.Pattern[str], _Node] = {}
         self.any: _Node | None = None
+        self.rests: dict[re.Pattern[str], _Node] = {}
 
 
-class Router:
-    """Declared endpoints by method and path. A fixed segment goes before a parameter."""
+class Table:
+    """Targets by path and method."""
 
     def __init__(self) -> None:
         self._root = _Node()
 
-    def add(self, endpoint: Endpoint, rule: str) -> None:
-        """Take up an endpoint under a rule such as ``/messages/<messageId>``."""
+    def add(self, shape: Shape, methods: Iterable[str], target: Target) -> None:
+        """Take up a target; what was there before keeps its place."""
         node = self._root
-        for segment in rule.split("/")[1:]:
-            if segment.startswith("<"):
+        for at, segment in enumerate(shape.segments[1:], 1):
+            if segment.spans:
+                rest = re.compile("/".join(one.pattern for one in shape.segments[at:]))
+                node = node.rests.setdefault(rest, _Node())
+                break
+            if segment.text is not None:
+                node = node.fixed.setdefault(segment.text, _Node())
+            elif segment.takes_any:
                 node.any = node = node.any or _Node()
             else:
-                node = node.fixed.setdefault(segment, _Node())
-        node.endpoints.setdefault(endpoint.method, endpoint)
+                node = node.formed.setdefault(re.compile(segment.pattern), _Node())
+        for method in methods:
+            node.targets.setdefault(method, target)
 
-    def find(self, method: str, path: str) -> tuple[Endpoint, Parameters] | None:
-        """Return the endpoint of a request and its path parameters, or None."""
+    def find(self, method: str, path: str) -> tuple[Target, PathValues]:
+        """Return what a request is for, and the segments that its path leaves open."""
         segments = path.split("/")
-        if segments[0]:
-            return None
         values: list[str] = []
-        endpoint = _walk(self._root, segments, 1, method, values)
-        if endpoint is None:
-            return None
-        return endpoint, dict(zip(endpoint.path_parameters, values, strict=True))
+        others: set[str] = set()
+        target = None if segments[0] else _walk(self._root, segments, 1, method, values, others)
+        if target is not None:
+            return target, dict(zip(target.path_parameters, values, strict=False))
+        return OtherMethods(others) if others else _NOTHING, {}
 
 
-def _walk(node: _Node, segments: list[str], at: int, method: str, values: list[str]) -> Endpoint | None:
-    """Return the endpoint at the end of the segments, leaving the parameters' values in `values`."""
+PREFLIGHT = Preflight()
+_NOTHING = Nothing()
+
+
+def _walk(
+    node: _Node, segments: list[str], at: int, method: str, values: list[str], others: set[str]
+) -> Target | None:
+    """Return the target at the end of the segments; what they leave open is left in `values`.
+
+    Methods that are taken at the same path, where `method` is not, are left in `others`.
+    """
     if at == len(segments):
-        return node.endpoints.get(method)
+        if (target := node.targets.get(method)) is None:
+            others.update(node.targets)
+        return target
     segment = segments[at]
-    if (fixed := node.fixed.get(segment)) and (found := _walk(fixed, segments, at + 1, method, values)):
-        return found
-    if node.any is None or not segment:
-        return None
-    values.append(segment)
-    found = _walk(node.any, segments, at + 1, method, values)
-    if found is None:
+    fixed = node.fixed.get(segment)
+    if fixed is not None and (target := _walk(fixed, segments, at + 1, method, values, others)):
+        return target
+    following = [one for form, one in node.formed.items() if form.fullmatch(segment)] if node.formed else []
+    if node.any is not None and segment:
+        following.append(node.any)
+    for one in following:
+        values.append(segment)
+        if target := _walk(one, segments, at + 1, method, values, others):
+            return target
         values.pop()
-    return found
+    return _rest(node, segments[at:], method, values, others) if node.rests else None
+
+
+def _rest(
+    node: _Node, segments: list[str], method: str, values: list[str], others: set[str]
+) -> Target | None:
+    """Return the target that takes all segments that are left."""
+    rest = "/".join(segments)
+    for form, one in node.rests.items():
+        if form.fullmatch(rest):
+            if (target := one.targets.get(method)) is not None:
+                values.append(rest)
+                return target
+            others.update(one.targets)
+    return None

@@ -1,4 +1,4 @@
-"""Whether two rules of the URL map answer the same requests."""
+"""What a rule of the URL map answers, and whether two answer the same requests."""
 
 from __future__ import annotations
 
@@ -9,13 +9,8 @@ from werkzeug.routing import Rule
 
 _PARAMETER = re.compile(r"(<[^<>]*>)")
 _NAME = re.compile(r"<(?:[^<>]*:)?\s*(\w+)\s*>")
-_SIMPLE = re.compile(r"[^<>]*|<\w+>")
+_ANY = re.compile(r"<\w+>")
 _UNASKED = {"HEAD", "OPTIONS"}  # Quart gives both to every view
-
-
-def is_simple(rule: str) -> bool:
-    """Tell whether each segment is a text, or a parameter that takes any segment."""
-    return all(_SIMPLE.fullmatch(segment) for segment in rule.split("/"))
 
 
 @dataclass(frozen=True)
@@ -25,6 +20,7 @@ class Segment:
     pattern: str
     text: str | None = None
     spans: bool = False
+    takes_any: bool = False
 
     def meets(self, other: Segment) -> bool:
         """Tell whether one text can be both; two patterns are taken to have such a text."""
@@ -83,4 +79,5 @@ def _segment(rule: Rule, pieces: list[str]) -> Segment:
         f"(?:{rule._converters[match[1]].regex})" if (match := _NAME.fullmatch(piece)) else re.escape(piece)
         for piece in pieces
     )
-    return Segment(pattern, spans=not all(converter.part_isolating for converter in converters))
+    spans = not all(converter.part_isolating for converter in converters)
+    return Segment(pattern, spans=spans, takes_any=_ANY.fullmatch("".join(pieces)) is not None)

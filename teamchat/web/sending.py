@@ -10,14 +10,16 @@ Whoever takes less than 16 KiB a second of a large answer in the long run is cut
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import AsyncIterable, Awaitable, Callable, Hashable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import trio
-from quart.wrappers.response import DataBody
 
 from teamchat.stream.transport import ABORT
+from teamchat.web.asgi import Send
 from teamchat.web.budget import Budget, Hold, Owner
+from teamchat.web.responses import Response
 
 ANSWERS_BYTES = 128 * 1024 * 1024
 """How much of all answers may wait to be sent at once."""
@@ -32,16 +34,6 @@ LATE_SECONDS = 30.0
 _HOLD = "teamchat.hold"
 _STREAM_BYTES = 2 * PIECE  # of an answer that is made piece by piece: one under way, and one being made
 
-Send = Callable[[Any], Awaitable[None]]
-_Answer = TypeVar("_Answer")
-
-
-class Encoded(NamedTuple):
-    """An answer that is encoded already. Its bytes may be shared by many answers, and are not copied."""
-
-    data: bytes
-    content_type: bytes = b"application/json"
-
 
 class Rooms:
     """The room there is for what is sent."""
@@ -50,7 +42,7 @@ class Rooms:
         self._owner = owner
         self.answers = Budget(ANSWERS_BYTES)
 
-    async def answer(self, scope: Any, make: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    async def answer(self, scope: Any, make: Callable[[], Awaitable[Response]]) -> Response:
         """Return what `make` gives once there is room for it; until then it is made again and again.
 
         Raises `Unavailable` if there was none for 30 s.
@@ -59,10 +51,10 @@ class Rooms:
             await self._wait_behind(scope)
         while True:
             answer = await make()
-            data = _data_of(answer)
-            if data is None:
+            if answer.pieces is not None:
                 await self._open_stream(scope, answer)
                 return answer
+            data = answer.data
             if len(data) <= UNCOUNTED_BYTES or self._take(scope, data):
                 return answer
             size = PIECE + len(data)
@@ -86,13 +78,12 @@ class Rooms:
         if hold is not None:
             hold.release()
 
-    async def _open_stream(self, scope: Any, answer: Any) -> None:
+    async def _open_stream(self, scope: Any, answer: Response) -> None:
         try:
             await self.open_stream(scope)
         except BaseException:
             with trio.CancelScope(shield=True):
-                async with answer.response:
-                    pass  # It closes what was opened.
+                await answer.close()
             raise
 
     async def _wait_behind(self, scope: Any) -> None:
@@ -128,8 +119,12 @@ class Rooms:
         return self._owner(scope), scope["path"]
 
 
-async def send_data(scope: Any, send: Send, data: bytes) -> None:
-    """Send the body of an answer."""
+async def send_body(scope: Any, send: Send, answer: Response) -> None:
+    """Send the body of an answer whose head is sent; HEAD has none."""
+    if answer.pieces is not None:
+        await _send_stream(scope, send, answer.pieces)
+        return
+    data = b"" if scope["method"] == "HEAD" else answer.data
     if len(data) <= PIECE:
         await send({"type": "http.response.body", "body": data, "more_body": False})
         return
@@ -137,6 +132,18 @@ async def send_data(scope: Any, send: Send, data: bytes) -> None:
     for start in range(0, len(data), PIECE):
         end = start + PIECE
         await pace.send(data[start:end], more=end < len(data))
+
+
+async def _send_stream(
+    scope: Any, send: Send, body: AbstractAsyncContextManager[AsyncIterable[bytes]]
+) -> None:
+    async with body as pieces:
+        if scope["method"] != "HEAD":
+            pace = Pace(scope, send)
+            async for piece in pieces:
+                for start in range(0, len(piece), PIECE):
+                    await pace.send(piece[start : start + PIECE], more=True)
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class Pace:
@@ -158,11 +165,3 @@ class Pace:
             raise trio.TooSlowError
         self._patience += len(part) / SLOWEST - (trio.current_time() - since)
         self._patience = min(self._patience, LATE_SECONDS)
-
-
-def _data_of(answer: Any) -> bytes | None:
-    """Return the body of an answer; None if it is made piece by piece."""
-    if type(answer) is Encoded:
-        return answer.data
-    body = answer.response
-    return body.data if type(body) is DataBody else None

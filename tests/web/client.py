@@ -64,6 +64,7 @@ class Client:
         pieces: list[bytes] | None = None,
         stalls: bool = False,
         announce: bool = True,
+        version: str = "1.1",
         held: Callable[[], Awaitable[None]] | None = None,
     ) -> Answer:
         """Send one request. `body` is sent as JSON, `raw` as it is, `pieces` one message each.
@@ -83,7 +84,7 @@ class Client:
         scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
+            "http_version": version,
             "method": method,
             "scheme": "http",
             "path": unquote(path, errors="replace"),

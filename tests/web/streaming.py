@@ -8,7 +8,7 @@ import trio
 
 from teamchat.errors import Unauthorized
 from teamchat.model import Caller, User
-from teamchat.web.events import EventsEndpoint
+from teamchat.web.events import EventStream
 
 PATIENCE = 5
 
@@ -68,7 +68,7 @@ class Exchange:
 
     wire: Wire | None = None
 
-    def __init__(self, endpoint: EventsEndpoint, query: str = "", method: str = "GET", **extra: Any) -> None:
+    def __init__(self, endpoint: EventStream, query: str = "", method: str = "GET", **extra: Any) -> None:
         self._endpoint = endpoint
         headers = extra.pop("headers", [])
         self.scope = {
@@ -85,7 +85,7 @@ class Exchange:
         self.ended = trio.Event()
 
     async def run(self) -> None:
-        await self._endpoint(self.scope, self._receive.receive, self._send.send)
+        await self._endpoint.open(self.scope, self._receive.receive, self._send.send)
         self.ended.set()
 
     async def run_in(self, scope: trio.CancelScope) -> None:

@@ -18,8 +18,8 @@ from teamchat.chat.drafts import Draft
 from teamchat.errors import BadRequest, Problem, Unauthorized
 from teamchat.testing import MALFORMED_BODIES as MALFORMED
 from teamchat.web import reader
+from teamchat.web.bodies import CHECK_SECONDS, UNCOUNTED_BYTES, Body
 from teamchat.web.budget import Budget, Hold, Owner
-from teamchat.web.connection import CHECK_SECONDS, UNCOUNTED_BYTES, Body
 from tests.web.client import Client
 from tests.web.conftest import World
 
@@ -220,7 +220,7 @@ async def test_nothing_is_read_before_authentication(world: World) -> None:
 
 
 async def test_a_body_that_does_not_come_is_408(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("teamchat.web.connection.BODY_SECONDS", 0.05)
+    monkeypatch.setattr("teamchat.web.bodies.BODY_SECONDS", 0.05)
     path = f"/channels/{await world.channel()}/messages"
     answer = await world.bob.call("POST", path, pieces=[b'{"content"'], stalls=True, announce=False)
     answer.problem(408)
@@ -375,3 +375,13 @@ def test_no_bytes_break_the_reader(body: bytes) -> None:
 def test_no_query_breaks_the_reader(query: bytes, names: list[str]) -> None:
     with suppress(BadRequest):
         reader.read_page(reader.read_parameters(query, names))
+
+
+@pytest.mark.parametrize(("version", "told"), [("1.1", ["close"]), ("2", [])])
+@pytest.mark.parametrize("path", ["/channels", "/nowhere", "/health"])
+async def test_a_body_left_unread_closes_the_connection_but_for_http_2_which_has_no_such_header(
+    world: World, version: str, told: list[str], path: str
+) -> None:
+    answer = await world.nobody.call("POST", path, raw=b"x" * 20_000, version=version)
+    assert answer.pulled == 0
+    assert answer.all("connection") == told

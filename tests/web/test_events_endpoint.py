@@ -1,4 +1,4 @@
-"""``/events`` as an ASGI callable: who gets in, what is answered, and how it ends."""
+"""``/events``, called as the application calls it: who gets in, what is answered, and how it ends."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from teamchat.errors import TooManyRequests
 from teamchat.settings import AuthSettings, ServerSettings, Settings
 from teamchat.stream import Hub
 from teamchat.stream.stream import MOST_WAITING
-from teamchat.stream.transport import EXTENSION
-from teamchat.web.events import ABORT, EventsEndpoint
+from teamchat.stream.transport import ABORT, EXTENSION
+from teamchat.web.events import EventStream
+from teamchat.web.headers import Headers
 from tests.storages import open_storage
 from tests.web.streaming import Exchange, FakeAccounts, Wire
 
@@ -37,18 +38,17 @@ async def app(tmp_path: Path) -> AsyncIterator[Any]:
         nursery.cancel_scope.cancel()
 
 
-async def behind(scope: Any, receive: Any, send: Any) -> None:
-    """Stand for the application behind the endpoint."""
-    await send({"type": "http.response.start", "status": 418, "headers": []})
+async def everybody(_: Any) -> None:
+    """Refuse no request."""
 
 
 @pytest.fixture
-def endpoint(app: Any) -> EventsEndpoint:
-    return EventsEndpoint(app, behind)
+def endpoint(app: Any) -> EventStream:
+    return EventStream(app, everybody, Headers(app.settings))
 
 
 @pytest.fixture(params=["direct", "asgi"])
-def streaming(request: pytest.FixtureRequest, endpoint: EventsEndpoint) -> Any:
+def streaming(request: pytest.FixtureRequest, endpoint: EventStream) -> Any:
     """Make exchanges that open a stream, with and without a way to the socket."""
 
     def make(query: str = "token=token-of-ada", **extra: Any) -> Exchange:
@@ -60,7 +60,7 @@ def streaming(request: pytest.FixtureRequest, endpoint: EventsEndpoint) -> Any:
     return make
 
 
-async def refused(endpoint: EventsEndpoint, exchange: Exchange, nursery: trio.Nursery) -> int:
+async def refused(endpoint: EventStream, exchange: Exchange, nursery: trio.Nursery) -> int:
     """Run an exchange that must fail with the one shape errors have; return its status."""
     nursery.start_soon(exchange.run)
     status, headers = await exchange.start()
@@ -87,7 +87,7 @@ BEARER = [("authorization", "Bearer token-of-ada")]
     ],
 )
 async def test_a_token_in_the_header_or_the_query_opens_the_stream_and_the_header_wins(
-    endpoint: EventsEndpoint, nursery: trio.Nursery, query: str, headers: list[tuple[str, str]], user: str
+    endpoint: EventStream, nursery: trio.Nursery, query: str, headers: list[tuple[str, str]], user: str
 ) -> None:
     exchange = Exchange(endpoint, query, headers=headers)
     nursery.start_soon(exchange.run)
@@ -123,26 +123,15 @@ async def test_a_token_in_the_header_or_the_query_opens_the_stream_and_the_heade
     ],
 )
 async def test_anything_odd_about_the_token_is_401(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery, query: str, headers: list[tuple[str, str]]
+    app: Any, endpoint: EventStream, nursery: trio.Nursery, query: str, headers: list[tuple[str, str]]
 ) -> None:
     exchange = Exchange(endpoint, query, headers=headers)
     assert await refused(endpoint, exchange, nursery) == 401
     assert len(app.hub) == 0
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-async def test_other_methods_and_paths_are_the_application_behinds(
-    endpoint: EventsEndpoint, nursery: trio.Nursery, method: str
-) -> None:
-    for exchange in (Exchange(endpoint, method=method), Exchange(endpoint)):
-        if exchange.scope["method"] == "GET":
-            exchange.scope["path"] = "/events/"
-        nursery.start_soon(exchange.run)
-        assert (await exchange.start())[0] == 418
-
-
 async def test_d07_head_answers_the_headers_and_takes_no_place(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+    app: Any, endpoint: EventStream, nursery: trio.Nursery
 ) -> None:
     exchange = Exchange(endpoint, "token=token-of-ada", method="HEAD")
     nursery.start_soon(exchange.run)
@@ -163,7 +152,7 @@ async def test_d07_head_answers_the_headers_and_takes_no_place(
     ],
 )
 async def test_d06_allowed_origins_may_read_the_stream_and_its_errors(
-    endpoint: EventsEndpoint, nursery: trio.Nursery, origin: str, allowed: bool
+    endpoint: EventStream, nursery: trio.Nursery, origin: str, allowed: bool
 ) -> None:
     for query in ("token=token-of-ada", "token=nonsense"):
         exchange = Exchange(endpoint, query, headers=[("origin", origin)])
@@ -234,7 +223,7 @@ async def test_an_idle_stream_is_one_task_and_holds_nothing_of_its_request(
 
 
 async def test_d09_a_session_that_ends_while_the_stream_opens_leaves_no_stream(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+    app: Any, endpoint: EventStream, nursery: trio.Nursery
 ) -> None:
     opened = app.hub.open
 
@@ -259,14 +248,14 @@ async def test_a_stream_that_the_hub_ends_gets_its_last_chunk(
 
 
 async def test_a_stream_during_shutdown_is_503(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+    app: Any, endpoint: EventStream, nursery: trio.Nursery
 ) -> None:
     app.hub.close_all()
     assert await refused(endpoint, Exchange(endpoint, "token=token-of-ada"), nursery) == 503
 
 
 async def test_d01_an_unexpected_failure_reveals_nothing(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery, capfd: pytest.CaptureFixture[str]
+    app: Any, endpoint: EventStream, nursery: trio.Nursery, capfd: pytest.CaptureFixture[str]
 ) -> None:
     app.accounts.failing = True
     exchange = Exchange(endpoint, "token=token-of-ada")
@@ -279,7 +268,7 @@ async def test_d18_a_limited_address_is_told_when_to_come_again(app: Any, nurser
     async def admit(_: Any) -> None:
         raise TooManyRequests(7)
 
-    exchange = Exchange(EventsEndpoint(app, behind, admit), "token=token-of-ada")
+    exchange = Exchange(EventStream(app, admit, Headers(app.settings)), "token=token-of-ada")
     nursery.start_soon(exchange.run)
     status, headers = await exchange.start()
     assert (status, headers["retry-after"]) == (429, "7")
@@ -302,7 +291,7 @@ async def test_d37_a_client_too_slow_has_its_connection_dropped(
 
 
 async def test_d37_without_any_extension_a_slow_clients_request_ends(
-    app: Any, endpoint: EventsEndpoint, nursery: trio.Nursery
+    app: Any, endpoint: EventStream, nursery: trio.Nursery
 ) -> None:
     exchange = await connected(Exchange(endpoint, "token=token-of-ada"), nursery)
     await overflow(app)

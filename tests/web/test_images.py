@@ -190,7 +190,7 @@ async def test_uploads_that_do_not_arrive_stop_no_others(world: World) -> None:
 async def test_an_upload_ends_with_its_senders_session(
     world: World, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teamchat.web.connection.CHECK_SECONDS", 0)
+    monkeypatch.setattr("teamchat.web.bodies.CHECK_SECONDS", 0)
     place = f"/channels/{await world.channel()}/messages/image"
     me = (await world.eve.ok("GET", "/auth/me"))["user"]["id"]
 

@@ -16,7 +16,6 @@ import trio
 from teamchat import logs
 from teamchat.settings import ServerSettings, Settings
 from teamchat.web.access_log import AccessLog
-from teamchat.web.events import EventsEndpoint
 from teamchat.web.guard import Guard
 from teamchat.web.request_ids import RequestIds
 from tests.harness import running
@@ -93,7 +92,7 @@ async def test_an_answer_and_the_lines_about_it_have_one_name(
     async def fails(*_: Any) -> None:
         raise RuntimeError("not to be told")
 
-    logged = AccessLog(EventsEndpoint(world.app, world.site), world.site.guard.client_address)
+    logged = AccessLog(world.site, world.site.guard.client_address)
     world.admin.app = RequestIds(logged, world.site.guard.is_proxy)
     monkeypatch.setattr(type(world.app.accounts), "authenticate", fails)
     for path in ("/channels", "/events", "/nowhere"):

@@ -1,4 +1,4 @@
-"""The short way of a request and the long one: a client can't tell which it went."""
+"""One table of all that can be asked for: endpoints, the stream, plugins' plain views, and nothing."""
 
 from __future__ import annotations
 
@@ -6,93 +6,59 @@ from itertools import product
 from typing import Any
 
 import pytest
-from quart import Blueprint
-from werkzeug.exceptions import HTTPException
+from quart import Blueprint, Response
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from teamchat.errors import DeclarationError
+from teamchat.web import Section
+from teamchat.web.routing import Nothing, OtherMethods
 from tests.web.client import Client
 from tests.web.conftest import World
 
 SEGMENTS = ["", "users", "me", "channels", "messages", "image", "thread", "x"]
-METHODS = ["GET", "POST", "DELETE"]
+METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
-async def test_the_short_way_finds_what_the_long_one_finds(world: World) -> None:
+async def test_the_table_finds_what_quart_would_find(world: World) -> None:
     routes = world.site.url_map.bind("")
     for length in range(5):
         for segments in product(SEGMENTS, repeat=length):
             path = "/" + "/".join(segments)
+            if path.startswith("//"):
+                continue  # Werkzeug takes several slashes for one.
             for method in METHODS:
-                found = world.site._router.find(method, path)
-                if found is not None:
-                    rule, values = routes.match(path, method, return_rule=True)
-                    assert (found[0].rule, found[1]) == (rule.rule, values)
+                target, values = world.site.table.find(method, path)
+                try:
+                    rule, arguments = routes.match(path, method, return_rule=True)
+                except MethodNotAllowed as error:
+                    expected: Any = set(error.valid_methods or ())
+                except HTTPException:
+                    expected = Nothing
+                else:
+                    expected = rule.rule, arguments
+                match target:
+                    case OtherMethods():
+                        assert set(target.allowed) == expected
+                    case Nothing():
+                        assert expected is Nothing
+                    case _:
+                        assert (target.rule, values) == expected
 
 
-async def test_every_endpoint_that_asks_for_no_request_is_found(world: World) -> None:
-    for endpoint in world.site.endpoints:
-        path = endpoint.rule.replace("<", "").replace(">", "")
-        found = world.site._router.find(endpoint.method, path)
-        assert (found is None) == endpoint.takes_request
-        assert found is None or found[0] is endpoint
+async def test_whatever_knows_quart_sees_every_endpoint_in_its_section(world: World) -> None:
+    seen = {(rule.endpoint.partition(".")[0], rule.rule) for rule in world.site.url_map.iter_rules()}
+    assert {(endpoint.section, endpoint.rule) for endpoint in world.site.endpoints} < seen
+    assert ("events", "/events") in seen
+    assert {endpoint.section for endpoint in world.site.endpoints} < set(world.site.blueprints)
 
 
 @pytest.mark.parametrize("path", ["", "x", "/channels/", "/channels//messages", "/users/me/", "/nothing"])
-async def test_odd_paths_are_left_to_the_long_way(world: World, path: str) -> None:
-    assert world.site._router.find("GET", path) is None
-    with pytest.raises(HTTPException):
-        world.site.url_map.bind("").match(path or "/", "GET")
+async def test_at_odd_paths_there_is_nothing(world: World, path: str) -> None:
+    target, _ = world.site.table.find("GET", path)
+    assert isinstance(target, Nothing | OtherMethods)
+    assert isinstance(target, Nothing) or path == "/users/me"
 
 
-@pytest.mark.parametrize(
-    ("method", "target", "options"),
-    [
-        ("GET", "/health", {}),
-        ("GET", "/users", {}),
-        ("GET", "/users?unknown=1", {}),
-        ("GET", "/channels/nothing/messages", {}),
-        ("GET", "/channels/a%0Ab/messages", {}),
-        ("GET", "/messages/x/thread?limit=0", {}),
-        ("POST", "/channels", {"body": {"name": 5}}),
-        ("POST", "/channels", {"raw": b"{"}),
-        ("POST", "/channels", {"raw": b"x" * 300_000}),
-        ("POST", "/channels", {"raw": b"{}", "headers": [("content-encoding", "gzip")]}),
-        ("POST", "/channels", {"raw": b"{}", "headers": [("content-type", "text/plain")]}),
-        ("PUT", "/server/settings", {"body": {"name": "A name"}}),
-        ("DELETE", "/auth/sessions", {"raw": b"", "body": None}),
-        ("GET", "/users", {"headers": [("origin", "https://chat.example.org")]}),
-        ("GET", "/users", {"headers": [("authorization", "Bearer twice")]}),
-        ("POST", "/webhooks/x/messages", {"raw": b"{}", "headers": [("authorization", "Bearer é")]}),
-    ],
-)
-@pytest.mark.parametrize("who", ["admin", "bob", "nobody"])
-async def test_both_ways_answer_alike(
-    world: World, who: str, method: str, target: str, options: dict[str, Any]
-) -> None:
-    asker = getattr(world, who)
-    other = world.rebuilt()
-    other.__dict__["_has_functions"] = True  # as if a plugin had registered one
-    if target == "/auth/sessions":  # which can be asked once only
-        asker = world.nobody
-    short = await Client(world.site, asker.token).call(method, target, **options)
-    long = await Client(other, asker.token).call(method, target, **options)
-    assert (short.status, short.body) == (long.status, long.body)
-    assert sorted(short.raw_headers) == sorted(long.raw_headers)
-    assert short.pulled == long.pulled
-
-
-async def test_functions_that_a_plugin_has_called_around_requests_are_called(world: World) -> None:
-    site = world.rebuilt()
-
-    @site.after_request
-    async def mark(response: Any) -> Any:
-        response.headers["X-Marked"] = "yes"
-        return response
-
-    answer = await Client(site, world.bob.token).call("GET", "/users")
-    assert answer.headers["x-marked"] == "yes"
-
-
-@pytest.mark.parametrize("goes_through_quart", [False, True])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "PROPFIND"])
 @pytest.mark.parametrize(
     "target",
@@ -102,17 +68,152 @@ async def test_functions_that_a_plugin_has_called_around_requests_are_called(wor
         "/Users", "/users;a=b", "//openapi.json", "//text", "/text/",
     ],
 )  # fmt: skip
-async def test_an_address_has_one_spelling(
-    world: World, target: str, method: str, goes_through_quart: bool
-) -> None:
-    plain = Blueprint("plain", __name__)
-
-    @plain.get("/text")
-    async def text() -> str:
-        return "text"
-
-    site = world.rebuilt(plain)
-    if goes_through_quart:
-        site.__dict__["_has_functions"] = True
+async def test_an_address_has_one_spelling(world: World, target: str, method: str) -> None:
+    site = world.rebuilt(plain("/text"))
     answer = await Client(site, world.admin.token).call(method, target)
     assert answer.status == 404, answer.body
+
+
+def plain(rule: str, name: str = "plain", **options: Any) -> Blueprint:
+    """Return a blueprint of Quart's with one view."""
+    blueprint = Blueprint(name, __name__)
+
+    async def view(**_: Any) -> Response:
+        return Response("plain")
+
+    blueprint.add_url_rule(rule, "view", view, **options)
+    return blueprint
+
+
+@pytest.mark.parametrize("path", ["/users", "/events", "/text", "/menus/today"])
+async def test_options_names_the_methods_of_an_address_and_head_works_wherever_get_does(
+    world: World, path: str
+) -> None:
+    section = Section("menus")
+
+    @section.endpoint("PUT", "/menus/:day", answer=str, open=True)
+    async def change(day: str) -> str:
+        return day
+
+    site = world.rebuilt(section, plain("/menus/today", "special"), plain("/text"))
+    client = Client(site, world.bob.token)
+    answer = await client.call("OPTIONS", path)
+    expected = "GET, HEAD, OPTIONS, PUT" if path.startswith("/menus") else "GET, HEAD, OPTIONS"
+    assert (answer.status, answer.body, answer.headers["allow"]) == (204, b"", expected)
+    assert not {"content-type", "content-length"} & set(answer.headers)
+    wrong = await client.call("DELETE", path)
+    wrong.problem(405)
+    assert wrong.headers["allow"] == expected
+    head = await client.call("HEAD", path)
+    assert (head.status, head.body) == (200, b"")
+    if path != "/events":
+        got = await client.call("GET", path)
+        assert sorted(head.raw_headers) == sorted(got.raw_headers)
+
+
+async def test_a_plain_view_may_answer_options_itself(world: World) -> None:
+    site = world.rebuilt(plain("/text", methods=["OPTIONS"], provide_automatic_options=False))
+    assert (await Client(site).call("OPTIONS", "/text")).body == b"plain"
+
+
+@pytest.mark.parametrize("path", ["/users", "/events", "/text", "/nowhere"])
+async def test_d06_a_preflight_is_answered_alike_at_every_address(world: World, path: str) -> None:
+    site = world.rebuilt(plain("/text", methods=["OPTIONS"], provide_automatic_options=False))
+    headers = [("origin", "https://chat.example.org"), ("access-control-request-method", "PUT")]
+    answer = await Client(site).call("OPTIONS", path, headers=headers)
+    assert (answer.status, answer.body) == (204, b"")
+    assert answer.headers["access-control-allow-origin"] == "https://chat.example.org"
+    assert "PUT" in answer.headers["access-control-allow-methods"]
+
+
+@pytest.mark.parametrize("rule", ["/spaced/", "/loose"])
+async def test_quart_says_what_a_slash_at_the_end_of_a_plain_rule_means(world: World, rule: str) -> None:
+    site = world.rebuilt(plain(rule, strict_slashes=rule != "/loose"))
+    answer = await Client(site).call("GET", "/spaced" if rule == "/spaced/" else "/loose/")
+    redirect = (308, "http://127.0.0.1:3000/spaced/")
+    assert (answer.status, answer.headers.get("location")) == (
+        redirect if rule == "/spaced/" else (200, None)
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["menu", "/menu/<uuid:day>", "/<path:rest>/menu", "/menu/<day", "/menu/day-:number", "/a<day>"]
+)
+def test_a_path_that_no_endpoint_can_have_is_refused_where_it_is_declared(path: str) -> None:
+    section = Section("menus")
+
+    async def menu() -> str:
+        return "soup"
+
+    with pytest.raises(DeclarationError, match="the path is none that an endpoint can have"):
+        section.endpoint("GET", path, answer=str)(menu)
+
+
+def meddling(name: str, calls: list[str]) -> Blueprint:
+    """Return a plugin's blueprint that has functions called around everything, as far as it can."""
+    blueprint = plain(f"/{name}", name)
+
+    @blueprint.before_app_request
+    async def before() -> None:
+        calls.append(f"before {name}")
+
+    @blueprint.after_app_request
+    async def after(response: Response) -> Response:
+        calls.append(f"after {name}")
+        response.headers["X-Meddled"] = name
+        return response
+
+    @blueprint.teardown_app_request
+    async def teardown(_: Any) -> None:
+        calls.append(f"teardown {name}")
+
+    @blueprint.app_url_value_preprocessor
+    def preprocess(*_: Any) -> None:
+        calls.append(f"values {name}")
+
+    @blueprint.app_errorhandler(Exception)
+    async def handle(_: Exception) -> Response:
+        calls.append(f"error {name}")
+        return Response("meddled", 200)
+
+    def replace_all(state: Any) -> None:
+        state.app.before_request(before)
+        state.app.errorhandler(404)(handle)
+
+    blueprint.record(replace_all)
+    return blueprint
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/users"), ("HEAD", "/users"), ("OPTIONS", "/users"), ("PATCH", "/users"), ("GET", "/health"),
+        ("GET", "/openapi.json"), ("GET", "/nowhere"), ("POST", "/channels"), ("GET", "/channels/x/messages"),
+        ("GET", "/events"), ("GET", "/fails"), ("GET", "/other"),
+    ],
+)  # fmt: skip
+async def test_what_a_blueprint_has_called_around_requests_touches_its_own_views_alone(
+    world: World, method: str, path: str
+) -> None:
+    section = Section("failing")
+
+    @section.endpoint("GET", "/fails", answer=str, open=True)
+    async def fails() -> str:
+        raise ValueError
+
+    calls: list[str] = []
+    untouched = Client(world.rebuilt(section, plain("/other", "other")))
+    site = world.rebuilt(meddling("meddler", calls), section, plain("/other", "other"))
+    expected = await untouched.call(method, path)
+    answer = await Client(site).call(method, path)
+    assert (answer.status, answer.body) == (expected.status, expected.body)
+    assert sorted(answer.raw_headers) == sorted(expected.raw_headers)
+    assert calls == []
+
+
+async def test_what_a_blueprint_has_called_around_requests_is_called_around_its_own(world: World) -> None:
+    calls: list[str] = []
+    site = world.rebuilt(meddling("one", calls), meddling("two", calls))
+    answer = await Client(site).call("GET", "/one")
+    assert (answer.body, answer.headers["x-meddled"]) == (b"plain", "one")
+    assert calls == ["values one", "before one", "before one", "after one", "teardown one"]

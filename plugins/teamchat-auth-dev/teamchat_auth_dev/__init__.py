@@ -19,8 +19,6 @@ from teamchat.model import User
 from teamchat.web import Section, Visitor
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.application import Application
     from teamchat.settings import Settings
 
@@ -63,7 +61,7 @@ class DevMode:
             "may be anybody, set auth.allowDevModeOnNetwork to true."
         )
 
-    def routes(self, app: Application) -> Blueprint:  # noqa: ARG002  # the same for every application
+    def routes(self, app: Application) -> Section:  # noqa: ARG002  # the same for every application
         """Return ``POST /auth/dev-login``."""
         section = Section("dev sign-in")
         section.endpoint("POST", "/auth/dev-login", body=DevLogin, answer=DevSignedIn, open=True)(dev_login)

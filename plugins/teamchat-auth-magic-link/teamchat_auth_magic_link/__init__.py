@@ -18,8 +18,6 @@ from teamchat.web import Answer, Section, Visitor
 from teamchat_auth_magic_link.rules import WAY, MagicLinks
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.application import Application
     from teamchat.settings import Settings
 
@@ -59,7 +57,7 @@ class MagicLinkMode:
                 'backend = "files" writes the mails into a directory.'
             )
 
-    def routes(self, app: Application) -> Blueprint:  # noqa: ARG002  # the same for every application
+    def routes(self, app: Application) -> Section:  # noqa: ARG002  # the same for every application
         """Return ``POST /auth/login`` and ``POST /auth/verify``."""
         section = Section("magic-link sign-in")
         endpoint = section.endpoint

@@ -15,10 +15,9 @@ from teamchat_auth_password.endpoints import section_for
 from teamchat_auth_password.rules import WAY, Passwords
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.application import Application
     from teamchat.settings import Settings
+    from teamchat.web import Section
 
 __all__ = ["TRAITS", "PasswordMode", "Passwords", "auth_modes", "open_password"]
 
@@ -31,7 +30,7 @@ class PasswordMode:
     def check(self, settings: Settings) -> None:
         """Accept all settings: password mode works with and without email."""
 
-    def routes(self, app: Application) -> Blueprint:
+    def routes(self, app: Application) -> Section:
         """Return the endpoints."""
         return section_for(app)
 

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from prometheus_client import CONTENT_TYPE_LATEST
-from quart import Blueprint, Response
 
 from teamchat import Service, Unauthorized, hookimpl, measures
-from teamchat.web import Section
+from teamchat.web import Response, Section
 from teamchat_metrics.exposition import Reading
 from teamchat_metrics.options import Options
 from teamchat_metrics.sharing import Shared
@@ -27,7 +26,7 @@ __all__ = ["Options", "Watch", "routes", "services"]
 
 
 @hookimpl
-def routes(app: Application) -> Sequence[Blueprint]:
+def routes(app: Application) -> Sequence[Section]:
     """Offer /metrics if there is a token."""
     token = app.plugin_options("metrics", Options).checked_token()
     if token is None:
@@ -45,7 +44,7 @@ def routes(app: Application) -> Sequence[Blueprint]:
         text = await reading.text()
         if shared is not None:
             text = await shared.together(text)
-        return Response(text, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+        return Response(text, CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
 
     return [section]
 

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from teamchat import hookimpl
-from teamchat_web.pages import blueprint
+from teamchat_web.pages import section
 from teamchat_web.site import CLIENT, build
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.application import Application
+    from teamchat.web import Section
 
-__all__ = ["CLIENT", "blueprint", "build", "routes"]
+__all__ = ["CLIENT", "build", "routes", "section"]
 
 
 @hookimpl
-def routes(app: Application) -> Sequence[Blueprint]:  # noqa: ARG001
+def routes(app: Application) -> Sequence[Section]:  # noqa: ARG001
     """Offer ``/``, ``/manifest.webmanifest``, ``/sw.js`` and ``/client/<digest>/<path>``."""
-    return [blueprint(build(CLIENT))]
+    return [section(build(CLIENT))]

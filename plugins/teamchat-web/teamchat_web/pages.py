@@ -10,15 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from quart import Blueprint, request
-from quart_trio import QuartTrio
-
 from teamchat import NotFound
+from teamchat.web import Request, Response, Section
 from teamchat_web.site import INDEX, MANIFEST, WORKER
 
 if TYPE_CHECKING:
-    from quart import Response
-
     from teamchat_web.site import File, Site
 
 _CSP = "Content-Security-Policy"
@@ -43,43 +39,41 @@ def index_headers(api: str = "") -> dict[str, str]:
     }
 
 
-def blueprint(site: Site) -> Blueprint:
-    """Return the routes that serve `site`."""
-    routes = Blueprint("web", __name__)
+def section(site: Site) -> Section:
+    """Return the endpoints that serve `site`."""
+    pages = Section("web")
     headers = index_headers()
 
-    @routes.get("/")
-    async def index() -> Response:
-        return _answer(site.pages[INDEX], _FRESH, headers)
+    @pages.endpoint("GET", "/", answer="text/html", open=True, static=True)
+    async def index(request: Request) -> Response:
+        """Read the page."""
+        return _answer(request, site.pages[INDEX], _FRESH, headers)
 
-    @routes.get(f"/{MANIFEST}")
-    async def manifest() -> Response:
-        return _answer(site.pages[MANIFEST], _FRESH)
+    @pages.endpoint("GET", f"/{MANIFEST}", answer="application/manifest+json", open=True, static=True)
+    async def manifest(request: Request) -> Response:
+        """Read what a device needs to install the client."""
+        return _answer(request, site.pages[MANIFEST], _FRESH)
 
-    @routes.get(f"/{WORKER}")
-    async def worker() -> Response:
-        return _answer(site.pages[WORKER], _FRESH, {_CSP: headers[_CSP]})
+    @pages.endpoint("GET", f"/{WORKER}", answer="text/javascript", open=True, static=True)
+    async def worker(request: Request) -> Response:
+        """Read the service worker."""
+        return _answer(request, site.pages[WORKER], _FRESH, {_CSP: headers[_CSP]})
 
-    @routes.get("/client/<digest>/<path:path>")
-    async def file(digest: str, path: str) -> Response:
+    @pages.endpoint("GET", "/client/:digest/<path:path>", open=True, static=True)
+    async def file(request: Request, digest: str, path: str) -> Response:
+        """Read a file of this version."""
         found = site.files.get(path) if digest == site.digest else None
         if found is None:
             raise NotFound
-        return _answer(found, _FOREVER)
+        return _answer(request, found, _FOREVER)
 
-    return routes
+    return pages
 
 
-def _answer(file: File, cache: str, more: Mapping[str, str] | None = None) -> Response:
-    """Return a response to the request at hand: whole or as gzip, or 304 for a client that has it."""
-    packed = file.packed if request.accept_encodings["gzip"] > 0 else None
-    tag = f'"{file.tag}-gzip"' if packed is not None else f'"{file.tag}"'
-    headers = {"Cache-Control": cache, "ETag": tag, "Vary": "Accept-Encoding", **(more or {})}
-    if request.if_none_match.contains_weak(tag.strip('"')):
-        response = QuartTrio.response_class(b"", 304, headers)
-        del response.headers["Content-Type"]
-        return response
-    if packed is not None:
-        headers["Content-Encoding"] = "gzip"
-    body = file.body if packed is None else packed
-    return QuartTrio.response_class(body, headers=headers, content_type=file.content_type)
+def _answer(request: Request, file: File, cache: str, more: Mapping[str, str] | None = None) -> Response:
+    """Return the response to a request: whole, or as gzip."""
+    headers = {"Cache-Control": cache, "Vary": "Accept-Encoding", **(more or {})}
+    if file.packed is None or not request.accepts_coding("gzip"):
+        return Response(file.body, file.content_type, headers=headers, etag=file.tag)
+    headers["Content-Encoding"] = "gzip"
+    return Response(file.packed, file.content_type, headers=headers, etag=f"{file.tag}-gzip")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import teamchat_web
-from quart import Blueprint
 
 from teamchat.application import Application
 from teamchat.testing import RoutesContract
+from teamchat.web import Section
 
 
 class TestPages(RoutesContract):
-    def routes(self, app: Application) -> Sequence[Blueprint]:
+    def routes(self, app: Application) -> Sequence[Section]:
         return teamchat_web.routes(app)

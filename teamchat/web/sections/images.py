@@ -7,17 +7,16 @@ A file name stands for the same bytes for ever, so it is also the ETag.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from quart import Request, Response
-from quart_trio import QuartTrio
 
 from teamchat.application import Application
 from teamchat.chat.images import StoredImage
 from teamchat.model import Caller
 from teamchat.web.endpoints import Answer, Section
+from teamchat.web.request import Request
+from teamchat.web.responses import Stream
 
 if TYPE_CHECKING:
     from teamchat.web.app import Site
@@ -117,12 +116,11 @@ async def read_channel_image(
     channel_id: str,
     filename: str,
     size: str | None,
-) -> Response:
+) -> Stream:
     """Read an image of a channel."""
     thumbnail = size == "thumb"
-    await site.rooms.open_stream(request.scope)
     stored = await app.chat.images.open_in_channel(caller, channel_id, filename, thumbnail=thumbnail)
-    return await _serve(site, request, stored)
+    return _serve(site, request, stored)
 
 
 @section.endpoint(
@@ -136,20 +134,17 @@ async def read_conversation_image(
     conversation_id: str,
     filename: str,
     size: str | None,
-) -> Response:
+) -> Stream:
     """Read an image of a conversation (participants)."""
     thumbnail = size == "thumb"
-    await site.rooms.open_stream(request.scope)
     stored = await app.chat.images.open_in_conversation(
         caller, conversation_id, filename, thumbnail=thumbnail
     )
-    return await _serve(site, request, stored)
+    return _serve(site, request, stored)
 
 
-async def _serve(site: Site, request: Request, stored: StoredImage) -> Response:
-    etag = f'"{stored.filename}"'
+def _serve(site: Site, request: Request, stored: StoredImage) -> Stream:
     headers = {
-        "ETag": etag,
         "Cache-Control": _FOREVER,
         "Content-Security-Policy": _POLICY,
         "Cross-Origin-Resource-Policy": "cross-origin" if site.headers.others_are_allowed else "same-site",
@@ -157,29 +152,8 @@ async def _serve(site: Site, request: Request, stored: StoredImage) -> Response:
     }
     if stored.media_type == "image/svg+xml" and _is_opened_as_page(request):
         headers["Content-Disposition"] = "attachment"
-    if _is_known(request.headers.get("If-None-Match", ""), etag):
-        await _close(stored.chunks)
-        response = QuartTrio.response_class(b"", 304, headers)
-        del response.headers["Content-Type"]
-        response.headers.pop("Content-Length", None)
-        return response
-    headers["Content-Length"] = str(stored.size)
-    response = QuartTrio.response_class(stored.chunks, headers=headers, content_type=stored.media_type)
-    response.timeout = None
-    return response
+    return Stream(stored.chunks, stored.media_type, size=stored.size, headers=headers, etag=stored.filename)
 
 
 def _is_opened_as_page(request: Request) -> bool:
     return request.headers.get("Sec-Fetch-Dest", "document") not in _BY_SCRIPT_OR_IMG
-
-
-def _is_known(if_none_match: str, etag: str) -> bool:
-    """Compare weakly, as RFC 9110, section 13.1.2 says."""
-    given = [one.strip().removeprefix("W/") for one in if_none_match.split(",")]
-    return etag in given or given == ["*"]
-
-
-async def _close(chunks: AsyncIterator[bytes]) -> None:
-    close = getattr(chunks, "aclose", None)
-    if close is not None:
-        await close()

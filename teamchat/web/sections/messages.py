@@ -12,7 +12,7 @@ from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.model import Caller, Message
 from teamchat.web.endpoints import Answer, Section, Success
 from teamchat.web.reader import Page
-from teamchat.web.sending import Encoded
+from teamchat.web.responses import Response
 
 section = Section("messages")
 
@@ -69,10 +69,11 @@ async def _check_edit(app: Application, caller: Caller, message_id: str) -> None
 
 
 @section.endpoint("GET", "/channels/:channelId/messages", answer=MessageList, first=_check_channel)
-async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> Encoded:
+async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> Response:
     """Read a page of a channel's messages."""
     messages = app.chat.messages
-    return Encoded(await messages.encoded_page(caller, channel_id, page.limit, page.before, _encode))
+    encoded = await messages.encoded_page(caller, channel_id, page.limit, page.before, _encode)
+    return Response(encoded, "application/json")
 
 
 @section.endpoint("POST", "/channels/:channelId/messages", body=Draft, answer=OneMessage, first=_check_post)

@@ -8,23 +8,20 @@ request begins and ends nothing: it is answered by the bare address that GET lea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from quart import Request, Response
-from quart_trio import QuartTrio
+from werkzeug.http import dump_cookie
+from werkzeug.sansio.http import parse_cookie
 from werkzeug.urls import iri_to_uri
 
 from teamchat.accounts.oauth import Callback, OAuth
 from teamchat.application import Application
 from teamchat.errors import NotFound, OAuthFailed, TooManyRequests
 from teamchat.logs import get_logger
-from teamchat.web.endpoints import Answer, Endpoint, Section
+from teamchat.web.endpoints import Answer, Section
 from teamchat.web.guard import Visitor
-
-if TYPE_CHECKING:
-    from teamchat.web.app import Site
-    from teamchat.web.direct import Call
+from teamchat.web.request import Request
+from teamchat.web.responses import Redirect
 
 COOKIE = "teamchat_oauth"
 COOKIE_SECONDS = 600
@@ -59,16 +56,16 @@ async def list_providers(app: Application) -> Providers:
 
 
 @section.endpoint("GET", "/auth/oauth/:providerId", open=True)
-async def start(app: Application, request: Request, visitor: Visitor, provider_id: str) -> Response:
+async def start(app: Application, request: Request, visitor: Visitor, provider_id: str) -> Redirect:
     """Send the browser to a provider."""
     oauth = _oauth(app)
     at = oauth.at(provider_id)
     if request.method == "HEAD":
         return _redirect(at.provider.authorization_url)
     name = _cookie_name(at.is_secure)
-    begun = await oauth.start(provider_id, visitor.ip, request.cookies.get(name))
+    begun = await oauth.start(provider_id, visitor.ip, _cookie(request, name))
     response = _redirect(begun.location)
-    response.set_cookie(
+    cookie = dump_cookie(
         name,
         begun.browser,
         max_age=COOKIE_SECONDS,
@@ -77,10 +74,27 @@ async def start(app: Application, request: Request, visitor: Visitor, provider_i
         httponly=True,
         samesite="Lax",
     )
+    response.add_header("Set-Cookie", cookie)
     return response
 
 
-async def callback(app: Application, request: Request, visitor: Visitor, provider_id: str) -> Response:
+def _tell_failure(app: Application, error: Exception) -> Redirect:
+    """Return the redirect that tells why the callback failed (interface, part 7)."""
+    match error:
+        case OAuthFailed():
+            reason = error.reason
+        case TooManyRequests():  # of server.rateLimit
+            reason = "rate_limited"
+        case NotFound():
+            reason = "invalid_state"
+        case _:
+            _log.error("the callback failed", exc_info=error)
+            reason = "server_error"
+    return _to_application(app, oauth_error=reason)
+
+
+@section.endpoint("GET", "/auth/oauth/:providerId/callback", open=True, failed=_tell_failure)
+async def callback(app: Application, request: Request, visitor: Visitor, provider_id: str) -> Redirect:
     """Take the browser back from a provider, and send it to the application with its tokens."""
     if request.method == "HEAD":
         return _redirect(app.settings.auth.app_url)
@@ -105,32 +119,6 @@ async def callback(app: Application, request: Request, visitor: Visitor, provide
     return _to_application(app, **told)
 
 
-class _CallbackEndpoint(Endpoint):
-    """An endpoint whose failures are redirects too (interface, part 7)."""
-
-    async def serve(self, site: Site, request: Request | Call) -> Any:
-        """Return what the handler returns, or the redirect that tells why it failed."""
-        try:
-            return await super().serve(site, request)
-        except OAuthFailed as failure:
-            reason = failure.reason
-        except TooManyRequests:  # of server.rateLimit
-            reason = "rate_limited"
-        except NotFound:
-            reason = "invalid_state"
-        except Exception as error:
-            _log.error("the callback failed", exc_info=error)
-            reason = "server_error"
-        return _to_application(site.core, oauth_error=reason)
-
-
-_declared = _CallbackEndpoint(
-    section.name, "GET", "/auth/oauth/:providerId/callback", callback, answer=None, open=True
-)
-section.endpoints.append(_declared)
-section.record(lambda state: state.app.declare(state, _declared))  # type: ignore[attr-defined]
-
-
 def _oauth(app: Application) -> OAuth:
     if app.oauth is None:
         raise NotFound
@@ -143,7 +131,11 @@ def _cookie_name(is_secure: bool) -> str:
 
 
 def _browser(app: Application, request: Request, provider_id: str) -> str | None:
-    return request.cookies.get(_cookie_name(_oauth(app).at(provider_id).is_secure))
+    return _cookie(request, _cookie_name(_oauth(app).at(provider_id).is_secure))
+
+
+def _cookie(request: Request, name: str) -> str | None:
+    return parse_cookie("; ".join(request.headers.getlist("Cookie"))).get(name)
 
 
 def _parameters(query: bytes) -> Mapping[str, str]:
@@ -159,14 +151,12 @@ def _parameters(query: bytes) -> Mapping[str, str]:
     return told if len(told) == len(found) else {}
 
 
-def _to_application(app: Application, **parameters: str) -> Response:
+def _to_application(app: Application, **parameters: str) -> Redirect:
     """Return the redirect to ``auth.appUrl``, whose own query stays."""
     parts = urlsplit(app.settings.auth.app_url)
     query = "&".join(filter(None, [parts.query, urlencode(parameters)]))
     return _redirect(parts._replace(path=parts.path or "/", query=query).geturl())
 
 
-def _redirect(location: str) -> Response:
-    response = QuartTrio.response_class(b"", 302, {"Location": iri_to_uri(location)})
-    del response.headers["Content-Type"]
-    return response
+def _redirect(location: str) -> Redirect:
+    return Redirect(iri_to_uri(location))

@@ -1,30 +1,20 @@
-"""One request: read, handled and answered in the connection's own task.
+"""A request's body: read when its endpoint asks for it, within a limit, a deadline and the room there is.
 
-Nothing of a body is read before the endpoint asks for it, which it does after authentication; a body has a
-limit and a deadline.  A client that goes does not cancel what it asked for: a write that has begun is
-finished.  How long a response may take is the server's business; nothing here cuts one, as Quart would.
-Quart-Trio's own class runs two tasks a request, reads every body into memory at once and cancels handlers.
+A client that goes does not cancel what it asked for: a write that has begun is finished.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import trio
-from quart.utils import encode_headers
-from quart.wrappers.response import DataBody
-from quart_trio.asgi import TrioASGIHTTPConnection
 
-from teamchat.errors import BadRequest, TooLarge
-from teamchat.web import problems
+from teamchat.errors import BadRequest, BodyTimeout, TooLarge
+from teamchat.web.asgi import Receive
 from teamchat.web.budget import Hold
 from teamchat.web.reader import BODY_LIMIT
-from teamchat.web.sending import PIECE, Pace, send_data
-
-if TYPE_CHECKING:
-    from teamchat.web.app import Site
 
 BODY_SECONDS = 60.0
 CHECK_SECONDS = 5.0
@@ -33,9 +23,6 @@ UNCOUNTED_BYTES = 16 * 1024
 _SLOWEST = 16 * 1024
 """Bytes a second: a long body has longer, as the line of a phone wants it."""
 _MOST_UNREAD = 16 * 1024
-
-Send = Callable[[Any], Awaitable[None]]
-Receive = Callable[[], Awaitable[Any]]
 
 
 class Body:
@@ -102,7 +89,7 @@ class Body:
             with trio.move_on_at(since + patience) as deadline:
                 message = await self._receive()
             if deadline.cancelled_caught:
-                raise problems.BodyTimeout("The body did not arrive in time.")
+                raise BodyTimeout("The body did not arrive in time.")
             if message["type"] != "http.request":
                 raise BadRequest("The body is incomplete.")
             piece: bytes = message.get("body", b"")
@@ -127,57 +114,6 @@ class Body:
         more = size - hold.size
         if not hold.take(more, by_force=not may_wait):
             await hold.wait(hold, more)
-
-
-class Connection(TrioASGIHTTPConnection):
-    """What Quart calls for each request."""
-
-    app: Site
-
-    async def __call__(self, receive: Any, send: Any) -> None:
-        """Handle the request and send its response, in this task."""
-        preflight = self.app.headers.preflight(self.scope)
-        if preflight is not None:
-            await send({"type": "http.response.start", "status": 204, "headers": preflight})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-            return
-        body = Body.of(self.scope, receive, self.app.bodies)
-        try:
-            response = await self._made(body, send)
-            if body.is_left_unread and self.scope["http_version"] == "1.1":
-                response.headers["Connection"] = "close"  # RFC 9112, section 9.6: say so before it closes
-            await send_response(self.app, self.scope, send, response)
-        finally:
-            body.release()
-            self.app.rooms.release(self.scope)
-
-    async def _made(self, body: Body, send: Any) -> Any:
-        async def make() -> Any:
-            request = self._create_request_from_scope(send)
-            request.body = body  # type: ignore[assignment]
-            return await self.app.handle_request(request)
-
-        try:
-            return await self.app.rooms.answer(self.scope, make)
-        except Exception as error:  # what fails before Quart's own handling, such as an unusable Host
-            return problems.answer(error, self.app.endpoint_in_logs(self.scope))
-
-
-async def send_response(app: Site, scope: Any, send: Send, response: Any) -> None:
-    """Send a Quart response with the headers that every response has."""
-    headers = app.headers.finish(scope, encode_headers(response.headers))
-    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-    body = response.response
-    if type(body) is DataBody:
-        await send_data(scope, send, b"" if scope["method"] == "HEAD" else body.data)
-        return
-    async with body as pieces:
-        if scope["method"] != "HEAD":
-            pace = Pace(scope, send)
-            async for piece in pieces:
-                for start in range(0, len(piece), PIECE):
-                    await pace.send(piece[start : start + PIECE], more=True)
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _announced(scope: Any) -> int:

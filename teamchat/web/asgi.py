@@ -1,0 +1,26 @@
+"""ASGI as teamchat uses it: what an application is given of a request, and how it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+async def refuse(send: Send, status: int, sentence: str, extra: RawHeaders) -> None:
+    """Send an error as the interface shapes it (part 7), before there is an application to ask."""
+    body = json.dumps({"error": sentence}).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        *extra,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
