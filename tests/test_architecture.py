@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +46,7 @@ PUBLIC = {
     *("teamchat.plugins", "teamchat.measures", "teamchat.testing"),
     *("teamchat.accounts", "teamchat.text", "teamchat.logs"),
 }
+FRAMEWORKS = {"quart", "quart_trio", "flask", "werkzeug", "hypercorn", "httptools"}
 KNOWS_HTTP = {"web", "server", "http1", "hypercorn_server", "cli", "__main__"}
 
 
@@ -94,13 +99,7 @@ def test_imports_point_downwards(path: Path) -> None:
 def test_only_the_web_layer_knows_http(path: Path) -> None:
     if part_of(path) in KNOWS_HTTP | OUTSIDE:
         return
-    frameworks = {name.split(".")[0] for name in imports(path)} & {
-        "quart",
-        "quart_trio",
-        "hypercorn",
-        "httptools",
-        "werkzeug",
-    }
+    frameworks = {name.split(".")[0] for name in imports(path)} & FRAMEWORKS
     assert not frameworks
 
 
@@ -172,6 +171,57 @@ def _compares(node: ast.AST, names: set[str]) -> bool:
 
 def _is_one_of(node: ast.AST, names: set[str]) -> bool:
     return isinstance(node, ast.Constant) and node.value in names
+
+
+def public_modules() -> set[Path]:
+    """Return the modules that define what plugins import."""
+    offered = [
+        thing
+        for module in map(importlib.import_module, PUBLIC)
+        for name, thing in vars(module).items()
+        if not name.startswith("_")
+    ]
+    defining = {getattr(thing, "__module__", None) for thing in offered} | PUBLIC
+    paths = {sys.modules[name].__file__ for name in defining if name and name.startswith("teamchat")}
+    return {Path(path) for path in paths if path is not None}
+
+
+def of_a_framework(tree: ast.Module) -> set[str]:
+    """Return the names that a module has imported from a web framework, for its annotations alone too."""
+    return {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).split(".")[0] in FRAMEWORKS
+    }
+
+
+def annotations(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yield what the public functions, attributes and classes of a module say of types."""
+    for node in ast.iter_child_nodes(tree):
+        name = getattr(node, "name", None) or ""
+        if name.startswith("_") and name != "__init__":
+            continue
+        if isinstance(node, ast.ClassDef):
+            yield from node.bases
+        for said in (getattr(node, "annotation", None), getattr(node, "returns", None)):
+            if isinstance(said, ast.expr):
+                yield said
+        yield from annotations(node)
+
+
+@pytest.mark.parametrize("path", sorted(public_modules()), ids=lambda path: str(path.relative_to(CORE)))
+def test_what_plugins_import_is_annotated_with_no_type_of_a_framework(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    named = {name.id for said in annotations(tree) for name in ast.walk(said) if isinstance(name, ast.Name)}
+    assert not named & of_a_framework(tree)
+
+
+def test_endpoints_are_declared_without_a_framework() -> None:
+    code = "import sys, teamchat.web; print(*{name.split('.')[0] for name in sys.modules})"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not FRAMEWORKS & set(loaded.stdout.split())
 
 
 def test_every_module_opens_with_its_rule() -> None:
