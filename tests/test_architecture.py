@@ -224,6 +224,15 @@ def test_endpoints_are_declared_without_a_framework() -> None:
     assert not FRAMEWORKS & set(loaded.stdout.split())
 
 
+@pytest.mark.parametrize(("walk", "most"), [("One request", 20), ("One event", 9)])
+def test_the_walk_of_a_post_names_few_modules_and_they_are_there(walk: str, most: int) -> None:
+    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
+    section = page.partition(f"## {walk}\n")[2].partition("\n## ")[0]
+    modules = re.findall(r"^\| `([a-z0-9_/]+\.py)` \|", section, re.MULTILINE)
+    assert 5 < len(modules) <= most
+    assert [module for module in modules if not (CORE / module).exists()] == []
+
+
 def test_every_module_opens_with_its_rule() -> None:
     silent = [
         path
