@@ -12,8 +12,8 @@ A path's segments are texts, ``:name`` or ``<name>`` for any one segment, ``<int
 and, as the last, ``<path:name>`` for all that is left.
 
 A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
-None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (a `Request`), ``site``, and in snake_case
-any path parameter and any parameter named in `query` (None if absent).
+None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (a `Request`), and in snake_case any
+path parameter and any parameter named in `query` (None if absent).
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 Failed = Callable[["Application", Exception], Response]
 """Makes the answer of what an endpoint raised."""
 
-_ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "request", "site"})
+_ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "request"})
+_INSIDE = frozenset({"site"})  # for teamchat's own endpoints; it is of the framework
 _COLON = re.compile(r"(?<=/):([A-Za-z_]+)")
 _ANGLE = re.compile(r"<(?:(int|path):)?([A-Za-z_]+)>")
 _PATH = re.compile(r"(/([^<>/:]*|<(int:)?[A-Za-z_]+>))*(/<path:[A-Za-z_]+>)?")
@@ -203,7 +204,7 @@ class Endpoint:
         return body
 
     def _check_names(self, wanted: set[str]) -> None:
-        known = _ALWAYS | {argument for _, argument, *_ in [*self._path, *self._query]}
+        known = _ALWAYS | _INSIDE | {argument for _, argument, *_ in [*self._path, *self._query]}
         if not self.open:
             known |= {"caller"}
         if unknown := wanted - known:
