@@ -7,7 +7,6 @@ no endpoint takes a cookie from another site.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -49,7 +48,7 @@ class Headers:
         """Whether pages of more than one origin may use this server."""
         return len(self._origins) > 1
 
-    def finish(self, scope: Any, headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
+    def finish(self, scope: Any, headers: RawHeaders) -> RawHeaders:
         """Return a response's headers with the defaults and those for the request's origin added."""
         raw = list(headers)
         names = {name.lower() for name, _ in raw}

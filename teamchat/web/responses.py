@@ -40,15 +40,18 @@ class Response:
         headers: Mapping[str, str] | None = None,
         etag: str | None = None,
     ) -> None:
-        self.data = data.encode() if isinstance(data, str) else data
-        self.content_type = _TEXT if content_type is None and isinstance(data, str) else content_type
+        if isinstance(data, str):
+            data, content_type = data.encode(), content_type or _TEXT
+        self.data = data
+        self.content_type = content_type
         self.status = status
         self.headers: RawHeaders = []
         self.etag = etag
-        self.length: int | None = None if status in _BODILESS else len(self.data)
+        self.length = None if status in _BODILESS else len(data)
         self.pieces: AbstractAsyncContextManager[AsyncIterable[bytes]] | None = None
-        for name, value in headers.items() if headers else ():
-            self.add_header(name, value)
+        if headers is not None:
+            for name, value in headers.items():
+                self.add_header(name, value)
         if etag is not None:
             self.add_header("ETag", f'"{etag}"')
 
@@ -58,12 +61,12 @@ class Response:
 
     def raw_headers(self) -> RawHeaders:
         """Return the headers as they are sent."""
-        raw: RawHeaders = []
+        raw = [*self.headers]
         if self.content_type is not None:
             raw.append((b"content-type", self.content_type.encode("latin1")))
         if self.length is not None:
             raw.append((b"content-length", b"%d" % self.length))
-        return raw + self.headers
+        return raw
 
     async def unless_known(self, if_none_match: str | None) -> Response:
         """Return this, or 304 for a client that has it: a weak comparison (RFC 9110, section 13.1.2)."""
