@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     from teamchat.web.asgi import RawHeaders
@@ -26,6 +26,12 @@ class Headers:
         """Return every value of a header."""
         wanted = name.lower().encode()
         return [value.decode("latin1") for key, value in self._raw if key == wanted]
+
+    @overload
+    def get(self, name: str) -> str | None: ...
+
+    @overload
+    def get(self, name: str, default: str) -> str: ...
 
     def get(self, name: str, default: str | None = None) -> str | None:
         """Return the first value of a header, or `default`."""
