@@ -82,9 +82,6 @@ class Transaction(Protocol):
         Raises `StorageError` in a reading transaction.
         """
 
-    async def lock(self, name: str) -> None:
-        """Hold a named lock until the transaction ends, for invariants that span rows (the last admin)."""
-
     async def advance_log(self, last: int) -> None:
         """Let the log end at `last` at least: no event that comes gets a number up to it.
 
@@ -101,9 +98,12 @@ class Storage(Protocol):
     def write(self) -> AbstractAsyncContextManager[Transaction]:
         """Open a writing transaction: all or nothing, durable on exit.
 
-        The body must not wait for anything but this transaction: on an embedded storage other writers
-        stand behind it. Raises `StorageError` on exit if the commit failed, in which case nothing was
-        changed. A task that is cancelled while the commit is under way may find its write committed.
+        Bodies run one at a time, of all processes and servers on this storage together: what a body has read
+        stays so until it ends, and it may check first and write then.  It must not wait for anything but this
+        transaction, for all other writers stand behind it.
+
+        Raises `StorageError` on exit if the commit failed, in which case nothing was changed. A task that is
+        cancelled while the commit is under way may find its write committed.
         """
 
     def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:

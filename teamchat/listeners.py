@@ -163,7 +163,6 @@ class _Place:
         now = self._clock()
         _, end_of_log = await self._storage.log_bounds()
         async with self._storage.write() as tx:
-            await tx.lock("listeners")
             rows = await tx.fetch("select position, held_until from listeners where name = $1", self._name)
             # A hold that is longer than any was written when the clock was ahead, and holds nothing.
             if rows and now < rows[0][1] <= now + 2 * int(HOLD_SECONDS * 1000):

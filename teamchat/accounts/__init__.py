@@ -13,13 +13,12 @@ from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.mail_turns import network_requester
 from teamchat.accounts.oauth import OAuth
 from teamchat.accounts.proofs import Proofs, telling
-from teamchat.accounts.records import NAMES_LOCK, user_by_email, user_lock
+from teamchat.accounts.records import user_by_email
 from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 
 __all__ = [
-    "NAMES_LOCK",
     "Accounts",
     "Attempt",
     "Hasher",
@@ -39,5 +38,4 @@ __all__ = [
     "telling",
     "unusable",
     "user_by_email",
-    "user_lock",
 ]

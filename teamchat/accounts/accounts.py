@@ -19,7 +19,6 @@ from teamchat.accounts.links import Links
 from teamchat.accounts.oauth import states
 from teamchat.accounts.outbox import Outbox
 from teamchat.accounts.proofs import Proofs, vouch_in
-from teamchat.accounts.records import NAMES_LOCK
 from teamchat.accounts.scrypt import Hasher
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
@@ -174,7 +173,6 @@ class Accounts:
         password_hash = None if password is None else await self._hash_initial(password)
         email, name = _initial_identity(initial)
         async with self.storage.write() as tx:
-            await tx.lock(NAMES_LOCK)
             if not await _is_first_start(tx):  # another server on the same database was first
                 return None
             await self.users.create_in(

@@ -91,7 +91,7 @@ class Limits:
     async def fail(self, attempt: Attempt) -> None:
         """Count a failure. Raises `TooManyRequests` if others reached the limit meanwhile."""
         async with self._storage.write() as tx:
-            await self._settle(tx, attempt)
+            await self._refuse_blocked(tx, attempt)
             await self._counters.add(tx, attempt.address_subject)
             if attempt.email_key is not None and await self._counters.add(tx, attempt.pair_subject) == 1:
                 await self._counters.add(tx, attempt.account_subject)
@@ -113,7 +113,7 @@ class Limits:
         Raises `TooManyRequests` if the limit was reached while the attempt was checked: of guesses made
         at once no more than the limit are answered.
         """
-        await self._settle(tx, attempt)
+        await self._refuse_blocked(tx, attempt)
         if failures := await self._counters.count(tx, attempt.pair_subject):
             await tx.fetch("delete from attempts where subject = $1", attempt.pair_subject)
             await self._counters.take_back(tx, attempt.address_subject, failures)
@@ -122,11 +122,6 @@ class Limits:
     async def sweep_in(self, tx: Transaction) -> None:
         """Remove the counters whose window has passed."""
         await self._counters.sweep(tx)
-
-    async def _settle(self, tx: Transaction, attempt: Attempt) -> None:
-        await tx.lock(attempt.account_subject)
-        await tx.lock(attempt.address_subject)
-        await self._refuse_blocked(tx, attempt)
 
     async def _refuse_blocked(self, tx: Transaction, attempt: Attempt) -> None:
         await self._counters.refuse_full(tx, attempt.address_subject, self._most)
@@ -148,7 +143,6 @@ class MailLimits:
         address beyond its own.
         """
         address, account = f"mails-from:{network_of(ip)}", f"mails-to:{keys.digest(text.fold(email))}"
-        await tx.lock(address)
         await self._counters.admit(tx, address, self._most * _ACCOUNTS_AT_AN_ADDRESS)
         return await self._counters.add(tx, account) <= self._most
 
@@ -163,7 +157,6 @@ class RegistrationLimit:
     async def admit_in(self, tx: Transaction, ip: str) -> None:
         """Count an attempt, in a transaction that commits; raise `TooManyRequests` for one too many."""
         subject = f"registrations:{network_of(ip)}"
-        await tx.lock(subject)
         await self._counters.admit(tx, subject, self._most)
 
 

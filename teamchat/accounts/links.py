@@ -64,7 +64,6 @@ class Links:
         """
         link_id, email_key, now = new_id(), text.fold(email), self._clock()
         token = self._token(link_id, _DECOY if is_decoy else purpose, email_key)
-        await tx.lock(f"links:{keys.digest(email_key)}")
         await tx.fetch("delete from links where purpose = $1 and email_key = $2", purpose, email_key)
         await tx.fetch(
             """insert into links (id, purpose, email_key, email, token_hash, created_at, expires_at)

@@ -1,7 +1,7 @@
 """Names of users: how they are made, and that no two users have the same one (decisions D-21, D-41).
 
-Two names are the same without regard to case, and if people can't tell them apart.  Whoever gives a name
-holds `NAMES_LOCK`.  Names that were alike before this was asked stay.
+Two names are the same without regard to case, and if people can't tell them apart.  Names that were alike
+before this was asked stay.
 """
 
 from __future__ import annotations

@@ -102,7 +102,6 @@ class Outbox:
         tried least.
         """
         async with self._storage.write() as tx:
-            await tx.lock("mails")
             rows = await tx.fetch(_DUE, *self._due(), most)
             claimed = list(choose([_as_mail(row) for row in rows], most))
             for mail in claimed:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from teamchat.accounts.records import user_lock
 from teamchat.accounts.scrypt import nobodys_hash
 from teamchat.accounts.sessions import Sessions
 from teamchat.interfaces import Transaction
@@ -39,7 +38,6 @@ class Proofs:
 
     async def note_in(self, tx: Transaction, user_id: str) -> bool:
         """Note a proof, in a transaction that is open; return whether it ended a session or a password."""
-        await tx.lock(user_lock(user_id))
         rows = await tx.fetch("select email_proved_at, password_hash from users where id = $1", user_id)
         if not rows or rows[0][0]:
             return False

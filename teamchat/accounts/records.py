@@ -1,7 +1,6 @@
-"""How users are read from their table, and the names of the locks that guard what spans rows.
+"""How users are read from their table.
 
-A removed user is a row with `removed_at`; no function here ever returns one.  Locks are taken in the
-order in which they stand below, so that no two transactions wait for each other.
+A removed user is a row with `removed_at`; no function here ever returns one.
 """
 
 from __future__ import annotations
@@ -10,14 +9,6 @@ from teamchat import text
 from teamchat.errors import Forbidden, Unauthorized
 from teamchat.interfaces import Row, Transaction
 from teamchat.model import Caller, User
-
-NAMES_LOCK = "users"  # emails and user names are each taken once
-ADMINS_LOCK = "admins"  # an admin is left
-
-
-def user_lock(user_id: str) -> str:
-    """Return the lock on a user's sessions and refresh tokens."""
-    return f"user:{user_id}"
 
 
 def as_user(row: Row) -> User:

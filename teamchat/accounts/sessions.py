@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct
 
 from teamchat.accounts import keys
 from teamchat.accounts.access_tokens import AccessTokens
-from teamchat.accounts.records import user_by_id, user_lock
+from teamchat.accounts.records import user_by_id
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import SessionsEnded
 from teamchat.ids import new_id
@@ -74,7 +74,6 @@ class Sessions:
 
         With `must_change_password` nothing else can be done in the session before that (decision D-43).
         """
-        await tx.lock(user_lock(user_id))
         user = await user_by_id(tx, user_id)
         if user is None:
             raise Unauthorized
@@ -123,7 +122,6 @@ class Sessions:
         session: a way to sign in that hands out no refresh tokens needs that (D-14).
         """
         async with self._storage.write() as tx:
-            await tx.lock(user_lock(caller.user.id))
             session_id: str | None = caller.session_id
             if refresh_token is not None:
                 session_id = await _session_of(tx, caller.user.id, refresh_token)
@@ -163,7 +161,6 @@ class Sessions:
         that token's (`BadRequest` if it isn't the caller's), with neither all. `session_id` goes first.
         """
         async with self._storage.write() as tx:
-            await tx.lock(user_lock(caller.user.id))
             live = await self._live(tx, caller.user.id)
             chosen = await _chosen(tx, caller, live, session_id, refresh_token)
             await self._end(tx, chosen)
@@ -172,7 +169,6 @@ class Sessions:
 
     async def end_all_in(self, tx: Transaction, user_id: str, *, keep: str | None = None) -> int:
         """End all sessions of a user but `keep`, in a transaction that is open; return how many."""
-        await tx.lock(user_lock(user_id))
         rows = await tx.fetch("select id from sessions where user_id = $1", user_id)
         ended = [session_id for (session_id,) in rows if session_id != keep]
         await self._end(tx, ended)
@@ -214,7 +210,6 @@ class Sessions:
         user = await _owner(tx, token_hash)
         if user is None:
             return None
-        await tx.lock(user_lock(user.id))
         token = await _refreshable(tx, token_hash)
         if token is None:
             return None

@@ -17,13 +17,10 @@ from teamchat.accounts.links import Links
 from teamchat.accounts.mail_turns import user_requester
 from teamchat.accounts.proofs import vouch_in
 from teamchat.accounts.records import (
-    ADMINS_LOCK,
-    NAMES_LOCK,
     check_admin,
     own_row,
     user_by_email,
     user_by_id,
-    user_lock,
 )
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
@@ -96,7 +93,6 @@ class Users:
         password_hash = None if password is None else await self._hasher.hash(password)
         is_invited = self._sends_invites and password is None
         async with self._storage.write() as tx:
-            await tx.lock(NAMES_LOCK)
             user = await self.create_in(
                 tx,
                 email,
@@ -114,7 +110,6 @@ class Users:
     async def rename(self, caller: Caller, user_name: str) -> User:
         """Give the caller another name, which nobody else may have (decision D-21)."""
         async with self._storage.write() as tx:
-            await tx.lock(NAMES_LOCK)
             user = await own_row(tx, caller)
             user_name = text.name("userName", user_name, most=text.MAX_USER_NAME, present=user.user_name)
             if user.user_name == user_name:
@@ -134,7 +129,6 @@ class Users:
     async def remove(self, caller: Caller, user_id: str) -> None:
         """Remove another user, at once and in everything (decision D-22)."""
         async with self._storage.write() as tx:
-            await tx.lock(ADMINS_LOCK)
             user = await _managed(tx, caller, user_id)
             if user.id == caller.user.id:
                 raise BadRequest("You can't remove yourself; leave instead.")
@@ -144,7 +138,6 @@ class Users:
     async def exit(self, caller: Caller) -> None:
         """Let the caller leave. Raises `BadRequest` for the last admin (decision D-22)."""
         async with self._storage.write() as tx:
-            await tx.lock(ADMINS_LOCK)
             user = await own_row(tx, caller)
             await _keep_an_admin(tx, user, "can't leave")
             await self._leave(tx, user, UserExit(user.id, user.user_name).to())
@@ -162,7 +155,6 @@ class Users:
                 raise BadRequest("There is no such user.")
         password_hash = await self._hasher.hash(password)
         async with self._storage.write() as tx:
-            await tx.lock(user_lock(user_id))
             is_another = user_id != caller.user.id
             await self.set_password_in(
                 tx, user_id, password_hash, keep=caller.session_id, from_admin=is_another
@@ -183,7 +175,6 @@ class Users:
         In a transaction that is open. `from_admin` says that it is not the user who chose it (D-43).  Raises
         `BadRequest` for an unknown user.
         """
-        await tx.lock(user_lock(user_id))
         user = await user_by_id(tx, user_id)
         if user is None:
             raise BadRequest("There is no such user.")
@@ -225,8 +216,7 @@ class Users:
             return user
         if self._is_invite_required:
             raise Unauthorized("There is no user with this email, and invites are required.")
-        await tx.lock(NAMES_LOCK)
-        return await user_by_email(tx, email) or await self.create_in(tx, email)
+        return await self.create_in(tx, email)
 
     async def create_in(
         self,
@@ -244,7 +234,6 @@ class Users:
         `from_admin` says that an admin chose the password (D-43), and so vouches for who has it; `is_vouched`
         that the operator does (D-40).
         """
-        await tx.lock(NAMES_LOCK)
         if await user_by_email(tx, email) is not None:
             raise BadRequest("A user with this email exists already.")
         user_name = await names.free_name_in(tx, user_name or names.default_name(email))
@@ -294,8 +283,7 @@ async def _managed(tx: Transaction, caller: Caller, user_id: str) -> User:
 
 
 async def _keep_an_admin(tx: Transaction, leaving: User, refusal: str) -> None:
-    """Raise `BadRequest` if a user who will be no admin any more is the last one; hold who is one."""
-    await tx.lock(ADMINS_LOCK)
+    """Raise `BadRequest` if a user who will be no admin any more is the last one."""
     if leaving.is_admin and not await tx.fetch(
         "select 1 from users where is_admin = 1 and removed_at is null and id <> $1 limit 1", leaving.id
     ):

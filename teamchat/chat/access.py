@@ -2,16 +2,15 @@
 
 Existence comes before permission.  A conversation exists for everyone, so an outsider is told 403; a direct
 message addressed by its own id does not exist for outsiders.  A bot's messages have no author who could
-edit them.  Functions whose names begin with `hold` also keep other writers away until the transaction ends.
+edit them.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from teamchat.chat.messages_table import hold_place
 from teamchat.errors import BadRequest, Forbidden, NotFound
-from teamchat.ids import could_be_id, is_conversation_id
+from teamchat.ids import could_be_id
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller
 
@@ -72,25 +71,6 @@ async def find_direct(tx: Transaction, caller: Caller, conversation_id: str, mes
     if found.place_id != conversation_id:
         raise NotFound("No such message in this conversation.")
     return found
-
-
-async def hold_message(tx: Transaction, caller: Caller, message_id: str) -> FoundMessage:
-    """`find_message`, and hold its place. It is looked at again once held, for it may be gone by then."""
-    await hold_place(tx, (await find_message(tx, caller, message_id)).place_id)
-    return await find_message(tx, caller, message_id)
-
-
-async def hold_reply(tx: Transaction, caller: Caller, parent_id: str, reply_id: str) -> FoundMessage:
-    """`find_reply`, and hold its place."""
-    await hold_place(tx, (await find_reply(tx, caller, parent_id, reply_id)).place_id)
-    return await find_reply(tx, caller, parent_id, reply_id)
-
-
-async def hold_direct(tx: Transaction, caller: Caller, conversation_id: str, message_id: str) -> FoundMessage:
-    """`find_direct`, and hold the conversation."""
-    if is_conversation_id(conversation_id) and could_be_id(conversation_id):
-        await hold_place(tx, conversation_id)
-    return await find_direct(tx, caller, conversation_id, message_id)
 
 
 def check_may_edit(caller: Caller, found: FoundMessage) -> None:

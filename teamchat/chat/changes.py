@@ -53,7 +53,7 @@ async def accepted_edit(
 
 
 async def amend(tx: Transaction, found: FoundMessage, edit: Draft | MessageEdit, most: int) -> Message:
-    """Give a held message the content and the images that `edit` names; tell everyone concerned."""
+    """Give a message the content and the images that `edit` names; tell everyone concerned."""
     has_images = await _will_have_images(tx, found.id, edit)
     if edit.content is UNSET:
         content = await _content(tx, found.id)
@@ -75,7 +75,7 @@ async def amend(tx: Transaction, found: FoundMessage, edit: Draft | MessageEdit,
 
 
 async def erase(tx: Transaction, found: FoundMessage) -> None:
-    """Delete a held message with all that hangs on it, and tell everyone concerned."""
+    """Delete a message with all that hangs on it, and tell everyone concerned."""
     await blank(tx, found.place_id, await delete_messages(tx, [found.id]))
     if found.participants is not None:
         await _erased_from_conversation(tx, found, found.participants)

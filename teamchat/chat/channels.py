@@ -11,7 +11,6 @@ from msgspec import UNSET
 
 from teamchat import events, text
 from teamchat.chat.images_table import forget_images_in
-from teamchat.chat.messages_table import hold_channel
 from teamchat.chat.records import check_channel
 from teamchat.errors import BadRequest, Forbidden
 from teamchat.ids import new_id
@@ -70,7 +69,7 @@ class Channels:
     async def rename(self, caller: Caller, channel_id: str, name: str) -> Channel:
         """Give a channel another name. Raises `BadRequest` if another channel has it."""
         async with self._storage.write() as tx:
-            await hold_channel(tx, channel_id)
+            await check_channel(tx, channel_id)
             _check_admin(caller)
             [(present,)] = await tx.fetch("select name from channels where id = $1", channel_id)
             accepted = text.name("name", name, present=present)
@@ -93,7 +92,7 @@ class Channels:
     async def delete(self, caller: Caller, channel_id: str) -> None:
         """Delete a channel and all that is in it."""
         async with self._storage.write() as tx:
-            await hold_channel(tx, channel_id)
+            await check_channel(tx, channel_id)
             _check_admin(caller)
             rows = await tx.fetch(f"select {_COLUMNS} from channels where id = $1", channel_id)  # noqa: S608
             channel = _channel(rows[0])
@@ -108,7 +107,6 @@ class Channels:
     async def ensure_first(self) -> None:
         """Make the channel `General`, made by the first admin, if the server starts for the first time."""
         async with self._storage.write() as tx:
-            await tx.lock(_NAMES_LOCK)
             first_start = await tx.fetch(
                 "insert into server_settings (name, value) values ($1, $2)"
                 " on conflict do nothing returning name",
@@ -137,7 +135,6 @@ async def _create(tx: Transaction, name: str, created_by: str) -> Channel:
 
 
 async def _check_free(tx: Transaction, name: str, *, but: str = "") -> None:
-    await tx.lock(_NAMES_LOCK)
     key = text.fold(name)
     if await tx.fetch("select 1 from channels where name_key = $1 and id <> $2", key, but):
         raise BadRequest("A channel with this name exists.")

@@ -15,13 +15,12 @@ from teamchat.chat.access import (
     check_may_edit,
     find_conversation,
     find_direct,
-    hold_direct,
 )
 from teamchat.chat.changes import accepted_edit, amend, erase
 from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import hold_place, insert_message
+from teamchat.chat.messages_table import insert_message
 from teamchat.errors import BadRequest, NotFound
 from teamchat.ids import could_be_id, new_conversation_id
 from teamchat.interfaces import Row, Storage, Transaction
@@ -93,7 +92,6 @@ class Conversations:
         )
         async with self._storage.write() as tx:
             participants = await find_conversation(tx, caller, conversation_id)
-            await hold_place(tx, conversation_id)
             content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
             request = keyed(caller.user.id, key, f"conversation {conversation_id}", draft)
             message = await recollect(tx, request)
@@ -128,14 +126,14 @@ class Conversations:
             message_id=message_id,
         )
         async with self._storage.write() as tx:
-            found = await hold_direct(tx, caller, conversation_id, message_id)
+            found = await find_direct(tx, caller, conversation_id, message_id)
             check_may_edit(caller, found)
             return await amend(tx, found, kept, self._max_length)
 
     async def delete(self, caller: Caller, conversation_id: str, message_id: str) -> None:
         """Delete a direct message of the caller's own."""
         async with self._storage.write() as tx:
-            found = await hold_direct(tx, caller, conversation_id, message_id)
+            found = await find_direct(tx, caller, conversation_id, message_id)
             check_may_delete(caller, found)
             await erase(tx, found)
 

@@ -49,7 +49,6 @@ async def recollect(tx: Transaction, request: KeyedRequest | None) -> Message | 
     """
     if request is None:
         return None
-    await tx.lock(f"idempotency:{request.user_id}:{request.key}")
     await tx.fetch("delete from idempotency_keys where created_at < $1", now_ms() - KEPT_MS)
     rows = await tx.fetch(
         "select request_hash, message_id from idempotency_keys where user_id = $1 and key = $2",

@@ -24,7 +24,6 @@ from teamchat.chat.images_table import (
     doom_if_unused,
     doomed_keys,
     find_image,
-    hold_images,
     insert_image,
     strike_off,
     unused_images,
@@ -144,11 +143,10 @@ class Images:
         before = now_ms() - KEPT_UNUSED_MS
         last = ""
         while unused := await self._read(partial(unused_images, before=before, after=last)):
-            for filename, place_id in unused:
+            for filename in unused:
                 async with self._storage.write() as tx:
-                    await hold_images(tx, place_id)
                     await doom_if_unused(tx, filename)
-            last = unused[-1][0]
+            last = unused[-1]
         await self.remove_doomed()
 
     async def remove_doomed(self) -> None:
@@ -179,7 +177,6 @@ class Images:
             if upload.thumbnail is not None:
                 await self._store.put(THUMBNAIL_PREFIX + row.filename, upload.thumbnail)
             async with self._storage.write() as tx:
-                await hold_images(tx, place_id)
                 await _check_place(tx, caller, place_id)
                 await insert_image(tx, row)
         except BaseException as error:

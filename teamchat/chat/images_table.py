@@ -1,6 +1,5 @@
 """The rows of images: which there are, which messages have them, and which are doomed (decision D-25).
 
-What must stay true: whoever changes what refers to the images of a place holds the lock ``images:<place>``.
 Rows go first when an image goes: what the row names is served no more from that commit on, and the key of the
 bytes waits in ``doomed_images`` until the store has let go of it, whatever crashes in between.
 """
@@ -22,10 +21,8 @@ THUMBNAIL_PREFIX = "thumb-"
 _SHAPE = re.compile(r"[0-9]{1,16}-[0-9a-f]{32}\.(?:jpg|jpeg|png|webp|svg)\Z")
 _COLUMNS = "filename, place_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size"
 _INSERT = f"insert into images ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)"  # noqa: S608
-_PLACES_OF = """select distinct place_id from images
-where filename in (select filename from message_images where message_id in ({})) order by place_id"""
 _TAKE_FROM = "delete from message_images where message_id in ({}) returning filename"
-_UNUSED = """select filename, place_id from images where created_at < $1 and filename > $2
+_UNUSED = """select filename from images where created_at < $1 and filename > $2
   and not exists (select 1 from message_images m where m.filename = images.filename)
 order by filename limit $3"""
 _DOOMED = "select key from doomed_images where key > $1 order by key limit $2"
@@ -43,11 +40,6 @@ class ImageRow(Struct, frozen=True):
     size: int
     thumbnail_type: str | None = None
     thumbnail_size: int | None = None
-
-
-async def hold_images(tx: Transaction, place_id: str) -> None:
-    """Keep others from changing what refers to the images of a place, until the transaction ends."""
-    await tx.lock(f"images:{place_id}")
 
 
 async def insert_image(tx: Transaction, row: ImageRow) -> None:
@@ -73,8 +65,6 @@ async def attach(tx: Transaction, place_id: str, message_id: str, filenames: Seq
     """
     if len(filenames) > MAX_PER_MESSAGE:
         raise BadRequest(f"images names more than {MAX_PER_MESSAGE} images.")
-    if filenames:
-        await hold_images(tx, place_id)
     for filename in filenames:
         if await find_image(tx, place_id, filename) is None:
             raise BadRequest("images names a file that was not uploaded here.")
@@ -93,8 +83,6 @@ async def attach(tx: Transaction, place_id: str, message_id: str, filenames: Seq
 async def forget_images_of(tx: Transaction, message_ids: Sequence[str]) -> None:
     """Take the images from messages that are being deleted, and doom those no other message has."""
     for marks, piece in chunks(message_ids):
-        for (place_id,) in await tx.fetch(_PLACES_OF.format(marks), *piece):
-            await hold_images(tx, place_id)
         rows = await tx.fetch(_TAKE_FROM.format(marks), *piece)
         for filename in sorted({filename for (filename,) in rows}):
             await doom_if_unused(tx, filename)
@@ -102,7 +90,6 @@ async def forget_images_of(tx: Transaction, message_ids: Sequence[str]) -> None:
 
 async def forget_images_in(tx: Transaction, place_id: str) -> None:
     """Doom every image of a channel or conversation that is being deleted."""
-    await hold_images(tx, place_id)
     await tx.fetch(
         "delete from message_images where filename in (select filename from images where place_id = $1)",
         place_id,
@@ -114,9 +101,9 @@ async def forget_images_in(tx: Transaction, place_id: str) -> None:
         await _doom(tx, filename, has_thumbnail=thumbnail_type is not None)
 
 
-async def unused_images(tx: Transaction, before: int, after: str) -> list[tuple[str, str]]:
-    """Return ``(filename, place)`` of some images of before a time that no message has, in their order."""
-    return [(filename, place_id) for filename, place_id in await tx.fetch(_UNUSED, before, after, _BATCH)]
+async def unused_images(tx: Transaction, before: int, after: str) -> list[str]:
+    """Return some images of before a time that no message has, in their order."""
+    return [filename for (filename,) in await tx.fetch(_UNUSED, before, after, _BATCH)]
 
 
 async def doomed_keys(tx: Transaction, after: str) -> list[str]:
@@ -131,7 +118,7 @@ async def strike_off(tx: Transaction, keys: Sequence[str]) -> None:
 
 
 async def doom_if_unused(tx: Transaction, filename: str) -> None:
-    """Remove an image that no message has; its place is held."""
+    """Remove an image if no message has it."""
     rows = await tx.fetch(
         "delete from images where filename = $1 and not exists"
         " (select 1 from message_images m where m.filename = images.filename) returning thumbnail_type",

@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 from teamchat import events, recall
 from teamchat.chat import records
-from teamchat.chat.access import check_may_delete, check_may_edit, find_message, hold_message
+from teamchat.chat.access import check_may_delete, check_may_edit, find_message
 from teamchat.chat.changes import accepted_edit, amend, erase
 from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import hold_channel, insert_message
+from teamchat.chat.messages_table import insert_message
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message
 
@@ -75,7 +75,7 @@ class Messages:
             draft, lambda: self.check_post(caller, channel_id), author_id=caller.user.id, place_id=channel_id
         )
         async with self._storage.write() as tx:
-            await hold_channel(tx, channel_id)
+            await records.check_channel(tx, channel_id)
             content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
             request = keyed(caller.user.id, key, f"channel {channel_id}", draft)
             message = await recollect(tx, request)
@@ -103,13 +103,13 @@ class Messages:
             message_id=message_id,
         )
         async with self._storage.write() as tx:
-            found = await hold_message(tx, caller, message_id)
+            found = await find_message(tx, caller, message_id)
             check_may_edit(caller, found)
             return await amend(tx, found, kept, self._max_length)
 
     async def delete(self, caller: Caller, message_id: str) -> None:
         """Delete a message with its thread, reactions and images."""
         async with self._storage.write() as tx:
-            found = await hold_message(tx, caller, message_id)
+            found = await find_message(tx, caller, message_id)
             check_may_delete(caller, found)
             await erase(tx, found)

@@ -1,9 +1,7 @@
 """Writing rows of messages, and removing them with all that hangs on them.
 
-What must stay true: whoever writes to a message holds its place (`hold_place`) from before they looked
-until the transaction ends.  So ids come in the order of commits within a place or a thread, whatever clock a
-server has; a thread's figures and a message's reactions are never counted by two at once; and nothing is
-added to what is being deleted.  Functions here know no permissions and send no events.
+Ids come in the order of commits within a place or a thread, whatever clock a server has: bodies of writing
+transactions run one at a time.  Functions here know no permissions and send no events.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from msgspec import UNSET
 
 from teamchat.chat.drafts import Draft, images_of
 from teamchat.chat.images_table import attach, forget_images_of
-from teamchat.chat.records import author, check_channel
+from teamchat.chat.records import author
 from teamchat.errors import Unauthorized
 from teamchat.ids import new_id_after
 from teamchat.interfaces import Transaction
@@ -28,17 +26,6 @@ _BEFORE_MESSAGE = _BEFORE.format("place_id = $2 and parent_id is null")
 _BEFORE_REPLY = _BEFORE.format("parent_id = $2")
 
 
-async def hold_place(tx: Transaction, place_id: str) -> None:
-    """Keep other writers away from a channel or conversation until this transaction ends."""
-    await tx.lock(f"place:{place_id}")
-
-
-async def hold_channel(tx: Transaction, channel_id: str) -> None:
-    """Hold a channel; raises `NotFound` if there is none."""
-    await hold_place(tx, channel_id)
-    await check_channel(tx, channel_id)
-
-
 async def insert_message(
     tx: Transaction,
     *,
@@ -50,7 +37,7 @@ async def insert_message(
 ) -> Message:
     """Store a draft whose content was accepted, with its images, and return the message as everyone sees it.
 
-    The place is held by the caller. A bot's `author_id` is ``webhook:<id>``. Raises `Unauthorized` if the
+    A bot's `author_id` is ``webhook:<id>``. Raises `Unauthorized` if the
     author was removed since they were authenticated, `BadRequest` if an image is not one of the place.
     """
     sql, container_id = (_BEFORE_MESSAGE, place_id) if parent_id is None else (_BEFORE_REPLY, parent_id)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from teamchat import events, text
-from teamchat.chat.access import find_message, hold_message
+from teamchat.chat.access import find_message
 from teamchat.chat.records import reactions_of
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Storage
@@ -42,7 +42,7 @@ class Reactions:
     async def add(self, caller: Caller, message_id: str, reaction: str) -> Reacted:
         """React to a message. Raises `BadRequest` if it has 50 different reactions already."""
         async with self._storage.write() as tx:
-            found = await hold_message(tx, caller, message_id)
+            found = await find_message(tx, caller, message_id)
             accepted, user_id = text.reaction(reaction), caller.user.id
             reactions = await reactions_of(tx, message_id)
             if user_id not in reactions.get(accepted, ()):
@@ -65,7 +65,7 @@ class Reactions:
     async def remove(self, caller: Caller, message_id: str, reaction: str) -> Reacted:
         """Take a reaction of the caller's own back, if it is there."""
         async with self._storage.write() as tx:
-            found = await hold_message(tx, caller, message_id)
+            found = await find_message(tx, caller, message_id)
             accepted, user_id = text.reaction(reaction), caller.user.id
             removed = await tx.fetch(
                 """delete from reactions where message_id = $1 and reaction = $2 and user_id = $3

@@ -13,7 +13,6 @@ import trio
 
 from teamchat.chat.access import FoundMessage
 from teamchat.chat.changes import erase
-from teamchat.chat.messages_table import hold_place
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
 
@@ -40,8 +39,6 @@ class Retention:
         while True:
             async with self._storage.write() as tx:
                 found = await _oldest(tx, before)
-                for place_id in sorted({message.place_id for message in found}):
-                    await hold_place(tx, place_id)
                 for message in found:
                     await erase(tx, message)
             removed += len(found)

@@ -34,7 +34,6 @@ class ServerSettings:
         """Set the server's name and return it, trimmed. The name it already has sends no event (D-35)."""
         await self.check_manage(caller)
         async with self._storage.write() as tx:
-            await tx.lock("server_settings")
             present = await _name(tx)
             trimmed = text.name("name", name, present=present)
             if present != trimmed:

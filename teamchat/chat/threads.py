@@ -15,8 +15,6 @@ from teamchat.chat.access import (
     check_may_edit,
     find_message,
     find_reply,
-    hold_message,
-    hold_reply,
 )
 from teamchat.chat.changes import accepted_edit, amend, count_reply, erase
 from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
@@ -63,7 +61,7 @@ class Threads:
             parent_id=parent_id,
         )
         async with self._storage.write() as tx:
-            parent = await hold_message(tx, caller, parent_id)
+            parent = await find_message(tx, caller, parent_id)
             check_can_have_thread(parent)
             content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
             request = keyed(caller.user.id, key, f"thread {parent_id}", draft)
@@ -100,14 +98,14 @@ class Threads:
             message_id=reply_id,
         )
         async with self._storage.write() as tx:
-            found = await hold_reply(tx, caller, parent_id, reply_id)
+            found = await find_reply(tx, caller, parent_id, reply_id)
             check_may_edit(caller, found)
             return await amend(tx, found, kept, self._max_length)
 
     async def delete(self, caller: Caller, parent_id: str, reply_id: str) -> None:
         """Delete a reply; its parent's figures are made anew."""
         async with self._storage.write() as tx:
-            found = await hold_reply(tx, caller, parent_id, reply_id)
+            found = await find_reply(tx, caller, parent_id, reply_id)
             check_may_delete(caller, found)
             await erase(tx, found)
 

@@ -16,7 +16,7 @@ from teamchat import text
 from teamchat.chat.drafts import Draft, content_of, images_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import hold_place, insert_message
+from teamchat.chat.messages_table import insert_message
 from teamchat.chat.records import channel_exists
 from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from teamchat.events import DeleteWebhook, NewMessage, NewWebhook
@@ -74,7 +74,7 @@ class Webhooks:
         trimmed = text.name("name", name)
         token = secrets.token_hex(_TOKEN_BYTES)
         async with self._storage.write() as tx:
-            await _hold_channel(tx, channel_id)
+            await _check_named(tx, channel_id)
             webhook = Webhook(new_id(), trimmed, channel_id, now_ms(), caller.user.id, token)
             await _insert(tx, webhook, _hash(token))
             await tx.append(NewWebhook(webhook.id, trimmed, channel_id).to())
@@ -99,9 +99,6 @@ class Webhooks:
             draft, lambda: self.check_post(webhook_id, token), author_id=AUTHOR_PREFIX + webhook_id
         )
         async with self._storage.write() as tx:
-            poster = await _authenticate(tx, webhook_id, token)
-            await hold_place(tx, poster.channel_id)
-            # Look again: while this waited, somebody may have removed the webhook or its channel.
             poster = await _authenticate(tx, webhook_id, token)
             content_of(kept, most=self._max_message_length, has_images=bool(images_of(kept)))
             request = keyed(poster.author_id, key, "webhook", draft)
@@ -142,13 +139,11 @@ async def _channel_of(tx: Transaction, webhook_id: str) -> str:
     raise NotFound("No such webhook.")
 
 
-async def _hold_channel(tx: Transaction, channel_id: str) -> None:
-    """Hold the channel that a body names; an unknown one makes the body invalid."""
-    if could_be_id(channel_id) and not is_conversation_id(channel_id):
-        await hold_place(tx, channel_id)
-        if await channel_exists(tx, channel_id):
-            return
-    raise BadRequest("channelId names no channel.")
+async def _check_named(tx: Transaction, channel_id: str) -> None:
+    """Check the channel that a body names: an unknown one makes the body invalid."""
+    could_be_one = could_be_id(channel_id) and not is_conversation_id(channel_id)
+    if not (could_be_one and await channel_exists(tx, channel_id)):
+        raise BadRequest("channelId names no channel.")
 
 
 async def _insert(tx: Transaction, webhook: Webhook, token_hash: str) -> None:

@@ -198,19 +198,26 @@ class StorageContract(SharedStorageContract, BlankingContract):
             await set_value(tx, "a", "1")
             assert await values(storage) == {}, "a read saw what was not committed"
 
-    async def test_under_a_lock_what_was_checked_stays_true(self, tmp_path: Path) -> None:
+    async def test_bodies_of_writing_transactions_run_one_at_a_time(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
+            inside = 0
 
             async def count_up() -> None:
+                nonlocal inside
                 async with storage.write() as tx:
-                    await tx.lock("the counter")
+                    inside += 1
+                    assert inside == 1, "a second body began before the first one had ended"
                     rows = await tx.fetch("select value from server_settings where name = 'count'")
+                    await trio.lowlevel.checkpoint()
                     await set_value(tx, "count", str(int(rows[0][0]) + 1 if rows else 1))
+                    inside -= 1
 
             async with trio.open_nursery() as nursery:
                 for _ in range(40):
                     nursery.start_soon(count_up)
-            assert await values(storage) == {"count": "40"}, "two held the lock at once, and counted as one"
+            assert await values(storage) == {"count": "40"}, (
+                "what a body had read was changed before it ended"
+            )
 
     async def test_an_event_can_not_be_appended_in_a_reading_transaction(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.read() as tx:

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from teamchat import Transaction, text
+from teamchat import text
 from teamchat.accounts import (
-    NAMES_LOCK,
     Accounts,
     attempt,
     network_requester,
     unusable,
     user_by_email,
-    user_lock,
 )
 from teamchat.logs import get_logger
 from teamchat.model import SignedIn
@@ -65,7 +63,6 @@ class MagicLinks:
             await self._links.check(["magic"], email, token)
             async with self._storage.write() as tx:
                 await self._limits.succeed_in(tx, tried)
-                await _lock_account(tx, email)
                 link = await self._links.spend_in(tx, ["magic"], email, token)
                 user = await self._users.find_or_create_in(tx, link.email)
                 if not text.is_same_mailbox(user.email, link.email):  # They came after the mail was sent.
@@ -73,9 +70,3 @@ class MagicLinks:
                 signed_in = await self._proofs.sign_in_in(tx, user.id, ip, user_agent)
         _log.info("signed in", user=user.id, way=WAY, ip=ip)
         return signed_in
-
-
-async def _lock_account(tx: Transaction, email: str) -> None:
-    """Take the lock that guards who has this email, before the link's row is touched."""
-    user = await user_by_email(tx, email)
-    await tx.lock(NAMES_LOCK if user is None else user_lock(user.id))

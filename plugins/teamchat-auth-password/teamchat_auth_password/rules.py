@@ -30,7 +30,6 @@ from teamchat.accounts import (
     telling,
     unusable,
     user_by_email,
-    user_lock,
 )
 from teamchat.logs import get_logger
 from teamchat.model import Caller, SignedIn
@@ -150,11 +149,10 @@ class Passwords:
         return signed_in
 
     async def _spend(self, tx: Transaction, email: str, token: str) -> str:
-        """Spend the token and return whose it was. Their lock comes first, as wherever links end."""
+        """Spend the token and return whose it was."""
         user = await user_by_email(tx, email)
         if user is None:
             raise unusable()
-        await tx.lock(user_lock(user.id))
         await self._links.spend_in(tx, _SETTING_UP, email, token)
         return user.id
 
@@ -169,9 +167,8 @@ class Passwords:
         return found
 
     async def _hold(self, tx: Transaction, tried: Attempt, found: _Credentials) -> None:
-        """Keep verified credentials as they are until `tx` ends; raise if they are others by now."""
+        """Raise if verified credentials are others by now: checking a password took a while."""
         await self._limits.succeed_in(tx, tried)
-        await tx.lock(user_lock(found.user_id))
         if await _credentials(tx, tried) != found:
             raise _wrong()
 

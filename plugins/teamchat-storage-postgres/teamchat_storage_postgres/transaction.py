@@ -33,9 +33,6 @@ class ReadingTransaction:
     async def blank(self, _: str, __: Sequence[str] | None = None) -> None:
         raise StorageError("The log can be changed in a writing transaction alone.")
 
-    async def lock(self, _: str) -> None:
-        """Nothing to do: a snapshot does not change."""
-
     async def advance_log(self, _: int) -> None:
         raise StorageError("The log can be advanced in a writing transaction alone.")
 
@@ -57,9 +54,6 @@ class WritingTransaction(ReadingTransaction):
         blanking = Blanking(place_id, None if message_ids is None else frozenset(message_ids))
         self.events = blanking.of(self.events)
         self.blankings.append(blanking)
-
-    async def lock(self, _: str) -> None:
-        """Nothing to do: bodies run one at a time, across all servers on the database."""
 
     async def advance_log(self, last: int) -> None:
         await self.fetch("update teamchat_log_end set last = greatest(last, $1)", last)

@@ -4,8 +4,7 @@ What must stay true:
 
 * Batches take turns, across all servers on the database: a batch begins by taking one advisory lock, which it
   holds until it has committed.  So the bodies of all servers run one after another, as on SQLite: what a body
-  checked stays true until it has committed, and two servers can't wait for each other.  That is also why
-  `lock` has nothing left to do.
+  checked stays true until it has committed, and two servers can't wait for each other.
 * Within a server the first body of a batch begins it and commits it: it queues again behind those already
   waiting, so a batch holds exactly the burst that came together, up to a limit.  One COMMIT, and with it one
   wait for the disk, serves them all.  Each body but the first has a savepoint and can fail alone.

@@ -130,10 +130,9 @@ async def test_a_lost_notification_costs_a_second_and_no_event(
             assert [event.payload for event in await anext(log)] == ["1"]
 
 
-async def test_under_a_lock_what_was_checked_stays_true_on_all_servers(options: PostgresOptions) -> None:
+async def test_what_a_body_checked_stays_true_until_it_ends_on_all_servers(options: PostgresOptions) -> None:
     async def count_up(storage: PostgresStorage) -> None:
         async with storage.write() as tx:
-            await tx.lock("the counter")
             rows = await tx.fetch("select value from server_settings where name = 'count'")
             await set_value(tx, "count", str(int(rows[0][0]) + 1 if rows else 1))
 

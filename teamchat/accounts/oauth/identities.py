@@ -8,7 +8,7 @@ and 14), and is known from then on.  The identities of a user who is gone are no
 from __future__ import annotations
 
 from teamchat import text
-from teamchat.accounts.records import as_user, user_lock
+from teamchat.accounts.records import as_user
 from teamchat.accounts.users import Users
 from teamchat.errors import OAuthFailed, Unauthorized
 from teamchat.interfaces import Profile, Transaction
@@ -20,7 +20,6 @@ async def user_in(tx: Transaction, users: Users, provider: str, profile: Profile
 
     Raises `OAuthFailed` with ``user_not_found`` if it is nobody's and invites are required.
     """
-    await tx.lock(f"identity:{provider}:{profile.subject}")
     known = await _known(tx, provider, profile.subject)
     if known is not None:
         return known
@@ -50,8 +49,6 @@ async def _user_by_email(tx: Transaction, users: Users, email: str) -> User:
 
 
 async def _link(tx: Transaction, provider: str, subject: str, user: User, now: int) -> None:
-    # The user's lock before the row that points to them: whoever removes them takes it first as well.
-    await tx.lock(user_lock(user.id))
     await tx.fetch(
         """insert into identities (provider, subject, user_id, created_at) values ($1, $2, $3, $4)
            on conflict (provider, subject) do update

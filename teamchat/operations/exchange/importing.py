@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from teamchat import text
 from teamchat.accounts import names
-from teamchat.accounts.records import NAMES_LOCK, user_by_email
+from teamchat.accounts.records import user_by_email
 from teamchat.errors import BadRequest
 from teamchat.events import Resync
 from teamchat.ids import CONVERSATION_PREFIX, could_be_id, id_at, is_conversation_id
@@ -59,7 +59,6 @@ class Importer:
         """Import everything. Raises an `OperatorError`."""
         for users in _paged(self._source.users()):
             async with self._storage.write() as tx:
-                await tx.lock(NAMES_LOCK)
                 for user in users:
                     own = replace(user, id=_own_id(user.id, user.created_at))
                     self._users[user.id] = await self._user(tx, own)
@@ -137,7 +136,6 @@ class Importer:
 
     async def _channel(self, tx: Transaction, channel: PortableChannel) -> str:
         """Return the id that a channel has here."""
-        await tx.lock("channel names")
         if await tx.fetch("select 1 from channels where id = $1", channel.id):
             self._report.find("channels")
             return channel.id

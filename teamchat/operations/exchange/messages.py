@@ -12,7 +12,6 @@ from itertools import chain
 from teamchat import text
 from teamchat.chat.changes import recount_thread
 from teamchat.chat.images_table import MAX_PER_MESSAGE
-from teamchat.chat.messages_table import hold_place
 from teamchat.chat.reactions import MAX_DIFFERENT
 from teamchat.errors import BadRequest
 from teamchat.ids import could_be_id, is_conversation_id
@@ -41,8 +40,6 @@ class MessageWriter:
 
     async def write(self, tx: Transaction, messages: Sequence[PortableMessage]) -> None:
         """Write those that are not there yet, in a transaction that is open."""
-        for place in sorted({self._places.get(message.channel_id, "") for message in messages} - {""}):
-            await hold_place(tx, place)
         written = [message for message in messages if await self._insert(tx, message)]
         for parent in sorted({message.thread_id for message in written if message.thread_id is not None}):
             if await tx.fetch("select 1 from messages where parent_id = $1 limit 1", parent):

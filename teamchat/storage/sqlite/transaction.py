@@ -71,9 +71,6 @@ class SqliteTransaction:
             raise StorageError("The log can be changed in a writing transaction alone.")
         await blank_in(self, place_id, message_ids)
 
-    async def lock(self, name: str) -> None:
-        """Nothing to do: bodies of writing transactions run one at a time."""
-
     async def advance_log(self, last: int) -> None:
         if not self._writable:
             raise StorageError("The log can be advanced in a writing transaction alone.")

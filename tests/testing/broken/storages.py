@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +51,6 @@ class WrappedTransaction:
 
     async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
         await self.inner.blank(place_id, message_ids)
-
-    async def lock(self, name: str) -> None:
-        await self.inner.lock(name)
 
     async def advance_log(self, last: int) -> None:
         await self.inner.advance_log(last)
@@ -119,6 +116,41 @@ class Forgetful(WrappedTransaction):
         return await self.inner.fetch(sql, *params)
 
 
+@found_by(test_bodies_of_writing_transactions_run_one_at_a_time="before the first one had ended")
+class TestLetsBodiesBeginBesideEachOther(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def write(self) -> AsyncIterator[Transaction]:
+            async with AsyncExitStack() as stack:
+                yield BegunByItsFirstStatement(self.inner, stack)
+
+
+class BegunByItsFirstStatement:
+    """`teamchat.Transaction` that waits for its turn no earlier than it has to."""
+
+    def __init__(self, storage: Storage, stack: AsyncExitStack) -> None:
+        self.storage = storage
+        self.stack = stack
+        self.begun: Transaction | None = None
+
+    async def begin(self) -> Transaction:
+        if self.begun is None:
+            self.begun = await self.stack.enter_async_context(self.storage.write())
+        return self.begun
+
+    async def fetch(self, sql: str, *params: Any) -> list[Any]:
+        return await (await self.begin()).fetch(sql, *params)
+
+    async def append(self, event: Event) -> None:
+        await (await self.begin()).append(event)
+
+    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+        await (await self.begin()).blank(place_id, message_ids)
+
+    async def advance_log(self, last: int) -> None:
+        await (await self.begin()).advance_log(last)
+
+
 @found_by(test_a_read_sees_one_snapshot="it must be one snapshot")
 class TestReadsNoSnapshot(Contract):
     class storage(Wrapped):  # noqa: N801
@@ -142,9 +174,6 @@ class EachAlone:
 
     async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
         raise StorageError("A reading transaction changes nothing.")
-
-    async def lock(self, name: str) -> None:
-        pass
 
     async def advance_log(self, last: int) -> None:
         raise StorageError("A reading transaction changes nothing.")
