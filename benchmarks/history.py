@@ -20,7 +20,7 @@ async def fill(data: Path, channel_id: str, author_id: str, count: int) -> None:
             async with storage.write() as tx:
                 for number in range(begun, min(begun + _BATCH, count)):
                     await tx.fetch(
-                        "insert into messages (id, place_id, author_id, content, created_at)"
+                        "insert into messages (id, room_id, author_id, content, created_at)"
                         " values ($1, $2, $3, $4, $5)",
                         new_id(),
                         channel_id,

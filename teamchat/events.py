@@ -5,7 +5,7 @@ encoded there, once.  `audience` names who may receive it: None means everyone s
 ids of users (decision D-35).  Types that begin with an underscore never reach a client: they tell the
 server's own followers of the log, on this machine and on others, what has ended.
 
-What was said in a message goes out of the log when the message is edited or deleted: by `text_place` and
+What was said in a message goes out of the log when the message is edited or deleted: by `text_room` and
 `text_message` the storage finds the events that carry it, and `blanked` says what is left of their payloads.
 """
 
@@ -30,14 +30,14 @@ _decode = msgspec.json.Decoder().decode
 class Event(Struct, frozen=True):
     """An event on its way into the log. `payload` is its JSON, encoded; `audience` None means everyone.
 
-    Where the payload carries what was said in a message, `text_place` is the id of its channel or
+    Where the payload carries what was said in a message, `text_room` is the id of its channel or
     conversation, and `text_message` its own.
     """
 
     type: str
     payload: str
     audience: tuple[str, ...] | None = None
-    text_place: str | None = None
+    text_room: str | None = None
     text_message: str | None = None
 
     def check(self) -> None:
@@ -65,14 +65,14 @@ class Encoded(Event, frozen=True):
 class LoggedEvent(Struct, frozen=True):
     """An event read from the log. `seq` orders all events of a server and has no meaning beyond that.
 
-    `text_place` and `text_message` are those of `Event`, and None once what was said is gone.
+    `text_room` and `text_message` are those of `Event`, and None once what was said is gone.
     """
 
     seq: int
     type: str
     payload: str
     audience: tuple[str, ...] | None
-    text_place: str | None = None
+    text_room: str | None = None
     text_message: str | None = None
 
 
@@ -343,7 +343,7 @@ class Blanked(Payload, frozen=True):
     """
 
     type = "_BLANKED"
-    place_id: str
+    room_id: str
     message_ids: Sequence[str] | None
 
 

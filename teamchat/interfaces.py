@@ -73,10 +73,10 @@ class Transaction(Protocol):
         first: a type that is the server's own, or a payload that is no JSON.
         """
 
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
         """Take what was said in messages of a place, or with None in all of it, out of the log's events.
 
-        It concerns every event appended before, in this transaction too, whose ``text_place`` and
+        It concerns every event appended before, in this transaction too, whose ``text_room`` and
         ``text_message`` say so: of its payload stays what `teamchat.events.blanked` returns, and it is found
         no more.  Numbers, types and the order stay.  `teamchat.storage.log.blank_in` does it in the table.
         Raises `StorageError` in a reading transaction.
@@ -268,14 +268,14 @@ class Posting(Struct, frozen=True):
     """A message that somebody is about to post, or new content for one that is there.
 
     `author_id` is a user's id, or ``webhook:`` and a webhook's.  Where it goes: a message of a channel or a
-    conversation has that one's `place_id`, a reply its `parent_id`, a revision the `message_id` it changes;
+    conversation has that one's `room_id`, a reply its `parent_id`, a revision the `message_id` it changes;
     a webhook posts into its own channel.
     """
 
     content: str
     images: tuple[str, ...]
     author_id: str
-    place_id: str | None = None
+    room_id: str | None = None
     parent_id: str | None = None
     message_id: str | None = None
 

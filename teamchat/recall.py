@@ -52,9 +52,9 @@ class _Kept(NamedTuple):
 _decode = msgspec.json.Decoder(_Fields).decode
 
 
-def place(place_id: str) -> str:
+def room(room_id: str) -> str:
     """Return the tag of what is made of the messages of a channel."""
-    return f"place:{place_id}"
+    return f"room:{room_id}"
 
 
 def user(user_id: str) -> str:
@@ -68,13 +68,13 @@ def session(session_id: str) -> str:
 
 
 _TAGS: dict[str, Callable[[_Fields], tuple[str, ...]]] = {
-    "NEW_MESSAGE": lambda fields: (place(fields.channel_id),),
-    "UPDATE_MESSAGE": lambda fields: (place(fields.channel_id),),
-    "DELETE_MESSAGE": lambda fields: (place(fields.channel_id),),
-    "NEW_THREAD_REPLY": lambda fields: (place(fields.channel_id),),
-    "UPDATE_THREAD_REPLY": lambda fields: (place(fields.channel_id),),
-    "DELETE_THREAD_REPLY": lambda fields: (place(fields.channel_id),),
-    "DELETE_CHANNEL": lambda fields: (place(fields.id),),
+    "NEW_MESSAGE": lambda fields: (room(fields.channel_id),),
+    "UPDATE_MESSAGE": lambda fields: (room(fields.channel_id),),
+    "DELETE_MESSAGE": lambda fields: (room(fields.channel_id),),
+    "NEW_THREAD_REPLY": lambda fields: (room(fields.channel_id),),
+    "UPDATE_THREAD_REPLY": lambda fields: (room(fields.channel_id),),
+    "DELETE_THREAD_REPLY": lambda fields: (room(fields.channel_id),),
+    "DELETE_CHANNEL": lambda fields: (room(fields.id),),
     "UPDATE_USER": lambda fields: (NAMES, user(fields.id)),
     "REMOVE_USER": lambda fields: (NAMES, user(fields.id)),
     "USER_EXIT": lambda fields: (NAMES, user(fields.id)),

@@ -45,11 +45,11 @@ async def filled(storage: Storage, *keys: str, size: int = 1, most: int = 1000) 
 
 
 async def test_what_nothing_touched_is_kept(storage: Storage) -> None:
-    memory = await filled(storage, "place:a", "place:b")
+    memory = await filled(storage, "room:a", "room:b")
     await append(storage, events.DeleteMessage(id="m", channel_id="b").to())
     await memory.catch_up()
-    assert memory.get("place:a") == "value of place:a"
-    assert memory.get("place:b") is None
+    assert memory.get("room:a") == "value of place:a"
+    assert memory.get("room:b") is None
 
 
 async def test_what_another_process_wrote_touches_too(storage: Storage, tmp_path: Path) -> None:
@@ -61,18 +61,18 @@ async def test_what_another_process_wrote_touches_too(storage: Storage, tmp_path
 
 
 async def test_an_unknown_event_touches_everything(storage: Storage) -> None:
-    memory = await filled(storage, "place:a", "user:u")
+    memory = await filled(storage, "room:a", "user:u")
     await append(storage, Event("OF_A_LATER_VERSION", "[]"))
     await memory.catch_up()
-    assert memory.get("place:a") is memory.get("user:u") is None
+    assert memory.get("room:a") is memory.get("user:u") is None
 
 
 @pytest.mark.parametrize("kind", ["typing.started", "search:INDEXED", "Pinned", "menu-changed"])
 async def test_an_event_of_a_plugins_own_type_touches_nothing(storage: Storage, kind: str) -> None:
-    memory = await filled(storage, "place:a", "user:u")
+    memory = await filled(storage, "room:a", "user:u")
     await append(storage, Event(kind, "[]"))
     await memory.catch_up()
-    assert memory.get("place:a") == "value of place:a"
+    assert memory.get("room:a") == "value of place:a"
     assert memory.get("user:u") == "value of user:u"
 
 
@@ -85,36 +85,36 @@ async def test_what_was_read_before_an_event_is_not_kept_after_it(storage: Stora
     position = await memory.catch_up()
     await append(storage, events.DeleteMessage(id="m", channel_id="a").to())
     await memory.catch_up()
-    memory.keep("page", "old", ("place:a",), position=position, size=1)
+    memory.keep("page", "old", ("room:a",), position=position, size=1)
     assert memory.get("page") is None
 
 
 async def test_a_log_that_was_trimmed_in_between_forgets_everything(storage: Storage) -> None:
-    memory = await filled(storage, "place:a")
+    memory = await filled(storage, "room:a")
     await append(storage, *[events.DeleteMessage(id="m", channel_id="b").to()] * 3)
     async with storage.write() as tx:
         await tx.fetch("delete from events where seq <= 2")
     await memory.catch_up()
-    assert memory.get("place:a") is None
+    assert memory.get("room:a") is None
 
 
 async def test_being_far_behind_forgets_everything(storage: Storage) -> None:
-    memory = await filled(storage, "place:a")
+    memory = await filled(storage, "room:a")
     await append(storage, *[events.DeleteMessage(id="m", channel_id="b").to()] * 1001)
     await memory.catch_up()
-    assert memory.get("place:a") is None
+    assert memory.get("room:a") is None
 
 
 async def test_the_oldest_go_when_there_is_no_room(storage: Storage) -> None:
-    memory = await filled(storage, "place:a", "place:b", "place:c", size=10, most=25)
-    assert memory.get("place:a") is None
-    assert memory.get("place:b") == "value of place:b"
-    assert memory.get("place:c") == "value of place:c"
+    memory = await filled(storage, "room:a", "room:b", "room:c", size=10, most=25)
+    assert memory.get("room:a") is None
+    assert memory.get("room:b") == "value of place:b"
+    assert memory.get("room:c") == "value of place:c"
 
 
 async def test_a_key_that_is_kept_again_takes_room_once(storage: Storage) -> None:
-    memory = await filled(storage, *["place:a"] * 5, "place:b", size=10, most=25)
-    assert memory.get("place:a") == "value of place:a"
+    memory = await filled(storage, *["room:a"] * 5, "room:b", size=10, most=25)
+    assert memory.get("room:a") == "value of place:a"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -129,4 +129,4 @@ def test_what_shows_in_a_channels_page_touches_it() -> None:
         tags = touched_by(kind, about)
         assert tags is not None
         shows = "DM" not in kind and ("MESSAGE" in kind or "THREAD" in kind)
-        assert (recall.place("c") in tags) == shows, kind
+        assert (recall.room("c") in tags) == shows, kind

@@ -14,11 +14,11 @@ from msgspec import UNSET
 
 from teamchat import events
 from teamchat.chat import records
-from teamchat.chat.access import FoundMessage, Participants
 from teamchat.chat.drafts import Draft, MessageEdit, content_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.images_table import attach
 from teamchat.chat.messages_table import delete_messages
+from teamchat.chat.sight import Participants, SeenMessage
 from teamchat.errors import BadRequest, NotFound
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Message, ThreadMeta, UserName, now_ms
@@ -52,39 +52,39 @@ async def accepted_edit(
     return edit if kept.content == draft.content else kept
 
 
-async def amend(tx: Transaction, found: FoundMessage, edit: Draft | MessageEdit, most: int) -> Message:
+async def amend(tx: Transaction, seen: SeenMessage, edit: Draft | MessageEdit, most: int) -> Message:
     """Give a message the content and the images that `edit` names; tell everyone concerned."""
-    has_images = await _will_have_images(tx, found.id, edit)
+    has_images = await _will_have_images(tx, seen.id, edit)
     if edit.content is UNSET:
-        content = await _content(tx, found.id)
+        content = await _content(tx, seen.id)
         most = max(most, len(content))  # what is there already may be longer than what may be written today
     else:
         content = edit.content
     content = content_of(Draft(content), most=most, has_images=has_images)
     await tx.fetch(
-        "update messages set content = $2, updated_at = $3 where id = $1", found.id, content, now_ms()
+        "update messages set content = $2, updated_at = $3 where id = $1", seen.id, content, now_ms()
     )
     if edit.images is not UNSET:
-        await attach(tx, found.place_id, found.id, edit.images)
-    message = await records.message(tx, found.id)
+        await attach(tx, seen.room.id, seen.id, edit.images)
+    message = await records.message(tx, seen.id)
     if message is None:
         raise NotFound("No such message.")
-    await blank(tx, found.place_id, [found.id])
-    await tx.append(_updated(found, message))
+    await blank(tx, seen.room.id, [seen.id])
+    await tx.append(_updated(seen, message))
     return message
 
 
-async def erase(tx: Transaction, found: FoundMessage) -> None:
+async def erase(tx: Transaction, seen: SeenMessage) -> None:
     """Delete a message with all that hangs on it, and tell everyone concerned."""
-    await blank(tx, found.place_id, await delete_messages(tx, [found.id]))
-    if found.participants is not None:
-        await _erased_from_conversation(tx, found, found.participants)
-    elif found.parent_id is not None:
-        meta = await recount_thread(tx, found.parent_id)
-        event = events.DeleteThreadReply(found.id, found.parent_id, found.place_id, meta)
+    await blank(tx, seen.room.id, await delete_messages(tx, [seen.id]))
+    if seen.room.participants is not None:
+        await _erased_from_conversation(tx, seen, seen.room.participants)
+    elif seen.parent_id is not None:
+        meta = await recount_thread(tx, seen.parent_id)
+        event = events.DeleteThreadReply(seen.id, seen.parent_id, seen.room.id, meta)
         await tx.append(event.to())
     else:
-        await tx.append(events.DeleteMessage(found.id, found.place_id).to())
+        await tx.append(events.DeleteMessage(seen.id, seen.room.id).to())
 
 
 async def count_reply(tx: Transaction, reply: Message, parent_id: str) -> ThreadMeta:
@@ -146,19 +146,19 @@ async def _will_have_images(tx: Transaction, message_id: str, edit: Draft | Mess
     return bool(await tx.fetch("select 1 from message_images where message_id = $1 limit 1", message_id))
 
 
-def _updated(found: FoundMessage, message: Message) -> events.Event:
-    if found.participants is not None:
-        return events.UpdateDirectMessage.about(message, found.participants).to(found.participants)
-    if found.parent_id is not None:
+def _updated(seen: SeenMessage, message: Message) -> events.Event:
+    if seen.room.participants is not None:
+        return events.UpdateDirectMessage.about(message, seen.room.participants).to(seen.room.participants)
+    if seen.parent_id is not None:
         return events.UpdateThreadReply.about(message).to()
     return events.UpdateMessage.about(message).to()
 
 
-async def _erased_from_conversation(tx: Transaction, found: FoundMessage, participants: Participants) -> None:
+async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, participants: Participants) -> None:
     await tx.fetch(
-        """update conversations set last_message_at = (select created_at from messages
-          where place_id = $1 and parent_id is null order by id desc limit 1) where id = $1""",
-        found.place_id,
+        """update rooms set last_message_at = (select created_at from messages
+          where room_id = $1 and parent_id is null order by id desc limit 1) where id = $1""",
+        seen.room.id,
     )
-    event = events.DeleteDirectMessage(found.id, found.place_id, participants)
+    event = events.DeleteDirectMessage(seen.id, seen.room.id, participants)
     await tx.append(event.to(participants))

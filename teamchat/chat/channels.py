@@ -10,8 +10,8 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from teamchat import events, text
+from teamchat.chat import sight
 from teamchat.chat.images_table import forget_images_in
-from teamchat.chat.records import check_channel
 from teamchat.errors import BadRequest, Forbidden
 from teamchat.ids import new_id
 from teamchat.interfaces import Row, Storage, Transaction
@@ -24,16 +24,16 @@ _FIRST_START_OVER = "firstChannelMade"
 
 _NAMES_LOCK = "channel names"
 _COLUMNS = "id, name, created_at, updated_at, created_by"
-_TOP_LEVEL = "select id from messages where place_id = $1 and parent_id is null"
+_TOP_LEVEL = "select id from messages where room_id = $1 and parent_id is null"
 _REPLIES = f"select id from messages where parent_id in ({_TOP_LEVEL})"  # noqa: S608
 _EMPTY_CHANNEL = (
     f"delete from reactions where message_id in ({_REPLIES})",  # noqa: S608
     f"delete from reactions where message_id in ({_TOP_LEVEL})",  # noqa: S608
     f"delete from threads where parent_id in ({_TOP_LEVEL})",  # noqa: S608
     f"delete from messages where parent_id in ({_TOP_LEVEL})",  # noqa: S608
-    "delete from messages where place_id = $1 and parent_id is null",
+    "delete from messages where room_id = $1 and parent_id is null",
     "delete from webhooks where channel_id = $1",
-    "delete from channels where id = $1",
+    "delete from rooms where id = $1",
 )
 
 
@@ -46,7 +46,7 @@ class Channels:
     async def list(self) -> list[Channel]:
         """Return all channels, oldest first."""
         async with self._storage.read() as tx:
-            rows = await tx.fetch(f"select {_COLUMNS} from channels order by id")  # noqa: S608
+            rows = await tx.fetch(f"select {_COLUMNS} from rooms where kind = 'channel' order by id")  # noqa: S608
         return [_channel(row) for row in rows]
 
     async def check_create(self, caller: Caller) -> None:
@@ -56,7 +56,7 @@ class Channels:
     async def check_manage(self, caller: Caller, channel_id: str) -> None:
         """Raise `NotFound` for no channel, then `Forbidden` unless the caller may change it."""
         async with self._storage.read() as tx:
-            await check_channel(tx, channel_id)
+            await sight.channel(tx, caller, channel_id)
         _check_admin(caller)
 
     async def create(self, caller: Caller, name: str) -> Channel:
@@ -69,13 +69,13 @@ class Channels:
     async def rename(self, caller: Caller, channel_id: str, name: str) -> Channel:
         """Give a channel another name. Raises `BadRequest` if another channel has it."""
         async with self._storage.write() as tx:
-            await check_channel(tx, channel_id)
+            await sight.channel(tx, caller, channel_id)
             _check_admin(caller)
-            [(present,)] = await tx.fetch("select name from channels where id = $1", channel_id)
+            [(present,)] = await tx.fetch("select name from rooms where id = $1", channel_id)
             accepted = text.name("name", name, present=present)
             await _check_free(tx, accepted, but=channel_id)
             rows = await tx.fetch(
-                f"update channels set name = $2, name_key = $3, updated_at = $4 where id = $1"  # noqa: S608
+                f"update rooms set name = $2, name_key = $3, updated_at = $4 where id = $1"  # noqa: S608
                 f" returning {_COLUMNS}",
                 channel_id,
                 accepted,
@@ -92,9 +92,9 @@ class Channels:
     async def delete(self, caller: Caller, channel_id: str) -> None:
         """Delete a channel and all that is in it."""
         async with self._storage.write() as tx:
-            await check_channel(tx, channel_id)
+            await sight.channel(tx, caller, channel_id)
             _check_admin(caller)
-            rows = await tx.fetch(f"select {_COLUMNS} from channels where id = $1", channel_id)  # noqa: S608
+            rows = await tx.fetch(f"select {_COLUMNS} from rooms where id = $1", channel_id)  # noqa: S608
             channel = _channel(rows[0])
             await forget_images_in(tx, channel_id)
             for statement in _EMPTY_CHANNEL:
@@ -113,15 +113,15 @@ class Channels:
                 _FIRST_START_OVER,
                 "true",
             )
-            if first_start and not await tx.fetch("select 1 from channels limit 1"):
+            if first_start and not await tx.fetch("select 1 from rooms where kind = 'channel' limit 1"):
                 await _create(tx, FIRST_CHANNEL, await _first_admin(tx))
 
 
 async def _create(tx: Transaction, name: str, created_by: str) -> Channel:
     await _check_free(tx, name)
     rows = await tx.fetch(
-        "insert into channels (id, name, name_key, created_at, created_by) values ($1, $2, $3, $4, $5)"  # noqa: S608
-        f" returning {_COLUMNS}",
+        "insert into rooms (id, kind, name, name_key, created_at, created_by)"  # noqa: S608
+        f" values ($1, 'channel', $2, $3, $4, $5) returning {_COLUMNS}",
         new_id(),
         name,
         text.fold(name),
@@ -136,7 +136,7 @@ async def _create(tx: Transaction, name: str, created_by: str) -> Channel:
 
 async def _check_free(tx: Transaction, name: str, *, but: str = "") -> None:
     key = text.fold(name)
-    if await tx.fetch("select 1 from channels where name_key = $1 and id <> $2", key, but):
+    if await tx.fetch("select 1 from rooms where name_key = $1 and id <> $2", key, but):
         raise BadRequest("A channel with this name exists.")
 
 

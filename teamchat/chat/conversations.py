@@ -7,28 +7,27 @@ participants read it and hear of it.  `last_message_at` is the time of the newes
 from __future__ import annotations
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from teamchat import events
-from teamchat.chat import records
-from teamchat.chat.access import (
-    check_may_delete,
-    check_may_edit,
-    find_conversation,
-    find_direct,
-)
+from teamchat.chat import records, sight
 from teamchat.chat.changes import accepted_edit, amend, erase
-from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
+from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
-from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import insert_message
+from teamchat.chat.posting import Submission, post
+from teamchat.chat.rooms_table import insert_direct, pair_key
+from teamchat.chat.sight import Participants
 from teamchat.errors import BadRequest, NotFound
 from teamchat.ids import could_be_id, new_conversation_id
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, Conversation, Message, UserName, now_ms
 
-_OF_USER = """select c.id, c.first_user, c.second_user, c.last_message_at, other.id, other.user_name
-from conversations c
-join users other on other.id = case when c.first_user = $1 then c.second_user else c.first_user end
+_OF_USER = """select r.id, r.last_message_at, other.id, other.user_name
+from memberships mine
+join rooms r on r.id = mine.room_id and r.kind = 'direct'
+join memberships theirs on theirs.room_id = r.id and theirs.user_id <> mine.user_id
+join users other on other.id = theirs.user_id
+where mine.user_id = $1
 """
 
 
@@ -55,30 +54,29 @@ class Conversations:
         """
         if target_user_id == caller.user.id:
             raise BadRequest("A conversation needs another user.")
-        first, second = sorted((caller.user.id, target_user_id))
+        if not could_be_id(target_user_id):
+            raise NotFound("No such user.")
         async with self._storage.write() as tx:
-            existing = could_be_id(target_user_id) and await tx.fetch(
-                _OF_USER + "where c.first_user = $2 and c.second_user = $3",
-                caller.user.id,
-                first,
-                second,
-            )
+            key = pair_key(caller.user.id, target_user_id)
+            existing = await tx.fetch(_OF_USER + "and r.pair_key = $2", caller.user.id, key)
             if existing:
-                return Opened(_opened(existing[0]), is_new=False)
-            return await _open(tx, target_user_id, first, second)
+                return Opened(
+                    replace(_conversation(caller, existing[0]), last_message_at=UNSET), is_new=False
+                )
+            return await _open(tx, caller, target_user_id)
 
     async def page(
         self, caller: Caller, conversation_id: str, limit: int, before: str | None
     ) -> list[Message]:
         """Return the newest `limit` messages older than `before`, oldest first (decision D-08)."""
         async with self._storage.read() as tx:
-            await find_conversation(tx, caller, conversation_id)
-            return await records.page_of_place(tx, conversation_id, limit, before)
+            await sight.conversation(tx, caller, conversation_id)
+            return await records.page_of_room(tx, conversation_id, limit, before)
 
     async def check_post(self, caller: Caller, conversation_id: str) -> None:
         """Raise `NotFound` for no conversation, `Forbidden` to an outsider."""
         async with self._storage.read() as tx:
-            await find_conversation(tx, caller, conversation_id)
+            await sight.conversation(tx, caller, conversation_id)
 
     async def post(
         self, caller: Caller, conversation_id: str, draft: Draft, key: str | None = None
@@ -88,30 +86,17 @@ class Conversations:
             draft,
             lambda: self.check_post(caller, conversation_id),
             author_id=caller.user.id,
-            place_id=conversation_id,
+            room_id=conversation_id,
         )
+        submission = Submission(caller.user.id, draft, kept, key, f"conversation {conversation_id}")
         async with self._storage.write() as tx:
-            participants = await find_conversation(tx, caller, conversation_id)
-            content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
-            request = keyed(caller.user.id, key, f"conversation {conversation_id}", draft)
-            message = await recollect(tx, request)
-            if message is None:
-                message = await insert_message(
-                    tx, place_id=conversation_id, author_id=caller.user.id, bot_name=None, draft=kept
-                )
-                await tx.fetch(
-                    "update conversations set last_message_at = $2 where id = $1",
-                    conversation_id,
-                    message.created_at,
-                )
-                await remember(tx, request, message)
-                await tx.append(events.NewDirectMessage.about(message, participants).to(participants))
-        return message
+            room = await sight.conversation(tx, caller, conversation_id)
+            return await post(tx, room, submission, self._max_length)
 
     async def check_edit(self, caller: Caller, conversation_id: str, message_id: str) -> None:
         """Raise `NotFound` for no such message in the conversation, `Forbidden` for one of the other user."""
         async with self._storage.read() as tx:
-            check_may_edit(caller, await find_direct(tx, caller, conversation_id, message_id))
+            sight.check_may_edit(caller, await sight.direct_message(tx, caller, conversation_id, message_id))
 
     async def edit(
         self, caller: Caller, conversation_id: str, message_id: str, edit: Draft | MessageEdit
@@ -126,61 +111,41 @@ class Conversations:
             message_id=message_id,
         )
         async with self._storage.write() as tx:
-            found = await find_direct(tx, caller, conversation_id, message_id)
-            check_may_edit(caller, found)
-            return await amend(tx, found, kept, self._max_length)
+            seen = await sight.direct_message(tx, caller, conversation_id, message_id)
+            sight.check_may_edit(caller, seen)
+            return await amend(tx, seen, kept, self._max_length)
 
     async def delete(self, caller: Caller, conversation_id: str, message_id: str) -> None:
         """Delete a direct message of the caller's own."""
         async with self._storage.write() as tx:
-            found = await find_direct(tx, caller, conversation_id, message_id)
-            check_may_delete(caller, found)
-            await erase(tx, found)
+            seen = await sight.direct_message(tx, caller, conversation_id, message_id)
+            sight.check_may_delete(caller, seen)
+            await erase(tx, seen)
 
     # Last, for in a class the name hides the type of lists from what follows it.
     async def list(self, caller: Caller) -> list[Conversation]:
         """Return the caller's conversations, the one with the latest activity first."""
+        latest_first = "order by coalesce(r.last_message_at, r.created_at) desc, r.id desc"
         async with self._storage.read() as tx:
-            rows = await tx.fetch(
-                _OF_USER
-                + """where c.first_user = $1 or c.second_user = $1
-                order by coalesce(c.last_message_at, c.created_at) desc, c.id desc""",
-                caller.user.id,
-            )
-        return [_conversation(row) for row in rows]
+            rows = await tx.fetch(_OF_USER + latest_first, caller.user.id)
+        return [_conversation(caller, row) for row in rows]
 
 
-async def _open(tx: Transaction, target_user_id: str, first: str, second: str) -> Opened:
+async def _open(tx: Transaction, caller: Caller, target_user_id: str) -> Opened:
     name = await records.user_name(tx, target_user_id)
     if name is None:
         raise NotFound("No such user.")
-    created_at = now_ms()
-    # Where several writers run at once, the other user may have opened it since we looked.
-    rows = await tx.fetch(
-        """insert into conversations (id, first_user, second_user, created_at) values ($1, $2, $3, $4)
-        on conflict do nothing returning id""",
-        new_conversation_id(),
-        first,
-        second,
-        created_at,
-    )
-    is_new = bool(rows)
-    if is_new:
-        event = events.NewConversation(rows[0][0], (first, second), created_at)
-        await tx.append(event.to((first, second)))
-    else:
-        rows = await tx.fetch(
-            "select id from conversations where first_user = $1 and second_user = $2", first, second
-        )
-    other = UserName(target_user_id, name)
-    return Opened(Conversation(rows[0][0], (first, second), other), is_new=is_new)
+    id_, participants, now = new_conversation_id(), _participants(caller.user.id, target_user_id), now_ms()
+    await insert_direct(tx, id_, participants, now)
+    await tx.append(events.NewConversation(id_, participants, now).to(participants))
+    return Opened(Conversation(id_, participants, UserName(target_user_id, name)), is_new=True)
 
 
-def _conversation(row: Row) -> Conversation:
-    id_, first, second, last_message_at, other_id, other_name = row
-    return Conversation(id_, (first, second), UserName(other_id, other_name), last_message_at)
+def _conversation(caller: Caller, row: Row) -> Conversation:
+    id_, last_message_at, other_id, other_name = row
+    other = UserName(other_id, other_name)
+    return Conversation(id_, _participants(caller.user.id, other_id), other, last_message_at)
 
 
-def _opened(row: Row) -> Conversation:
-    id_, first, second, _, other_id, other_name = row
-    return Conversation(id_, (first, second), UserName(other_id, other_name), UNSET)
+def _participants(one: str, another: str) -> Participants:
+    return (one, another) if one < another else (another, one)

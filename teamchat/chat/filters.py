@@ -45,7 +45,7 @@ class Filters:
         check: Callable[[], Awaitable[None]],
         *,
         author_id: str,
-        place_id: str | None = None,
+        room_id: str | None = None,
         parent_id: str | None = None,
         message_id: str | None = None,
     ) -> Draft:
@@ -58,7 +58,7 @@ class Filters:
             return draft
         await check()
         content_of(draft, most=self._max_length, has_images=True)
-        told = Posting(draft.content, tuple(images_of(draft)), author_id, place_id, parent_id, message_id)
+        told = Posting(draft.content, tuple(images_of(draft)), author_id, room_id, parent_id, message_id)
         for each in self._filters:
             told = msgspec.structs.replace(told, content=await self._asked(each, told))
         return Draft(told.content, draft.images)

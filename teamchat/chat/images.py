@@ -1,6 +1,6 @@
 """Images: uploading, serving, and clearing away those nobody can see any more (decisions D-25, D-30, D-31).
 
-What must stay true: an image belongs to one channel or conversation (its place) and is served there alone;
+What must stay true: an image belongs to one channel or conversation (its room) and is served there alone;
 its bytes are stored before the row that names them, and removed after it, so a row always has its bytes.
 """
 
@@ -16,8 +16,7 @@ from typing import NamedTuple, TypeVar
 import trio
 
 from teamchat.accounts.acting import acting_for
-from teamchat.chat import image_formats
-from teamchat.chat.access import check_can_have_thread, find_conversation, find_message
+from teamchat.chat import image_formats, sight
 from teamchat.chat.images_table import (
     THUMBNAIL_PREFIX,
     ImageRow,
@@ -28,9 +27,7 @@ from teamchat.chat.images_table import (
     strike_off,
     unused_images,
 )
-from teamchat.chat.records import check_channel
 from teamchat.errors import NotFound, StorageError
-from teamchat.ids import is_conversation_id
 from teamchat.interfaces import ImageStore, Storage, Transaction
 from teamchat.logs import get_logger
 from teamchat.model import Caller, now_ms
@@ -75,10 +72,10 @@ class Images:
         # Checking ten megabytes takes a tenth of a second of a processor: never more than two at a time.
         self._threads = trio.CapacityLimiter(2)
 
-    async def check_channel(self, caller: Caller, channel_id: str) -> None:  # noqa: ARG002
+    async def check_channel(self, caller: Caller, channel_id: str) -> None:
         """Raise `NotFound` unless the channel exists."""
         async with self._storage.read() as tx:
-            await check_channel(tx, channel_id)
+            await sight.channel(tx, caller, channel_id)
 
     async def check_thread(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` unless the caller sees the message, `BadRequest` if it can't have a thread."""
@@ -88,7 +85,7 @@ class Images:
     async def check_conversation(self, caller: Caller, conversation_id: str) -> None:
         """Raise `NotFound` for no conversation, `Forbidden` for one of others."""
         async with self._storage.read() as tx:
-            await find_conversation(tx, caller, conversation_id)
+            await sight.conversation(tx, caller, conversation_id)
 
     async def upload_to_channel(
         self, caller: Caller, channel_id: str, filename: str, image: str, thumbnail: str | None
@@ -117,7 +114,7 @@ class Images:
 
     async def open_in_channel(
         self,
-        caller: Caller,  # noqa: ARG002
+        caller: Caller,
         channel_id: str,
         filename: str,
         *,
@@ -125,7 +122,7 @@ class Images:
     ) -> StoredImage:
         """Open an image of a channel. A thumbnail that is not there gives the image (decision D-31)."""
         async with self._storage.read() as tx:
-            await check_channel(tx, channel_id)
+            await sight.channel(tx, caller, channel_id)
             found = await find_image(tx, channel_id, filename)
         return await self._stored(found, thumbnail=thumbnail)
 
@@ -134,7 +131,7 @@ class Images:
     ) -> StoredImage:
         """Open an image of a conversation, for its participants."""
         async with self._storage.read() as tx:
-            await find_conversation(tx, caller, conversation_id)
+            await sight.conversation(tx, caller, conversation_id)
             found = await find_image(tx, conversation_id, filename)
         return await self._stored(found, thumbnail=thumbnail)
 
@@ -169,15 +166,15 @@ class Images:
             return work()
         return await trio.to_thread.run_sync(work, limiter=self._threads)
 
-    async def _keep(self, caller: Caller, place_id: str, upload: _Upload) -> str:
+    async def _keep(self, caller: Caller, room_id: str, upload: _Upload) -> str:
         """Store the bytes, then the row; leave no bytes behind that no row names."""
-        row = _row(caller, place_id, upload)
+        row = _row(caller, room_id, upload)
         try:
             await self._store.put(row.filename, upload.image)
             if upload.thumbnail is not None:
                 await self._store.put(THUMBNAIL_PREFIX + row.filename, upload.thumbnail)
             async with self._storage.write() as tx:
-                await _check_place(tx, caller, place_id)
+                await sight.room(tx, caller, room_id)
                 await insert_image(tx, row)
         except BaseException as error:
             # A commit may be under way while its task is cancelled: a writing transaction comes after it.
@@ -194,7 +191,7 @@ class Images:
         # Not on behalf of who uploaded: they may be gone, which may be why this is to be cleared away.
         with suppress(StorageError), acting_for(None):
             async with ask() as tx:
-                is_recorded = await find_image(tx, row.place_id, row.filename) is not None
+                is_recorded = await find_image(tx, row.room_id, row.filename) is not None
         if not is_recorded:
             await self._store.delete(row.filename)
             await self._store.delete(THUMBNAIL_PREFIX + row.filename)
@@ -244,11 +241,11 @@ def _examine(filename: str, image: str, thumbnail: str | None) -> _Upload:
     return _Upload(extension, data, media_type, small, image_formats.check_thumbnail(small))
 
 
-def _row(caller: Caller, place_id: str, upload: _Upload) -> ImageRow:
+def _row(caller: Caller, room_id: str, upload: _Upload) -> ImageRow:
     now = now_ms()
     return ImageRow(
         filename=f"{now}-{secrets.token_hex(16)}.{upload.extension}",
-        place_id=place_id,
+        room_id=room_id,
         uploaded_by=caller.user.id,
         created_at=now,
         media_type=upload.media_type,
@@ -258,15 +255,8 @@ def _row(caller: Caller, place_id: str, upload: _Upload) -> ImageRow:
     )
 
 
-async def _check_place(tx: Transaction, caller: Caller, place_id: str) -> None:
-    if is_conversation_id(place_id):
-        await find_conversation(tx, caller, place_id)
-    else:
-        await check_channel(tx, place_id)
-
-
 async def _channel_of(tx: Transaction, caller: Caller, message_id: str) -> str:
     """Return the channel of a message that can have a thread."""
-    parent = await find_message(tx, caller, message_id)
-    check_can_have_thread(parent)
-    return parent.place_id
+    parent = await sight.message(tx, caller, message_id)
+    sight.check_can_have_thread(parent)
+    return parent.room.id

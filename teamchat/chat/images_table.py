@@ -19,7 +19,7 @@ MAX_PER_MESSAGE = 10
 THUMBNAIL_PREFIX = "thumb-"
 
 _SHAPE = re.compile(r"[0-9]{1,16}-[0-9a-f]{32}\.(?:jpg|jpeg|png|webp|svg)\Z")
-_COLUMNS = "filename, place_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size"
+_COLUMNS = "filename, room_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size"
 _INSERT = f"insert into images ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)"  # noqa: S608
 _TAKE_FROM = "delete from message_images where message_id in ({}) returning filename"
 _UNUSED = """select filename from images where created_at < $1 and filename > $2
@@ -33,7 +33,7 @@ class ImageRow(Struct, frozen=True):
     """An image as it is kept: sizes are in bytes, times epoch milliseconds."""
 
     filename: str
-    place_id: str
+    room_id: str
     uploaded_by: str
     created_at: int
     media_type: str
@@ -47,26 +47,26 @@ async def insert_image(tx: Transaction, row: ImageRow) -> None:
     await tx.fetch(_INSERT, *(getattr(row, name) for name in ImageRow.__struct_fields__))
 
 
-async def find_image(tx: Transaction, place_id: str, filename: str) -> ImageRow | None:
+async def find_image(tx: Transaction, room_id: str, filename: str) -> ImageRow | None:
     """Return an image of a place; None for one that is not there, or is another place's."""
     rows = _SHAPE.match(filename) and await tx.fetch(
-        f"select {_COLUMNS} from images where filename = $1 and place_id = $2",  # noqa: S608
+        f"select {_COLUMNS} from images where filename = $1 and room_id = $2",  # noqa: S608
         filename,
-        place_id,
+        room_id,
     )
     return ImageRow(*rows[0]) if rows else None
 
 
-async def attach(tx: Transaction, place_id: str, message_id: str, filenames: Sequence[str]) -> None:
+async def attach(tx: Transaction, room_id: str, message_id: str, filenames: Sequence[str]) -> None:
     """Make `filenames` the images of a message, in this order, in place of those it had.
 
-    Raises `BadRequest` if there are more than ten, or one is not an image of `place_id` (decision D-25).
+    Raises `BadRequest` if there are more than ten, or one is not an image of `room_id` (decision D-25).
     Images that the message no longer has stay until `Images.sweep` finds them without any message.
     """
     if len(filenames) > MAX_PER_MESSAGE:
         raise BadRequest(f"images names more than {MAX_PER_MESSAGE} images.")
     for filename in filenames:
-        if await find_image(tx, place_id, filename) is None:
+        if await find_image(tx, room_id, filename) is None:
             raise BadRequest("images names a file that was not uploaded here.")
     await tx.fetch("delete from message_images where message_id = $1", message_id)
     if filenames:
@@ -88,15 +88,13 @@ async def forget_images_of(tx: Transaction, message_ids: Sequence[str]) -> None:
             await doom_if_unused(tx, filename)
 
 
-async def forget_images_in(tx: Transaction, place_id: str) -> None:
+async def forget_images_in(tx: Transaction, room_id: str) -> None:
     """Doom every image of a channel or conversation that is being deleted."""
     await tx.fetch(
-        "delete from message_images where filename in (select filename from images where place_id = $1)",
-        place_id,
+        "delete from message_images where filename in (select filename from images where room_id = $1)",
+        room_id,
     )
-    rows = await tx.fetch(
-        "delete from images where place_id = $1 returning filename, thumbnail_type", place_id
-    )
+    rows = await tx.fetch("delete from images where room_id = $1 returning filename, thumbnail_type", room_id)
     for filename, thumbnail_type in rows:
         await _doom(tx, filename, has_thumbnail=thumbnail_type is not None)
 

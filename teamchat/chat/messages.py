@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from teamchat import events, recall
-from teamchat.chat import records
-from teamchat.chat.access import check_may_delete, check_may_edit, find_message
+from teamchat import recall
+from teamchat.chat import records, sight
 from teamchat.chat.changes import accepted_edit, amend, erase
-from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
+from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
-from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import insert_message
+from teamchat.chat.posting import Submission, post
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message
 
@@ -30,15 +28,15 @@ class Messages:
 
     async def page(
         self,
-        caller: Caller,  # noqa: ARG002  # everyone signed in reads every channel
+        caller: Caller,
         channel_id: str,
         limit: int,
         before: str | None,
     ) -> list[Message]:
         """Return the newest `limit` messages older than `before`, oldest first (decision D-08)."""
         async with self._storage.read() as tx:
-            await records.check_channel(tx, channel_id)
-            return await records.page_of_place(tx, channel_id, limit, before)
+            await sight.channel(tx, caller, channel_id)
+            return await records.page_of_room(tx, channel_id, limit, before)
 
     async def encoded_page(
         self,
@@ -60,37 +58,29 @@ class Messages:
         encoded: bytes | None = self._pages.get(key)
         if encoded is None:
             encoded = encode(await self.page(caller, channel_id, limit, None))
-            tags = (recall.place(channel_id), recall.NAMES, recall.REACTIONS)
+            tags = (recall.room(channel_id), recall.NAMES, recall.REACTIONS)
             self._pages.keep(key, encoded, tags, position=position, size=len(encoded) + 500)
         return encoded
 
-    async def check_post(self, caller: Caller, channel_id: str) -> None:  # noqa: ARG002
+    async def check_post(self, caller: Caller, channel_id: str) -> None:
         """Raise `NotFound` for no channel."""
         async with self._storage.read() as tx:
-            await records.check_channel(tx, channel_id)
+            await sight.channel(tx, caller, channel_id)
 
     async def post(self, caller: Caller, channel_id: str, draft: Draft, key: str | None = None) -> Message:
         """Post a message in a channel; `key` is the Idempotency-Key (decision D-07b)."""
         kept = await self._filters.passed(
-            draft, lambda: self.check_post(caller, channel_id), author_id=caller.user.id, place_id=channel_id
+            draft, lambda: self.check_post(caller, channel_id), author_id=caller.user.id, room_id=channel_id
         )
+        submission = Submission(caller.user.id, draft, kept, key, f"channel {channel_id}")
         async with self._storage.write() as tx:
-            await records.check_channel(tx, channel_id)
-            content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
-            request = keyed(caller.user.id, key, f"channel {channel_id}", draft)
-            message = await recollect(tx, request)
-            if message is None:
-                message = await insert_message(
-                    tx, place_id=channel_id, author_id=caller.user.id, bot_name=None, draft=kept
-                )
-                await remember(tx, request, message)
-                await tx.append(events.NewMessage.about(message).to())
-        return message
+            room = await sight.channel(tx, caller, channel_id)
+            return await post(tx, room, submission, self._max_length)
 
     async def check_edit(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` for no message the caller sees, `Forbidden` for one they did not write."""
         async with self._storage.read() as tx:
-            check_may_edit(caller, await find_message(tx, caller, message_id))
+            sight.check_may_edit(caller, await sight.message(tx, caller, message_id))
 
     async def edit(self, caller: Caller, message_id: str, edit: Draft | MessageEdit) -> Message:
         """Edit a message of the caller's own and return it whole."""
@@ -103,13 +93,13 @@ class Messages:
             message_id=message_id,
         )
         async with self._storage.write() as tx:
-            found = await find_message(tx, caller, message_id)
-            check_may_edit(caller, found)
-            return await amend(tx, found, kept, self._max_length)
+            seen = await sight.message(tx, caller, message_id)
+            sight.check_may_edit(caller, seen)
+            return await amend(tx, seen, kept, self._max_length)
 
     async def delete(self, caller: Caller, message_id: str) -> None:
         """Delete a message with its thread, reactions and images."""
         async with self._storage.write() as tx:
-            found = await find_message(tx, caller, message_id)
-            check_may_delete(caller, found)
-            await erase(tx, found)
+            seen = await sight.message(tx, caller, message_id)
+            sight.check_may_delete(caller, seen)
+            await erase(tx, seen)

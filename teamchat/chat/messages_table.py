@@ -22,14 +22,14 @@ from teamchat.storage.statements import chunks
 # Who writes, and what the new message comes after: one statement, for each costs a round trip.
 _BEFORE = """select (select user_name from users where id = $1 and removed_at is null),
   (select id from messages where {} order by id desc limit 1)"""
-_BEFORE_MESSAGE = _BEFORE.format("place_id = $2 and parent_id is null")
+_BEFORE_MESSAGE = _BEFORE.format("room_id = $2 and parent_id is null")
 _BEFORE_REPLY = _BEFORE.format("parent_id = $2")
 
 
 async def insert_message(
     tx: Transaction,
     *,
-    place_id: str,
+    room_id: str,
     author_id: str,
     bot_name: str | None,
     draft: Draft,
@@ -40,16 +40,16 @@ async def insert_message(
     A bot's `author_id` is ``webhook:<id>``. Raises `Unauthorized` if the
     author was removed since they were authenticated, `BadRequest` if an image is not one of the place.
     """
-    sql, container_id = (_BEFORE_MESSAGE, place_id) if parent_id is None else (_BEFORE_REPLY, parent_id)
+    sql, container_id = (_BEFORE_MESSAGE, room_id) if parent_id is None else (_BEFORE_REPLY, parent_id)
     [(name, last)] = await tx.fetch(sql, author_id, container_id)
     if name is None and bot_name is None:
         raise Unauthorized
     message_id, created_at, images = new_id_after(last), now_ms(), images_of(draft)
     await tx.fetch(
-        """insert into messages (id, place_id, parent_id, author_id, bot_name, content, created_at)
+        """insert into messages (id, room_id, parent_id, author_id, bot_name, content, created_at)
         values ($1, $2, $3, $4, $5, $6, $7)""",
         message_id,
-        place_id,
+        room_id,
         parent_id,
         author_id,
         bot_name,
@@ -57,10 +57,10 @@ async def insert_message(
         created_at,
     )
     if images:
-        await attach(tx, place_id, message_id, images)
+        await attach(tx, room_id, message_id, images)
     return Message(
         id=message_id,
-        channel_id=place_id,
+        channel_id=room_id,
         author=author(author_id, name, bot_name),
         content=draft.content,
         created_at=created_at,

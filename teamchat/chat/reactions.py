@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from teamchat import events, text
-from teamchat.chat.access import find_message
+from teamchat.chat import sight
 from teamchat.chat.records import reactions_of
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Storage
@@ -37,12 +37,12 @@ class Reactions:
     async def check(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` for no message the caller sees."""
         async with self._storage.read() as tx:
-            await find_message(tx, caller, message_id)
+            await sight.message(tx, caller, message_id)
 
     async def add(self, caller: Caller, message_id: str, reaction: str) -> Reacted:
         """React to a message. Raises `BadRequest` if it has 50 different reactions already."""
         async with self._storage.write() as tx:
-            found = await find_message(tx, caller, message_id)
+            seen = await sight.message(tx, caller, message_id)
             accepted, user_id = text.reaction(reaction), caller.user.id
             reactions = await reactions_of(tx, message_id)
             if user_id not in reactions.get(accepted, ()):
@@ -59,13 +59,13 @@ class Reactions:
                 await tx.fetch("update messages set is_decorated = 1 where id = $1", message_id)
                 reactions.setdefault(accepted, []).append(user_id)
                 event = events.NewReaction(message_id, user_id, accepted)
-                await tx.append(event.to(found.participants))
+                await tx.append(event.to(seen.room.audience))
         return Reacted(message_id, reactions)
 
     async def remove(self, caller: Caller, message_id: str, reaction: str) -> Reacted:
         """Take a reaction of the caller's own back, if it is there."""
         async with self._storage.write() as tx:
-            found = await find_message(tx, caller, message_id)
+            seen = await sight.message(tx, caller, message_id)
             accepted, user_id = text.reaction(reaction), caller.user.id
             removed = await tx.fetch(
                 """delete from reactions where message_id = $1 and reaction = $2 and user_id = $3
@@ -76,6 +76,6 @@ class Reactions:
             )
             if removed:
                 event = events.DeleteReaction(message_id, user_id, accepted)
-                await tx.append(event.to(found.participants))
+                await tx.append(event.to(seen.room.audience))
             reactions = await reactions_of(tx, message_id)
         return Reacted(message_id, reactions)

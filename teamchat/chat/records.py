@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
-from teamchat.errors import BadRequest, NotFound
+from teamchat.errors import BadRequest
 from teamchat.ids import could_be_id, is_conversation_id
 from teamchat.interfaces import Row, Transaction
 from teamchat.model import Author, Message, ThreadMeta, UserName
@@ -25,7 +25,7 @@ MAX_PAGE = 200
 # Greater than every id that will be made before the year 10889.
 _AFTER_ALL = "f" * 32
 
-_WHOLE = """select m.id, m.place_id, m.parent_id, m.author_id, m.bot_name, m.content, m.created_at,
+_WHOLE = """select m.id, m.room_id, m.parent_id, m.author_id, m.bot_name, m.content, m.created_at,
   m.updated_at, author.user_name, t.reply_count, t.last_reply_at, t.last_reply_by, last.user_name,
   t.participants, m.is_decorated
 from messages m
@@ -34,16 +34,16 @@ left join threads t on t.parent_id = m.id
 left join users last on last.id = t.last_reply_by
 """
 _PLACE_PAGE = _WHOLE + (
-    "where m.place_id = $1 and m.parent_id is null and m.id < $2 order by m.id desc limit $3"
+    "where m.room_id = $1 and m.parent_id is null and m.id < $2 order by m.id desc limit $3"
 )
 _THREAD_PAGE = _WHOLE + "where m.parent_id = $1 and m.id < $2 order by m.id desc limit $3"
 
 Reactions = Mapping[str, Sequence[str]]
 
 
-async def page_of_place(tx: Transaction, place_id: str, limit: int, before: str | None) -> list[Message]:
+async def page_of_room(tx: Transaction, room_id: str, limit: int, before: str | None) -> list[Message]:
     """Return the newest `limit` messages of a channel or conversation older than `before`, oldest first."""
-    return await _page(tx, _PLACE_PAGE, place_id, limit, before)
+    return await _page(tx, _PLACE_PAGE, room_id, limit, before)
 
 
 async def page_of_thread(tx: Transaction, parent_id: str, limit: int, before: str | None) -> list[Message]:
@@ -78,19 +78,6 @@ async def user_name(tx: Transaction, user_id: str) -> str | None:
         return None
     rows = await tx.fetch("select user_name from users where id = $1 and removed_at is null", user_id)
     return rows[0][0] if rows else None
-
-
-async def channel_exists(tx: Transaction, channel_id: str) -> bool:
-    """Tell whether there is such a channel."""
-    return could_be_id(channel_id) and bool(
-        await tx.fetch("select 1 from channels where id = $1", channel_id)
-    )
-
-
-async def check_channel(tx: Transaction, channel_id: str) -> None:
-    """Raise `NotFound` unless there is such a channel."""
-    if not await channel_exists(tx, channel_id):
-        raise NotFound("No such channel.")
 
 
 def check_page(limit: int, before: str | None) -> None:
@@ -140,11 +127,11 @@ async def _images(tx: Transaction, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _message(row: Row, reactions: Reactions, images: Sequence[str] | None) -> Message:
-    (id_, place_id, parent_id, author_id, bot_name, content, created_at, updated_at, name, *thread) = row
+    (id_, room_id, parent_id, author_id, bot_name, content, created_at, updated_at, name, *thread) = row
     reply_count, last_reply_at, last_reply_by, last_name, participants, _ = thread
     return Message(
         id=id_,
-        channel_id=place_id,
+        channel_id=room_id,
         author=author(author_id, name, bot_name),
         content=content,
         created_at=created_at,

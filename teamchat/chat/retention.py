@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import trio
 
-from teamchat.chat.access import FoundMessage
 from teamchat.chat.changes import erase
+from teamchat.chat.sight import DIRECT, Room, SeenMessage
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
 
@@ -21,8 +21,10 @@ BATCH = 50
 PAUSE_SECONDS = 0.5
 _DAY_MS = 24 * 3600 * 1000
 # Ids begin with the time of their message, so the oldest stand first in the index there is anyway.
-_OLDEST = """select m.id, m.place_id, m.author_id, c.first_user, c.second_user
-from messages m left join conversations c on c.id = m.place_id
+_OLDEST = """select m.id, m.room_id, m.author_id, r.kind,
+  (select min(s.user_id) from memberships s where s.room_id = r.id),
+  (select max(s.user_id) from memberships s where s.room_id = r.id)
+from messages m join rooms r on r.id = m.room_id
 where m.id < $1 and m.parent_id is null and m.created_at < $2 order by m.id limit $3"""
 
 
@@ -47,11 +49,11 @@ class Retention:
             await trio.sleep(PAUSE_SECONDS)
 
 
-async def _oldest(tx: Transaction, before: int) -> list[FoundMessage]:
+async def _oldest(tx: Transaction, before: int) -> list[SeenMessage]:
     rows = await tx.fetch(_OLDEST, _id_before(before), before, BATCH)
     return [
-        FoundMessage(id_, place_id, None, author_id, None if first is None else (first, second))
-        for id_, place_id, author_id, first, second in rows
+        SeenMessage(id_, Room(room_id, (first, second) if kind == DIRECT else None), None, author_id)
+        for id_, room_id, author_id, kind, first, second in rows
     ]
 
 

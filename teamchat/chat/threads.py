@@ -7,22 +7,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from teamchat import events
-from teamchat.chat import records
-from teamchat.chat.access import (
-    check_can_have_thread,
-    check_may_delete,
-    check_may_edit,
-    find_message,
-    find_reply,
-)
-from teamchat.chat.changes import accepted_edit, amend, count_reply, erase
-from teamchat.chat.drafts import Draft, MessageEdit, content_of, images_of
+from teamchat.chat import records, sight
+from teamchat.chat.changes import accepted_edit, amend, erase
+from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
-from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import insert_message
-from teamchat.errors import NotFound
-from teamchat.interfaces import Storage, Transaction
+from teamchat.chat.posting import Submission, post_reply
+from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message, ThreadMeta
 
 
@@ -44,13 +34,13 @@ class Threads:
     async def page(self, caller: Caller, parent_id: str, limit: int, before: str | None) -> list[Message]:
         """Return the newest `limit` replies older than `before`, oldest first (decision D-08)."""
         async with self._storage.read() as tx:
-            await find_message(tx, caller, parent_id)
+            await sight.message(tx, caller, parent_id)
             return await records.page_of_thread(tx, parent_id, limit, before)
 
     async def check_reply(self, caller: Caller, parent_id: str) -> None:
         """Raise `NotFound` for no message the caller sees."""
         async with self._storage.read() as tx:
-            await find_message(tx, caller, parent_id)
+            await sight.message(tx, caller, parent_id)
 
     async def reply(self, caller: Caller, parent_id: str, draft: Draft, key: str | None = None) -> Replied:
         """Reply to a message of a channel. Raises `BadRequest` if that can't have a thread."""
@@ -60,32 +50,16 @@ class Threads:
             author_id=caller.user.id,
             parent_id=parent_id,
         )
+        submission = Submission(caller.user.id, draft, kept, key, f"thread {parent_id}")
         async with self._storage.write() as tx:
-            parent = await find_message(tx, caller, parent_id)
-            check_can_have_thread(parent)
-            content_of(kept, most=self._max_length, has_images=bool(images_of(kept)))
-            request = keyed(caller.user.id, key, f"thread {parent_id}", draft)
-            reply = await recollect(tx, request)
-            if reply is not None:
-                return Replied(reply, await _meta(tx, parent_id))
-            reply = await insert_message(
-                tx,
-                place_id=parent.place_id,
-                author_id=caller.user.id,
-                bot_name=None,
-                draft=kept,
-                parent_id=parent_id,
-            )
-            await remember(tx, request, reply)
-            meta = await count_reply(tx, reply, parent_id)
-            told = events.NewThreadReply(parent_id, parent.place_id, reply, meta, parent.author_id)
-            await tx.append(told.to())
-        return Replied(reply, meta)
+            parent = await sight.message(tx, caller, parent_id)
+            sight.check_can_have_thread(parent)
+            return Replied(*await post_reply(tx, parent, submission, self._max_length))
 
     async def check_edit(self, caller: Caller, parent_id: str, reply_id: str) -> None:
         """Raise `NotFound` for no such reply in the thread, `Forbidden` for one of somebody else."""
         async with self._storage.read() as tx:
-            check_may_edit(caller, await find_reply(tx, caller, parent_id, reply_id))
+            sight.check_may_edit(caller, await sight.reply(tx, caller, parent_id, reply_id))
 
     async def edit(self, caller: Caller, parent_id: str, reply_id: str, edit: Draft | MessageEdit) -> Message:
         """Edit a reply of the caller's own and return it whole."""
@@ -98,20 +72,13 @@ class Threads:
             message_id=reply_id,
         )
         async with self._storage.write() as tx:
-            found = await find_reply(tx, caller, parent_id, reply_id)
-            check_may_edit(caller, found)
-            return await amend(tx, found, kept, self._max_length)
+            seen = await sight.reply(tx, caller, parent_id, reply_id)
+            sight.check_may_edit(caller, seen)
+            return await amend(tx, seen, kept, self._max_length)
 
     async def delete(self, caller: Caller, parent_id: str, reply_id: str) -> None:
         """Delete a reply; its parent's figures are made anew."""
         async with self._storage.write() as tx:
-            found = await find_reply(tx, caller, parent_id, reply_id)
-            check_may_delete(caller, found)
-            await erase(tx, found)
-
-
-async def _meta(tx: Transaction, parent_id: str) -> ThreadMeta:
-    meta = await records.thread_meta(tx, parent_id)
-    if meta is None:
-        raise NotFound("This message has no thread.")
-    return meta
+            seen = await sight.reply(tx, caller, parent_id, reply_id)
+            sight.check_may_delete(caller, seen)
+            await erase(tx, seen)

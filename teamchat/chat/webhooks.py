@@ -13,14 +13,14 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from teamchat import text
-from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat import sight
+from teamchat.chat.drafts import Draft
 from teamchat.chat.filters import Filters
-from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import insert_message
-from teamchat.chat.records import channel_exists
+from teamchat.chat.posting import Submission, post
+from teamchat.chat.sight import Room
 from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
-from teamchat.events import DeleteWebhook, NewMessage, NewWebhook
-from teamchat.ids import could_be_id, is_conversation_id, new_id
+from teamchat.events import DeleteWebhook, NewWebhook
+from teamchat.ids import could_be_id, new_id
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Message, Webhook, now_ms
 
@@ -74,7 +74,7 @@ class Webhooks:
         trimmed = text.name("name", name)
         token = secrets.token_hex(_TOKEN_BYTES)
         async with self._storage.write() as tx:
-            await _check_named(tx, channel_id)
+            await _check_named(tx, caller, channel_id)
             webhook = Webhook(new_id(), trimmed, channel_id, now_ms(), caller.user.id, token)
             await _insert(tx, webhook, _hash(token))
             await tx.append(NewWebhook(webhook.id, trimmed, channel_id).to())
@@ -100,13 +100,8 @@ class Webhooks:
         )
         async with self._storage.write() as tx:
             poster = await _authenticate(tx, webhook_id, token)
-            content_of(kept, most=self._max_message_length, has_images=bool(images_of(kept)))
-            request = keyed(poster.author_id, key, "webhook", draft)
-            message = await recollect(tx, request)
-            if message is None:
-                message = await _insert_post(tx, poster, kept)
-                await remember(tx, request, message)
-        return message
+            submission = Submission(poster.author_id, draft, kept, key, "webhook", poster.name)
+            return await post(tx, Room(poster.channel_id), submission, self._max_message_length)
 
 
 async def _authenticate(tx: Transaction, webhook_id: str, token: str) -> _Poster:
@@ -123,14 +118,6 @@ async def _authenticate(tx: Transaction, webhook_id: str, token: str) -> _Poster
     return poster
 
 
-async def _insert_post(tx: Transaction, poster: _Poster, draft: Draft) -> Message:
-    message = await insert_message(
-        tx, place_id=poster.channel_id, author_id=poster.author_id, bot_name=poster.name, draft=draft
-    )
-    await tx.append(NewMessage.about(message).to())
-    return message
-
-
 async def _channel_of(tx: Transaction, webhook_id: str) -> str:
     if could_be_id(webhook_id):
         rows = await tx.fetch("select channel_id from webhooks where id = $1", webhook_id)
@@ -139,11 +126,12 @@ async def _channel_of(tx: Transaction, webhook_id: str) -> str:
     raise NotFound("No such webhook.")
 
 
-async def _check_named(tx: Transaction, channel_id: str) -> None:
+async def _check_named(tx: Transaction, caller: Caller, channel_id: str) -> None:
     """Check the channel that a body names: an unknown one makes the body invalid."""
-    could_be_one = could_be_id(channel_id) and not is_conversation_id(channel_id)
-    if not (could_be_one and await channel_exists(tx, channel_id)):
-        raise BadRequest("channelId names no channel.")
+    try:
+        await sight.channel(tx, caller, channel_id)
+    except NotFound:
+        raise BadRequest("channelId names no channel.") from None
 
 
 async def _insert(tx: Transaction, webhook: Webhook, token_hash: str) -> None:

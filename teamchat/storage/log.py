@@ -10,25 +10,25 @@ from teamchat.events import Blanked, Event, LoggedEvent, blanked
 from teamchat.interfaces import Transaction
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 
-_AFTER = """select seq, type, payload, audience, text_place, text_message
+_AFTER = """select seq, type, payload, audience, text_room, text_message
 from events where seq > $1 order by seq limit $2"""
 
 
 class Blanking(NamedTuple):
     """The messages of a place, or with None all of it, whose text goes out of events that are in memory."""
 
-    place_id: str
+    room_id: str
     message_ids: frozenset[str] | None
 
-    def concerns(self, text_place: str | None, text_message: str | None) -> bool:
+    def concerns(self, text_room: str | None, text_message: str | None) -> bool:
         """Tell whether an event that carries this text is blanked."""
-        return text_place == self.place_id and (self.message_ids is None or text_message in self.message_ids)
+        return text_room == self.room_id and (self.message_ids is None or text_message in self.message_ids)
 
     def of(self, events: Sequence[Event]) -> list[Event]:
         """Return events that are not in the table yet as they are from now on."""
         return [
             Event(event.type, blanked(event.payload), event.audience)
-            if self.concerns(event.text_place, event.text_message)
+            if self.concerns(event.text_room, event.text_message)
             else event
             for event in events
         ]
@@ -44,39 +44,39 @@ async def logged_in(tx: Transaction, after: int, limit: int) -> list[LoggedEvent
     ]
 
 
-async def blank(tx: Transaction, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+async def blank(tx: Transaction, room_id: str, message_ids: Sequence[str] | None = None) -> None:
     """Take what was said in messages of a place, or in all of them, out of the log and of every memory of it.
 
     It goes before the event that tells of the deletion or the edit, in the same transaction.
     """
-    await tx.blank(place_id, message_ids)
-    await tx.append(Blanked(place_id, message_ids).to())
+    await tx.blank(room_id, message_ids)
+    await tx.append(Blanked(room_id, message_ids).to())
 
 
-async def blank_in(tx: Transaction, place_id: str, message_ids: Sequence[str] | None) -> None:
+async def blank_in(tx: Transaction, room_id: str, message_ids: Sequence[str] | None) -> None:
     """Blank the events that stand in the table: what `Transaction.blank` does there, on every storage."""
-    for marks, piece in chunks(await _with_text(tx, place_id, message_ids)):
+    for marks, piece in chunks(await _with_text(tx, room_id, message_ids)):
         rows = await tx.fetch(f"select seq, payload from events where seq in ({marks})", *piece)  # noqa: S608
         for some in in_pieces([(seq, blanked(payload)) for seq, payload in rows]):
             listed = values("({0}, {1})", 2, len(some), after=0)
             await tx.fetch(
                 f"""with emptied(seq, payload) as (values {listed})
-                update events set payload = emptied.payload, text_place = null, text_message = null
+                update events set payload = emptied.payload, text_room = null, text_message = null
                 from emptied where events.seq = emptied.seq""",  # noqa: S608
                 *flat(some),
             )
 
 
-async def _with_text(tx: Transaction, place_id: str, message_ids: Sequence[str] | None) -> list[int]:
+async def _with_text(tx: Transaction, room_id: str, message_ids: Sequence[str] | None) -> list[int]:
     """Return the numbers of the events that carry what was said."""
     if message_ids is None:
-        rows = await tx.fetch("select seq from events where text_place = $1", place_id)
+        rows = await tx.fetch("select seq from events where text_room = $1", room_id)
         return [seq for (seq,) in rows]
     found: list[int] = []
     for marks, piece in chunks(message_ids, after=1):
         rows = await tx.fetch(
-            f"select seq from events where text_place = $1 and text_message in ({marks})",  # noqa: S608
-            place_id,
+            f"select seq from events where text_room = $1 and text_message in ({marks})",  # noqa: S608
+            room_id,
             *piece,
         )
         found += [seq for (seq,) in rows]

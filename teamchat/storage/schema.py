@@ -9,14 +9,19 @@ A migration that was released is never changed; add the next number.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
 class Migration(NamedTuple):
-    """One step of the schema: run once, in a transaction of its own."""
+    """One step of the schema: run once, in a transaction of its own.
+
+    `moved` names tables that go, each with the one that has its rows from then on.
+    """
 
     number: int
     statements: tuple[str, ...]
+    moved: Mapping[str, str] = {}
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -192,5 +197,44 @@ MIGRATIONS: tuple[Migration, ...] = (
             "alter table users add column skeletons_version {int} not null default 0",
             "create index users_by_skeletons_version on users(skeletons_version)",
         ),
+    ),
+    Migration(
+        10,
+        (
+            # What messages stand in. A channel has a name that no other has; of a direct conversation
+            # `pair_key` is its two members' ids in order, so that two users have one at most.
+            """create table rooms (id text primary key, kind text not null, name text, name_key text unique,
+               pair_key text unique, created_at {int} not null, created_by text not null default '',
+               updated_at {int}, last_message_at {int}){table_end}""",
+            # Who is in a room. Everybody sees a channel, without a row.
+            """create table memberships (room_id text not null references rooms(id),
+               user_id text not null references users(id), joined_at {int} not null,
+               primary key (room_id, user_id)){table_end}""",
+            "create index memberships_by_user on memberships(user_id)",
+            """insert into rooms (id, kind, name, name_key, created_at, created_by, updated_at)
+               select id, 'channel', name, name_key, created_at, created_by, updated_at from channels""",
+            """insert into rooms (id, kind, pair_key, created_at, last_message_at)
+               select id, 'direct', first_user || ' ' || second_user, created_at, last_message_at
+               from conversations""",
+            """insert into memberships (room_id, user_id, joined_at)
+               select id, first_user, created_at from conversations""",
+            """insert into memberships (room_id, user_id, joined_at)
+               select id, second_user, created_at from conversations""",
+            # A table's references can't be altered on SQLite.
+            """create table room_webhooks (id text primary key, name text not null,
+               channel_id text not null references rooms(id), token_hash text not null unique,
+               created_at {int} not null, created_by text not null){table_end}""",
+            """insert into room_webhooks (id, name, channel_id, token_hash, created_at, created_by)
+               select id, name, channel_id, token_hash, created_at, created_by from webhooks""",
+            "drop table webhooks",
+            "alter table room_webhooks rename to webhooks",
+            "create index webhooks_by_channel on webhooks(channel_id)",
+            "drop table conversations",
+            "drop table channels",
+            "alter table messages rename column place_id to room_id",
+            "alter table images rename column place_id to room_id",
+            "alter table events rename column text_place to text_room",
+        ),
+        moved={"channels": "rooms", "conversations": "rooms"},
     ),
 )

@@ -214,7 +214,7 @@ class Hub:
             self._streams.end_user(payload["userId"])
         elif event.type == Blanked.type:
             messages = payload["messageIds"]
-            blanking = Blanking(payload["placeId"], None if messages is None else frozenset(messages))
+            blanking = Blanking(payload["roomId"], None if messages is None else frozenset(messages))
             self.missed.blank(blanking, before=event.seq)
         elif event.type == StreamsDisplaced.type:  # at another process
             for stream in self._census.own(payload["streams"]):

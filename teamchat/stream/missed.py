@@ -50,7 +50,7 @@ class Page(NamedTuple):
             return 0
         size = self.size
         for frame in self.frames:
-            if frame.position < before and blanking.concerns(frame.text_place, frame.text_message):
+            if frame.position < before and blanking.concerns(frame.text_room, frame.text_message):
                 frame.blank()
         return size - self.size
 

@@ -95,7 +95,7 @@ class Recent:
     def _held_of(self, blanking: Blanking) -> Iterable[str]:
         if blanking.message_ids is not None:
             return blanking.message_ids
-        return [id_ for id_, own in self._of_message.items() if own[0].text_place == blanking.place_id]
+        return [id_ for id_, own in self._of_message.items() if own[0].text_room == blanking.room_id]
 
     def _too_many(self) -> int:
         held = len(self._frames)

@@ -58,12 +58,12 @@ def read_position(last_event_id: str) -> int | None:
 class Frame:
     """One event, framed: the plain form at once, the form with an id when first asked for."""
 
-    __slots__ = ("_identified", "audience", "plain", "position", "text_message", "text_place")
+    __slots__ = ("_identified", "audience", "plain", "position", "text_message", "text_room")
 
     def __init__(self, event: LoggedEvent) -> None:
         self.position = event.seq
         self.audience = event.audience
-        self.text_place = event.text_place
+        self.text_room = event.text_room
         self.text_message = event.text_message
         self.plain = frame(event.type, event.payload)
         self._identified: bytes | None = None
@@ -78,7 +78,7 @@ class Frame:
         """Let go of what was said: the message was deleted, or edited."""
         event = _decode(self.plain.removeprefix(b"data: "))
         self.plain = frame(event.type, blanked(bytes(event.payload).decode()))
-        self._identified = self.text_place = self.text_message = None
+        self._identified = self.text_room = self.text_message = None
 
     def is_for(self, user_id: str) -> bool:
         """Tell whether a user may see the event (D-35)."""

@@ -21,10 +21,10 @@ from teamchat.testing.storage_steps import followed
 _EMPTY = {"content": "", "reactions": {}}
 
 
-def saying(place_id: str, message_id: str, content: str) -> Event:
+def saying(room_id: str, message_id: str, content: str) -> Event:
     """Return an event that carries what was said in a message."""
     payload = {"id": message_id, "content": content, "reactions": {"👍": ["a"]}, "images": ["1.png"]}
-    return Event("TEST", msgspec.json.encode(payload).decode(), None, place_id, message_id)
+    return Event("TEST", msgspec.json.encode(payload).decode(), None, room_id, message_id)
 
 
 def said(event: LoggedEvent) -> str:
@@ -50,7 +50,7 @@ class BlankingContract:
         assert [event.seq for event in events] == [1, 2, 3, 4]
         left = msgspec.json.decode(events[0].payload)
         assert left == {"id": "1"} | _EMPTY, "of a blanked payload stays what teamchat.events.blanked says"
-        assert [(event.text_place, event.text_message) for event in events] == [
+        assert [(event.text_room, event.text_message) for event in events] == [
             *((None, None), ("p", "2"), ("q", "1"), ("p", "1"))
         ], "an event tells whose text it carries, as long as it does"
 

@@ -107,12 +107,12 @@ class StorageContract(SharedStorageContract, BlankingContract):
         async with self.open_storage(tmp_path) as storage:
             async with storage.write() as tx:
                 await tx.fetch(
-                    "insert into channels (id, name, name_key, created_at, updated_at, created_by)"
+                    "insert into rooms (id, kind, name, name_key, created_at, updated_at)"
                     " values ($1, $2, $3, $4, $5, $6)",
-                    *("c", "C", "c", 4_102_444_800_000, None, "u"),
+                    *("c", "channel", "C", "c", 4_102_444_800_000, None),
                 )
             async with storage.read() as tx:
-                [row] = await tx.fetch("select created_at, updated_at from channels")
+                [row] = await tx.fetch("select created_at, updated_at from rooms")
             assert tuple(row) == (4_102_444_800_000, None)
 
     async def test_a_body_that_raises_changes_nothing(self, tmp_path: Path) -> None:

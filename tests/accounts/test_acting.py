@@ -158,7 +158,7 @@ async def a_channel(storage: Storage) -> str:
     channel = new_id()
     async with storage.write() as tx:
         await tx.fetch(
-            "insert into channels (id, name, name_key, created_at, created_by) values ($1, 'c', 'c', 1, 'u')",
+            "insert into rooms (id, kind, name, name_key, created_at) values ($1, 'channel', 'c', 'c', 1)",
             channel,
         )
     return channel

@@ -76,15 +76,15 @@ class World:
             now_ms(),
         )
 
-    async def image(self, place_id: str, *, thumbnail: bool = False) -> str:
+    async def image(self, room_id: str, *, thumbnail: bool = False) -> str:
         """Record an image of a channel or conversation as uploaded."""
         filename = f"{now_ms()}-{new_id()}.png"
         await self.run(
             """insert into images
-              (filename, place_id, uploaded_by, created_at, media_type, size, thumbnail_type)
+              (filename, room_id, uploaded_by, created_at, media_type, size, thumbnail_type)
             values ($1, $2, 'someone', $3, 'image/png', 1, $4)""",
             filename,
-            place_id,
+            room_id,
             now_ms(),
             "image/png" if thumbnail else None,
         )

@@ -132,9 +132,7 @@ async def test_a_message_that_is_edited_often_is_found_at_once(world, ada, chann
     message = await world.chat.messages.post(ada, channel, Draft("0"))
     for number in range(20):
         await world.chat.messages.edit(ada, message.id, Draft(str(number)))
-    assert await world.run("select text_message from events where text_place = $1", channel) == [
-        (message.id,)
-    ]
+    assert await world.run("select text_message from events where text_room = $1", channel) == [(message.id,)]
 
 
 async def test_an_edit_that_is_refused_leaves_the_log_as_it_was(world, bob, message, refused) -> None:

@@ -139,7 +139,7 @@ async def test_a_deleted_channel_takes_all_that_is_in_it_and_nothing_else(world,
     await world.events()
     await world.chat.channels.delete(ada, channel)
 
-    left = {"channels": 1, "messages": 2, "threads": 1, "reactions": 2, "webhooks": 1, "message_images": 1}
+    left = {"rooms": 1, "messages": 2, "threads": 1, "reactions": 2, "webhooks": 1, "message_images": 1}
     assert {table: await world.count(table) for table in left} == left
     assert {key for (key,) in await world.run("select key from doomed_images")} == gone
     assert [kind for kind, _, _ in await world.events()] == ["DELETE_CHANNEL"]

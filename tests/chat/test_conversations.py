@@ -84,7 +84,7 @@ async def test_d29_the_list_is_sorted_by_last_activity(world, ada, bob, eve):
     with_eve = (await conversations.open(eve, ada.user.id)).conversation.id
     between = (await conversations.open(eve, bob.user.id)).conversation.id
     for number, id_ in enumerate([with_eve, with_bob, between]):
-        await world.run("update conversations set created_at = $2 where id = $1", id_, 1000 + number)
+        await world.run("update rooms set created_at = $2 where id = $1", id_, 1000 + number)
     listed = await conversations.list(ada)
     assert [one.id for one in listed] == [with_bob, with_eve]
     assert [one.last_message_at for one in listed] == [None, None]

@@ -75,11 +75,11 @@ async def test_every_way_to_write_passes_the_filters(
     await chat.conversations.edit(ada, direct, private.id, draft)
     await chat.webhooks.post(hook.id, hook.token, draft)
     assert asked.asked == [
-        Posting("x", (), me, place_id=channel),
+        Posting("x", (), me, room_id=channel),
         Posting("x", (), me, message_id=parent.id),
         Posting("x", (), me, parent_id=parent.id),
         Posting("x", (), me, message_id=reply.id),
-        Posting("x", (), me, place_id=direct),
+        Posting("x", (), me, room_id=direct),
         Posting("x", (), me, message_id=private.id),
         Posting("x", (), f"webhook:{hook.id}"),
     ]

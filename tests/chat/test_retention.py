@@ -23,15 +23,15 @@ DAY = 24 * 3600 * 1000
 HOUR = 3600 * 1000
 
 
-async def written(world: Any, place_id: str, author_id: str, age: int, parent_id: str | None = None) -> str:
+async def written(world: Any, room_id: str, author_id: str, age: int, parent_id: str | None = None) -> str:
     """Put a message in the past, `age` in milliseconds, and return its id."""
     at = now_ms() - age
-    message_id = id_at(at, f"{place_id} {age} {parent_id} {await world.count('messages')}")
+    message_id = id_at(at, f"{room_id} {age} {parent_id} {await world.count('messages')}")
     await world.run(
-        """insert into messages (id, place_id, parent_id, author_id, content, created_at)
+        """insert into messages (id, room_id, parent_id, author_id, content, created_at)
         values ($1, $2, $3, $4, 'long ago', $5)""",
         message_id,
-        place_id,
+        room_id,
         parent_id,
         author_id,
         at,
@@ -101,7 +101,7 @@ async def test_its_reactions_go_and_the_bytes_of_its_images(world, ada, channel)
 
 async def test_a_conversation_forgets_when_it_was_last_used_and_stays(world, ada, bob, direct) -> None:
     await written(world, direct, bob.user.id, 31 * DAY)
-    await world.run("update conversations set last_message_at = $1", now_ms() - 31 * DAY)
+    await world.run("update rooms set last_message_at = $1", now_ms() - 31 * DAY)
     await Retention(world.storage, 30).sweep()
     [listed] = await world.chat.conversations.list(ada)
     assert (listed.id, listed.last_message_at) == (direct, None)

@@ -27,7 +27,7 @@ def fresh(directory: Path) -> Installation:
             for table in ("message_images", "images", "reactions", "threads"):
                 await tx.fetch(f"delete from {table}")
             await tx.fetch("delete from messages where parent_id is not null")
-            for table in ("messages", "conversations"):
+            for table in ("messages", "memberships", "rooms where kind = 'direct'"):
                 await tx.fetch(f"delete from {table}")
 
     trio.run(start)

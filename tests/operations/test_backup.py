@@ -166,7 +166,7 @@ async def test_an_installation_with_data_is_left_as_it_is_unless_it_is_to_be_rep
     async with two.storage() as storage:
         async with storage.write() as tx:
             await tx.fetch(
-                "insert into images (filename, place_id, uploaded_by, created_at, media_type, size)"
+                "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
                 " values ('1-a.png', 'x', '1', 1, 'image/png', 1)"
             )
         await append(storage, "event")
@@ -189,12 +189,11 @@ async def test_images_that_went_while_the_backup_was_made_are_left_out(tmp_path:
     await started(one)
     async with one.storage() as storage, storage.write() as tx:
         await tx.fetch(
-            "insert into messages (id, place_id, author_id, content, created_at)"
-            " values ('m', 'p', '1', '', 1)"
+            "insert into messages (id, room_id, author_id, content, created_at) values ('m', 'p', '1', '', 1)"
         )
         for name, thumbnail in (("1-a.png", None), ("2-b.png", "image/png"), ("3-c.png", "image/png")):
             await tx.fetch(
-                "insert into images (filename, place_id, uploaded_by, created_at, media_type, size,"
+                "insert into images (filename, room_id, uploaded_by, created_at, media_type, size,"
                 " thumbnail_type, thumbnail_size) values ($1, 'p', '1', 1, 'image/png', 3, $2, $3)",
                 *(name, thumbnail, thumbnail and 5),
             )
@@ -284,7 +283,7 @@ async def test_a_damaged_backup_changes_nothing(
     await started(one)
     async with one.storage() as storage, storage.write() as tx:
         await tx.fetch(
-            "insert into images (filename, place_id, uploaded_by, created_at, media_type, size)"
+            "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
             " values ('1-a.png', 'x', '1', 1, 'image/png', 1)"
         )
     async with one.images() as store:

@@ -91,16 +91,18 @@ def problems(findings: list[Finding]) -> list[str]:
 HARM = {
     "there is an admin": "update users set is_admin = 0",
     "those who are gone have no session and no password": "update users set removed_at = 1",
-    "each stands in a channel or conversation that is there": "update messages set place_id = 'gone'",
+    "each stands in a channel or conversation that is there": "update messages set room_id = 'gone'",
     "each author is known": "update messages set author_id = 'nobody'",
     "each reply stands under a message of its channel that is no reply": (
-        "update messages set place_id = (select id from conversations) where parent_id is not null"
+        "update messages set room_id = (select id from rooms where kind = 'direct')"
+        " where parent_id is not null"
     ),
     "the figures are those of the replies": "update threads set reply_count = 7",
-    "the last activity is that of the newest message": "update conversations set last_message_at = null",
+    "the last activity is that of the newest message": "update rooms set last_message_at = null",
+    "each has its two members": "delete from memberships",
     "each is shown with its message": "update messages set is_decorated = 0",
     "each belongs to a channel or conversation that is there, and to messages of it alone": (
-        "update images set place_id = (select id from conversations)"
+        "update images set room_id = (select id from rooms where kind = 'direct')"
     ),
     "each has its channel": (
         "insert into webhooks (id, name, channel_id, token_hash, created_at, created_by)"

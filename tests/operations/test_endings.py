@@ -46,7 +46,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 await images.put(name, os.urandom(IMAGE_BYTES))
                 async with storage.write() as tx:
                     await tx.fetch(
-                        "insert into images (filename, place_id, uploaded_by, created_at, media_type, size)"
+                        "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
                         " values ($1, 'x', '1', 1, 'image/png', $2)",
                         *(name, IMAGE_BYTES),
                     )

@@ -72,7 +72,7 @@ def installed(directory: Path) -> Installation:
                     " values ('1', 'Ada', 'a@b', 1, 1)"
                 )
                 await tx.fetch(
-                    "insert into images (filename, place_id, uploaded_by, created_at, media_type, size)"
+                    "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
                     " values ($1, 'x', '1', 1, 'image/png', 5)",
                     IMAGE,
                 )

@@ -41,7 +41,7 @@ async def made(directory: Path, name: str, secret: bytes) -> Installation:
                 name,
             )
             await tx.fetch(
-                "insert into images (filename, place_id, uploaded_by, created_at, media_type, size)"
+                "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
                 " values ($1, 'x', '1', 1, 'image/png', 3)",
                 f"{name}.png",
             )

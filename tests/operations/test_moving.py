@@ -116,7 +116,7 @@ async def test_a_move_that_is_killed_goes_on_when_it_is_started_again(tmp_path: 
         )
         for number in range(count):
             await tx.fetch(
-                "insert into messages (id, place_id, author_id, content, created_at)"
+                "insert into messages (id, room_id, author_id, content, created_at)"
                 " values ($1, 'place', '1', 'content', 1)",
                 f"{number:032}",
             )
@@ -187,7 +187,7 @@ async def test_images_that_the_source_has_lost_are_counted_and_the_others_are_co
     async with source.storage() as storage, storage.write() as tx:
         for name in ("1-a.png", "2-b.png"):
             await tx.fetch(
-                "insert into images (filename, place_id, uploaded_by, created_at, media_type, size,"
+                "insert into images (filename, room_id, uploaded_by, created_at, media_type, size,"
                 " thumbnail_type, thumbnail_size) values ($1, 'p', '1', 1, 'image/png', 3, 'image/png', 3)",
                 name,
             )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.chat.records import page_of_place, page_of_thread
+from teamchat.chat.records import page_of_room, page_of_thread
 from teamchat.errors import OperatorError
 from teamchat.interfaces import Storage
 from teamchat.operations.exchange.bringing_in import Wishes, bring_in
@@ -33,8 +33,8 @@ def slack(tmp_path: Path) -> Path:
 
 async def said_in(storage: Storage, channel: str) -> list[Any]:
     async with storage.read() as tx:
-        [(id_,)] = await tx.fetch("select id from channels where name = $1", channel)
-        return await page_of_place(tx, id_, 200, None)
+        [(id_,)] = await tx.fetch("select id from rooms where name = $1", channel)
+        return await page_of_room(tx, id_, 200, None)
 
 
 def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, slack: Path) -> None:
@@ -77,10 +77,10 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
             # "general" is the channel General that every installation begins with.
             assert [message.content for message in await said_in(storage, "General")] == ["hello"]
             async with storage.read() as tx:
-                [(direct,)] = await tx.fetch("select id from conversations")
-                page = await page_of_place(tx, direct, 50, None)
+                [(direct,)] = await tx.fetch("select id from rooms where kind = 'direct'")
+                page = await page_of_room(tx, direct, 50, None)
                 assert [message.content for message in page] == ["between us"]
-                assert await tx.fetch("select 1 from channels where name = 'secret'") == []
+                assert await tx.fetch("select 1 from rooms where name = 'secret'") == []
                 assert await tx.fetch("select 1 from messages where content like '%xoxe%'") == []
         async with installation.images() as store:
             [image] = await _images(installation)
@@ -263,7 +263,7 @@ def _without_general(exported: dict[str, Any], installation: Installation) -> li
 
     async def id_of_general() -> str:
         async with installation.storage() as storage, storage.read() as tx:
-            return str((await tx.fetch("select id from channels where name = 'General'"))[0][0])
+            return str((await tx.fetch("select id from rooms where name = 'General'"))[0][0])
 
     text = exported["messages.jsonl"].decode().replace(trio.run(id_of_general), "general")
     return [json.loads(line) for line in text.splitlines()]

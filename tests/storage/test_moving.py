@@ -49,7 +49,7 @@ async def add_messages(storage: Storage, count: int) -> None:
     async with storage.write() as tx:
         for number in range(count):
             await tx.fetch(
-                "insert into messages (id, place_id, parent_id, author_id, content, created_at)"
+                "insert into messages (id, room_id, parent_id, author_id, content, created_at)"
                 " values ($1, 'place', $2, 'author', $3, 1)",
                 # Replies sort before what they reply to, as those of a server with a slow clock may.
                 *(f"{count - number:032}", f"{count:032}" if number else None, f"text {number}"),

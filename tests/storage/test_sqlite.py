@@ -233,7 +233,7 @@ async def test_commits_are_synced_and_references_are_kept(storage: SqliteStorage
 
 
 async def test_a_statement_is_planned_once(storage: SqliteStorage) -> None:
-    page = "select id from messages where place_id = $1 and parent_id is null order by id desc limit 1"
+    page = "select id from messages where room_id = $1 and parent_id is null order by id desc limit 1"
     async with storage.read() as tx:
         connection = tx._connection
         await tx.fetch(page, "a place")

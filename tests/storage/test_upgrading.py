@@ -231,8 +231,8 @@ async def test_the_upgrade_that_blanks_finds_what_was_logged_before_it(
         async with storage.read() as tx:
             found = await logged_in(tx, 0, 10)
             starts = dict(await tx.fetch("select id, log_start from users"))
-        assert [(event.text_place, event.text_message) for event in found] == [
-            (event.text_place, event.text_message) for event in logged
+        assert [(event.text_room, event.text_message) for event in found] == [
+            (event.text_room, event.text_message) for event in logged
         ]
         assert starts == {"5": 0, "25": 2, "1000": 5}, "nobody resumes from before their account was made"
 

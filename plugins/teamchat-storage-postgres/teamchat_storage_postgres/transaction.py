@@ -49,9 +49,9 @@ class WritingTransaction(ReadingTransaction):
         event.check()
         self.events.append(event)
 
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
-        await blank_in(self, place_id, message_ids)
-        blanking = Blanking(place_id, None if message_ids is None else frozenset(message_ids))
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+        await blank_in(self, room_id, message_ids)
+        blanking = Blanking(room_id, None if message_ids is None else frozenset(message_ids))
         self.events = blanking.of(self.events)
         self.blankings.append(blanking)
 

@@ -41,10 +41,10 @@ _NEXT_SAVEPOINT = "release body; savepoint body"
 _UNDO_BODY = "rollback to body"
 _LOG = """
 with reached as (update teamchat_log_end set last = last + $1 returning last - $1 as before)
-insert into events (seq, type, audience, payload, created_at, text_place, text_message)
-select reached.before + new.place, new.type, new.audience, new.payload, $2, new.text_place, new.text_message
+insert into events (seq, type, audience, payload, created_at, text_room, text_message)
+select reached.before + new.place, new.type, new.audience, new.payload, $2, new.text_room, new.text_message
 from reached, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality
-  as new(type, audience, payload, text_place, text_message, place)
+  as new(type, audience, payload, text_room, text_message, place)
 """
 
 
@@ -72,7 +72,7 @@ class _Batch:
                 [event.type for event in self.events],
                 [None if event.audience is None else json.dumps(event.audience) for event in self.events],
                 [event.payload for event in self.events],
-                [event.text_place for event in self.events],
+                [event.text_room for event in self.events],
                 [event.text_message for event in self.events],
             )
 

@@ -28,7 +28,6 @@ class Rule(NamedTuple):
     remedy: str = _BROKEN
 
 
-_EVERY_PLACE = "select id from channels union all select id from conversations"
 RULES = (
     Rule(
         "users",
@@ -46,7 +45,7 @@ RULES = (
     Rule(
         "messages",
         "each stands in a channel or conversation that is there",
-        f"select count(*) from messages where place_id not in ({_EVERY_PLACE})",  # noqa: S608
+        "select count(*) from messages where room_id not in (select id from rooms)",
     ),
     Rule(
         "messages",
@@ -58,7 +57,7 @@ RULES = (
         "threads",
         "each reply stands under a message of its channel that is no reply",
         """select count(*) from messages r join messages p on p.id = r.parent_id
-           where p.parent_id is not null or p.place_id <> r.place_id""",
+           where p.parent_id is not null or p.room_id <> r.room_id""",
     ),
     Rule(
         "threads",
@@ -72,9 +71,15 @@ RULES = (
     Rule(
         "conversations",
         "the last activity is that of the newest message",
-        """select count(*) from conversations c where coalesce(last_message_at, -1) <> coalesce(
-             (select m.created_at from messages m where m.place_id = c.id and m.parent_id is null
+        """select count(*) from rooms r where kind = 'direct' and coalesce(last_message_at, -1) <> coalesce(
+             (select m.created_at from messages m where m.room_id = r.id and m.parent_id is null
               order by m.id desc limit 1), -1)""",
+    ),
+    Rule(
+        "conversations",
+        "each has its two members",
+        """select count(*) from rooms r where kind = 'direct' and pair_key is distinct from (
+             select min(user_id) || ' ' || max(user_id) from memberships m where m.room_id = r.id)""",
     ),
     Rule(
         "reactions",
@@ -86,15 +91,15 @@ RULES = (
     Rule(
         "images",
         "each belongs to a channel or conversation that is there, and to messages of it alone",
-        f"""select count(*) from images i where place_id not in ({_EVERY_PLACE})
+        """select count(*) from images i where room_id not in (select id from rooms)
            or exists (select 1 from message_images a join messages m on m.id = a.message_id
-             where a.filename = i.filename and m.place_id <> i.place_id)""",  # noqa: S608
+             where a.filename = i.filename and m.room_id <> i.room_id)""",
     ),
     Rule(
         "webhooks",
         "each has its channel",
         """select count(*) from webhooks w
-           where not exists (select 1 from channels c where c.id = w.channel_id)""",
+           where not exists (select 1 from rooms r where r.id = w.channel_id and r.kind = 'channel')""",
     ),
 )
 

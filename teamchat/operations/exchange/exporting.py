@@ -40,15 +40,15 @@ from teamchat.storage.moving import Tell
 from teamchat.storage.statements import chunks
 
 _PAGE = 500
-_USERS = "id, user_name, email, is_admin, created_at, removed_at from users"
-_CHANNELS = "id, name, created_at, created_by, updated_at from channels"
-_CONVERSATIONS = "id, first_user, second_user, created_at from conversations"
-_IMAGES = """filename, place_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size
-from images"""
-_WEBHOOKS = "id, name, channel_id, created_at, created_by from webhooks"
-_MESSAGES = """m.id, m.place_id, m.author_id, coalesce(m.bot_name, u.user_name, ''), m.bot_name is not null,
+_USERS = "id, user_name, email, is_admin, created_at, removed_at from users where"
+_CHANNELS = "id, name, created_at, created_by, updated_at from rooms where kind = 'channel' and"
+_CONVERSATIONS = "id, pair_key, created_at from rooms where kind = 'direct' and"
+_IMAGES = """filename, room_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size
+from images where"""
+_WEBHOOKS = "id, name, channel_id, created_at, created_by from webhooks where"
+_MESSAGES = """m.id, m.room_id, m.author_id, coalesce(m.bot_name, u.user_name, ''), m.bot_name is not null,
 m.content, m.created_at, m.updated_at, m.parent_id, m.is_decorated
-from messages m left join users u on u.id = m.author_id"""
+from messages m left join users u on u.id = m.author_id where"""
 _REACTIONS = "select message_id, reaction, user_id from reactions where message_id in ({}) order by place"
 _ATTACHED = "select message_id, filename from message_images where message_id in ({}) order by place"
 
@@ -120,7 +120,7 @@ async def _messages(tx: Transaction, rows: Sequence[Row]) -> list[PortableMessag
     return [
         PortableMessage(
             id=id_,
-            channel_id=place_id,
+            channel_id=room_id,
             author=PortableAuthor(author_id, name, bool(is_bot)),
             content=content,
             created_at=created_at,
@@ -129,14 +129,14 @@ async def _messages(tx: Transaction, rows: Sequence[Row]) -> list[PortableMessag
             reactions=reactions.get(id_, {}),
             images=images.get(id_, ()),
         )
-        for id_, place_id, author_id, name, is_bot, content, created_at, updated_at, parent_id, _ in rows
+        for id_, room_id, author_id, name, is_bot, content, created_at, updated_at, parent_id, _ in rows
     ]
 
 
 async def _rows(tx: Transaction, sql: str, key: str) -> AsyncGenerator[Sequence[Row], None]:
     after = ""
     while True:
-        page = await tx.fetch(f"select {sql} where {key} > $1 order by {key} limit $2", after, _PAGE)
+        page = await tx.fetch(f"select {sql} {key} > $1 order by {key} limit $2", after, _PAGE)
         if page:
             yield page
             after = page[-1][0]
@@ -150,7 +150,8 @@ def _user(row: Row) -> PortableUser:
 
 
 def _conversation(row: Row) -> PortableConversation:
-    id_, first, second, created_at = row
+    id_, pair, created_at = row
+    first, second = pair.split()
     return PortableConversation(id_, (first, second), created_at)
 
 

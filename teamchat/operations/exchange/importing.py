@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from teamchat import text
 from teamchat.accounts import names
 from teamchat.accounts.records import user_by_email
+from teamchat.chat.rooms_table import insert_direct, pair_key
 from teamchat.errors import BadRequest
 from teamchat.events import Resync
 from teamchat.ids import CONVERSATION_PREFIX, could_be_id, id_at, is_conversation_id
@@ -53,7 +54,7 @@ class Importer:
         self._source = source
         self._report = report
         self._users: dict[str, str] = {}
-        self._places: dict[str, str] = {}
+        self._rooms: dict[str, str] = {}
 
     async def run(self, tell: Tell = lambda *_: None) -> None:
         """Import everything. Raises an `OperatorError`."""
@@ -65,7 +66,7 @@ class Importer:
         for channel in self._source.channels():
             own_id = _own_id(channel.id, channel.created_at)
             async with self._storage.write() as tx:
-                self._places[channel.id] = await self._channel(tx, replace(channel, id=own_id))
+                self._rooms[channel.id] = await self._channel(tx, replace(channel, id=own_id))
         for conversation in self._source.conversations():
             async with self._storage.write() as tx:
                 await self._conversation(tx, conversation)
@@ -76,7 +77,7 @@ class Importer:
             await tx.append(Resync().to())
 
     async def _messages(self, tell: Tell) -> None:
-        writer, done = MessageWriter(self._users, self._places, self._report, self._stranger), 0
+        writer, done = MessageWriter(self._users, self._rooms, self._report, self._stranger), 0
         for replies in (False, True):
             for messages in _paged(self._source.messages(replies=replies)):
                 async with self._storage.write() as tx:
@@ -136,7 +137,7 @@ class Importer:
 
     async def _channel(self, tx: Transaction, channel: PortableChannel) -> str:
         """Return the id that a channel has here."""
-        if await tx.fetch("select 1 from channels where id = $1", channel.id):
+        if await tx.fetch("select 1 from rooms where id = $1", channel.id):
             self._report.find("channels")
             return channel.id
         try:
@@ -146,15 +147,15 @@ class Importer:
             self._report.change(
                 "channel", channel.place or channel.id, "the name can't be one here; its id stands for it"
             )
-        rows = await tx.fetch("select id from channels where name_key = $1", text.fold(name))
+        rows = await tx.fetch("select id from rooms where name_key = $1", text.fold(name))
         if rows:
             self._report.merge(
                 "channel", channel.place or channel.id, "there is a channel of that name; it goes on there"
             )
             return str(rows[0][0])
         await tx.fetch(
-            "insert into channels (id, name, name_key, created_at, updated_at, created_by)"
-            " values ($1, $2, $3, $4, $5, $6)",
+            "insert into rooms (id, kind, name, name_key, created_at, updated_at, created_by)"
+            " values ($1, 'channel', $2, $3, $4, $5, $6)",
             channel.id,
             name,
             text.fold(name),
@@ -172,31 +173,28 @@ class Importer:
                 "conversation", conversation.place or conversation.id, "not between two users who are known"
             )
             return
-        rows = await tx.fetch(
-            """insert into conversations (id, first_user, second_user, created_at) values ($1, $2, $3, $4)
-               on conflict do nothing returning id""",
-            *(_own_id(conversation.id, conversation.created_at, CONVERSATION_PREFIX), first, second),
-            conversation.created_at,
-        )
+        rows = await tx.fetch("select id from rooms where pair_key = $1", pair_key(first, second))
         if rows:
-            self._report.create("conversations")
-        else:
             self._report.find("conversations")
-            rows = await tx.fetch(
-                "select id from conversations where first_user = $1 and second_user = $2", first, second
-            )
-        if rows:
-            self._places[conversation.id] = rows[0][0]
+            self._rooms[conversation.id] = rows[0][0]
+            return
+        own_id = _own_id(conversation.id, conversation.created_at, CONVERSATION_PREFIX)
+        if await tx.fetch("select 1 from rooms where id = $1", own_id):  # It is of two others here.
+            self._report.find("conversations")
+            return
+        await insert_direct(tx, own_id, (first, second), conversation.created_at)
+        self._report.create("conversations")
+        self._rooms[conversation.id] = own_id
 
     async def _image(self, image: PortableImage) -> None:
         """Store the bytes, then the row."""
-        place = self._places.get(image.channel_id)
+        room = self._rooms.get(image.channel_id)
         async with self._storage.read() as tx:
             is_there = bool(await tx.fetch("select 1 from images where filename = $1", image.filename))
         if is_there:
             self._report.find("images")
             return
-        if place is None:
+        if room is None:
             self._report.omit(
                 "image", image.place or image.filename, "its channel or conversation was left out"
             )
@@ -210,11 +208,11 @@ class Importer:
             await put_image(self._images, key, data)
         async with self._storage.write() as tx:
             rows = await tx.fetch(
-                """insert into images (filename, place_id, uploaded_by, created_at, media_type, size,
+                """insert into images (filename, room_id, uploaded_by, created_at, media_type, size,
                    thumbnail_type, thumbnail_size) values ($1, $2, $3, $4, $5, $6, $7, $8)
                    on conflict do nothing returning 1""",
                 image.filename,
-                place,
+                room,
                 self._users.get(image.uploaded_by, ""),
                 image.created_at,
                 *checked.kinds,

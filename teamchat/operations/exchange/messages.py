@@ -20,21 +20,21 @@ from teamchat.operations.exchange.form import PortableAuthor, PortableMessage
 from teamchat.operations.exchange.report import Report
 
 Stranger = Callable[[Transaction, PortableAuthor], Awaitable[str]]
-_IMAGE = "select 1 from images where filename = $1 and place_id = $2"
-_LAST = """update conversations set last_message_at = (select created_at from messages
-where place_id = $1 and parent_id is null order by id desc limit 1) where id = $1"""
+_IMAGE = "select 1 from images where filename = $1 and room_id = $2"
+_LAST = """update rooms set last_message_at = (select created_at from messages
+where room_id = $1 and parent_id is null order by id desc limit 1) where id = $1"""
 _NO_FIGURES = """insert into threads (parent_id, reply_count, last_reply_at, last_reply_by, participants)
 values ($1, 0, 0, '', '[]') on conflict do nothing"""
 
 
 class MessageWriter:
-    """Writes messages whose users and places have the ids given by `users` and `places`."""
+    """Writes messages whose users and rooms have the ids given by `users` and `rooms`."""
 
     def __init__(
-        self, users: Mapping[str, str], places: Mapping[str, str], report: Report, stranger: Stranger
+        self, users: Mapping[str, str], rooms: Mapping[str, str], report: Report, stranger: Stranger
     ) -> None:
         self._users = users
-        self._places = places
+        self._rooms = rooms
         self._report = report
         self._stranger = stranger
 
@@ -45,29 +45,29 @@ class MessageWriter:
             if await tx.fetch("select 1 from messages where parent_id = $1 limit 1", parent):
                 await tx.fetch(_NO_FIGURES, parent)
                 await recount_thread(tx, parent)
-        for place in sorted({self._places[message.channel_id] for message in written}):
-            if is_conversation_id(place):
-                await tx.fetch(_LAST, place)
+        for room in sorted({self._rooms[message.channel_id] for message in written}):
+            if is_conversation_id(room):
+                await tx.fetch(_LAST, room)
 
     async def _insert(self, tx: Transaction, message: PortableMessage) -> bool:
         """Write one message, and return whether it was not there yet."""
-        place = self._places.get(message.channel_id)
-        refused = self._why_not(message, place)
+        room = self._rooms.get(message.channel_id)
+        refused = self._why_not(message, room)
         if refused is not None:
             self._report.omit("message", message.place or message.id, refused)
             return False
         if await tx.fetch("select 1 from messages where id = $1", message.id):
             self._report.find("messages" if message.thread_id is None else "replies")
             return False
-        parent = await self._parent(tx, message, str(place))
-        images = await self._images(tx, message, str(place))
+        parent = await self._parent(tx, message, str(room))
+        images = await self._images(tx, message, str(room))
         author = message.author
         author_id = author.id if author.is_bot else self._users.get(author.id)
         await tx.fetch(
-            """insert into messages (id, place_id, parent_id, author_id, bot_name, content, created_at,
+            """insert into messages (id, room_id, parent_id, author_id, bot_name, content, created_at,
                updated_at, is_decorated) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)""",
             message.id,
-            place,
+            room,
             parent,
             author_id or await self._stranger(tx, author),
             author.user_name if author.is_bot else None,
@@ -80,8 +80,8 @@ class MessageWriter:
         self._report.create("messages" if parent is None else "replies")
         return True
 
-    def _why_not(self, message: PortableMessage, place: str | None) -> str | None:
-        if place is None:
+    def _why_not(self, message: PortableMessage, room: str | None) -> str | None:
+        if room is None:
             return "its channel or conversation was left out"
         if not could_be_id(message.id) or is_conversation_id(message.id):
             return "its id is none"
@@ -92,29 +92,29 @@ class MessageWriter:
             return "its text can't be stored (NUL or a lone surrogate)"
         return None
 
-    async def _parent(self, tx: Transaction, message: PortableMessage, place: str) -> str | None:
+    async def _parent(self, tx: Transaction, message: PortableMessage, room: str) -> str | None:
         """Return what the message replies to, if that is a message of its channel and no reply."""
         if message.thread_id is None:
             return None
         rows = await tx.fetch(
-            "select 1 from messages where id = $1 and place_id = $2 and parent_id is null",
+            "select 1 from messages where id = $1 and room_id = $2 and parent_id is null",
             message.thread_id,
-            place,
+            room,
         )
-        if rows and not is_conversation_id(place):
+        if rows and not is_conversation_id(room):
             return message.thread_id
         why = "what it replies to is not in the export; it stands by itself"
         self._report.change("reply", message.place or message.id, why)
         return None
 
-    async def _images(self, tx: Transaction, message: PortableMessage, place: str) -> list[str]:
+    async def _images(self, tx: Transaction, message: PortableMessage, room: str) -> list[str]:
         found = []
         for number, filename in enumerate(message.images):
             if number >= MAX_PER_MESSAGE:
                 self._report.omit(
                     "image", message.place or message.id, f"a message has {MAX_PER_MESSAGE} at most"
                 )
-            elif filename not in found and await tx.fetch(_IMAGE, filename, place):
+            elif filename not in found and await tx.fetch(_IMAGE, filename, room):
                 found.append(filename)
         return found
 

@@ -56,20 +56,20 @@ class SqliteTransaction:
             raise StorageError("An event can be appended in a writing transaction alone.")
         event.check()
         await self.fetch(
-            """insert into events (type, audience, payload, created_at, text_place, text_message)
+            """insert into events (type, audience, payload, created_at, text_room, text_message)
             values ($1, $2, $3, $4, $5, $6)""",
             event.type,
             None if event.audience is None else json.dumps(event.audience),
             event.payload,
             now_ms(),
-            event.text_place,
+            event.text_room,
             event.text_message,
         )
 
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
         if not self._writable:
             raise StorageError("The log can be changed in a writing transaction alone.")
-        await blank_in(self, place_id, message_ids)
+        await blank_in(self, room_id, message_ids)
 
     async def advance_log(self, last: int) -> None:
         if not self._writable:

@@ -100,7 +100,7 @@ class TestNeedsWords(Contract):
 class TestKnowsChannelsAlone(Contract):
     class asked(Right):  # noqa: N801
         async def filter(self, posting: Posting) -> Any:
-            assert posting.place_id is not None
+            assert posting.room_id is not None
             return posting.content
 
 

@@ -49,8 +49,8 @@ class WrappedTransaction:
     async def append(self, event: Event) -> None:
         await self.inner.append(event)
 
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
-        await self.inner.blank(place_id, message_ids)
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+        await self.inner.blank(room_id, message_ids)
 
     async def advance_log(self, last: int) -> None:
         await self.inner.advance_log(last)
@@ -144,8 +144,8 @@ class BegunByItsFirstStatement:
     async def append(self, event: Event) -> None:
         await (await self.begin()).append(event)
 
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
-        await (await self.begin()).blank(place_id, message_ids)
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+        await (await self.begin()).blank(room_id, message_ids)
 
     async def advance_log(self, last: int) -> None:
         await (await self.begin()).advance_log(last)
@@ -172,7 +172,7 @@ class EachAlone:
     async def append(self, event: Event) -> None:
         raise StorageError("A reading transaction changes nothing.")
 
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
         raise StorageError("A reading transaction changes nothing.")
 
     async def advance_log(self, last: int) -> None:
@@ -246,7 +246,7 @@ class Silent(WrappedTransaction):
     async def advance_log(self, last: int) -> None:
         pass
 
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
         pass
 
 
@@ -265,5 +265,5 @@ class TestKeepsWhatWasSaid(Contract):
 
 
 class Retentive(WrappedTransaction):
-    async def blank(self, place_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
         pass

@@ -1,0 +1,83 @@
+"""Posting a message, whatever it is and wherever it goes: the one choreography of it.
+
+Who posts has been let in and the room found (`teamchat.chat.sight`).  In one transaction then: the content is
+held to the rules, a retry finds what it made before, the message is stored with its images, what counts
+messages is counted, and whoever may see it is told.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from teamchat import events
+from teamchat.chat import records
+from teamchat.chat.changes import count_reply
+from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.idempotency import keyed, recollect, remember
+from teamchat.chat.messages_table import insert_message
+from teamchat.chat.sight import Room, SeenMessage
+from teamchat.errors import NotFound
+from teamchat.interfaces import Transaction
+from teamchat.model import Message, ThreadMeta
+
+
+class Submission(NamedTuple):
+    """What somebody posts. `asked` is the draft as it came, `kept` what the filters left of it.
+
+    `key` is the Idempotency-Key, and `path` says of which request: the same key on another one is refused
+    (decision D-07b).  A bot's `author_id` is ``webhook:<id>``.
+    """
+
+    author_id: str
+    asked: Draft
+    kept: Draft
+    key: str | None
+    path: str
+    bot_name: str | None = None
+
+
+async def post(tx: Transaction, room: Room, submission: Submission, most: int) -> Message:
+    """Post a message that is no reply; `most` is the greatest length of its content, in characters."""
+    return (await _post(tx, room, submission, most, None))[0]
+
+
+async def post_reply(
+    tx: Transaction, parent: SeenMessage, submission: Submission, most: int
+) -> tuple[Message, ThreadMeta]:
+    """Post a reply, and return it with what its thread amounts to then."""
+    reply, meta = await _post(tx, parent.room, submission, most, parent)
+    meta = meta or await records.thread_meta(tx, parent.id)
+    if meta is None:
+        raise NotFound("This message has no thread.")
+    return reply, meta
+
+
+async def _post(
+    tx: Transaction, room: Room, submission: Submission, most: int, parent: SeenMessage | None
+) -> tuple[Message, ThreadMeta | None]:
+    author_id, asked, kept, key, path, bot_name = submission
+    content_of(kept, most=most, has_images=bool(images_of(kept)))
+    request = keyed(author_id, key, path, asked)
+    message = await recollect(tx, request)
+    if message is not None:
+        return message, None
+    message = await insert_message(
+        tx,
+        room_id=room.id,
+        author_id=author_id,
+        bot_name=bot_name,
+        draft=kept,
+        parent_id=None if parent is None else parent.id,
+    )
+    await remember(tx, request, message)
+    if parent is not None:
+        meta = await count_reply(tx, message, parent.id)
+        told = events.NewThreadReply(parent.id, room.id, message, meta, parent.author_id)
+        await tx.append(told.to(room.audience))
+        return message, meta
+    if room.participants is None:
+        await tx.append(events.NewMessage.about(message).to(room.audience))
+        return message, None
+    await tx.fetch("update rooms set last_message_at = $2 where id = $1", room.id, message.created_at)
+    await tx.append(events.NewDirectMessage.about(message, room.participants).to(room.audience))
+    return message, None

@@ -1,0 +1,126 @@
+"""Who sees a room or a message, and who may change one (decisions D-03, D-29).
+
+Everything that is asked for by its id is found here and nowhere else.  Each function is one statement that
+comes back empty for what is not there and for what the caller does not see, so that nobody can tell the two
+apart; but a direct conversation exists for everyone, and an outsider is told 403 (decision D-29).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from teamchat.errors import BadRequest, Forbidden, NotFound
+from teamchat.ids import could_be_id, is_conversation_id
+from teamchat.interfaces import Transaction
+from teamchat.model import Caller
+
+Participants = tuple[str, str]
+
+CHANNEL, DIRECT = "channel", "direct"
+_CHANNEL = "select 1 from rooms where id = $1 and kind = 'channel'"
+_PAIR = "select min(user_id), max(user_id) from memberships where room_id = $1"
+_MESSAGE = """select m.id, m.room_id, m.parent_id, m.author_id, r.kind,
+  (select min(s.user_id) from memberships s where s.room_id = r.id),
+  (select max(s.user_id) from memberships s where s.room_id = r.id)
+from messages m join rooms r on r.id = m.room_id
+where m.id = $1 and (r.kind = 'channel'
+  or exists (select 1 from memberships s where s.room_id = r.id and s.user_id = $2))"""
+
+
+class Room(NamedTuple):
+    """A room that the caller sees. `participants` are the two users of a direct conversation."""
+
+    id: str
+    participants: Participants | None = None
+
+    @property
+    def audience(self) -> Participants | None:
+        """Who is told what happens in it; None is everybody."""
+        return self.participants
+
+
+class SeenMessage(NamedTuple):
+    """A message that the caller sees: where it stands, and whose it is."""
+
+    id: str
+    room: Room
+    parent_id: str | None
+    author_id: str
+
+
+async def channel(tx: Transaction, caller: Caller, channel_id: str) -> Room:  # noqa: ARG001  # all see all
+    """Return a channel the caller sees; raises `NotFound` for any other."""
+    could_be_one = could_be_id(channel_id) and not is_conversation_id(channel_id)
+    if not (could_be_one and await tx.fetch(_CHANNEL, channel_id)):
+        raise NotFound("No such channel.")
+    return Room(channel_id)
+
+
+async def conversation(tx: Transaction, caller: Caller, conversation_id: str) -> Room:
+    """Return a direct conversation; raises `NotFound` if there is none and `Forbidden` to an outsider."""
+    rows = (
+        is_conversation_id(conversation_id)
+        and could_be_id(conversation_id)
+        and await tx.fetch(_PAIR, conversation_id)
+    )
+    if not rows or rows[0][0] is None:
+        raise NotFound("No such conversation.")
+    [(first, second)] = rows
+    if caller.user.id not in (first, second):
+        raise Forbidden("You are not a participant of this conversation.")
+    return Room(conversation_id, (first, second))
+
+
+async def room(tx: Transaction, caller: Caller, room_id: str) -> Room:
+    """Return a room of any kind, as `channel` and `conversation` do."""
+    find = conversation if is_conversation_id(room_id) else channel
+    return await find(tx, caller, room_id)
+
+
+async def message(tx: Transaction, caller: Caller, message_id: str) -> SeenMessage:
+    """Return a message the caller sees; raises `NotFound` for any other."""
+    rows = could_be_id(message_id) and await tx.fetch(_MESSAGE, message_id, caller.user.id)
+    if not rows:
+        raise NotFound("No such message.")
+    [(id_, room_id, parent_id, author_id, kind, first, second)] = rows
+    return SeenMessage(id_, Room(room_id, (first, second) if kind == DIRECT else None), parent_id, author_id)
+
+
+async def reply(tx: Transaction, caller: Caller, parent_id: str, reply_id: str) -> SeenMessage:
+    """Return a reply that stands in the thread of `parent_id`; raises `NotFound` for any other."""
+    seen = await message(tx, caller, reply_id)
+    if seen.parent_id != parent_id:
+        raise NotFound("No such reply in this thread.")
+    return seen
+
+
+async def direct_message(
+    tx: Transaction, caller: Caller, conversation_id: str, message_id: str
+) -> SeenMessage:
+    """Return a message of a conversation, as `conversation` does; `NotFound` for one of elsewhere."""
+    await conversation(tx, caller, conversation_id)
+    seen = await message(tx, caller, message_id)
+    if seen.room.id != conversation_id:
+        raise NotFound("No such message in this conversation.")
+    return seen
+
+
+def check_may_edit(caller: Caller, seen: SeenMessage) -> None:
+    """Only the author edits a message; a bot's has no author who could."""
+    if seen.author_id != caller.user.id:
+        raise Forbidden("Only the author may edit a message.")
+
+
+def check_may_delete(caller: Caller, seen: SeenMessage) -> None:
+    """The author deletes a message; an admin does too, save for direct messages (decision D-29)."""
+    if seen.author_id == caller.user.id or (caller.user.is_admin and seen.room.participants is None):
+        return
+    raise Forbidden("You may not delete this message.")
+
+
+def check_can_have_thread(parent: SeenMessage) -> None:
+    """Raise `BadRequest` unless it is a top-level message of a channel (decision D-28)."""
+    if parent.room.participants is not None:
+        raise BadRequest("A direct message has no thread.")
+    if parent.parent_id is not None:
+        raise BadRequest("A reply has no thread of its own.")
