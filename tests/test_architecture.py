@@ -103,6 +103,42 @@ def test_only_the_web_layer_knows_http(path: Path) -> None:
     assert not frameworks
 
 
+# What people said and where stands in these tables.
+_SAID = re.compile(
+    r"\b(?:from|join|into|update) (?:messages|reactions|threads|images|message_images|rooms|memberships)\b"
+)
+# These read them by an id that somebody gave, and ask whether that one sees it; the others of the chat are
+# handed what was found so, and the operator's commands see everything.
+_FINDS = {"chat/sight.py"}
+_IS_HANDED = {
+    f"chat/{name}.py"
+    for name in (
+        *("records", "messages_table", "images_table", "rooms_table"),
+        *("changes", "posting", "reactions", "channels", "conversations", "retention"),
+    )
+}
+_SEES_ALL = {"operations", "storage", "testing"}
+
+
+def test_what_people_said_is_read_where_sight_is_asked_alone() -> None:
+    readers = {
+        str(path.relative_to(CORE))
+        for path in MODULES
+        if part_of(path) not in _SEES_ALL and _SAID.search(path.read_text())
+    }
+    assert readers == _FINDS | _IS_HANDED
+    plugins = ROOT.glob("plugins/teamchat-*/teamchat_*/**/*.py")
+    assert not [path for path in plugins if _SAID.search(path.read_text())]
+
+
+def test_what_reads_messages_by_their_ids_asks_sight_first() -> None:
+    readers = {"teamchat.chat.records", "teamchat.chat.images_table"}
+    askers = {path for path in MODULES if readers & imports(path) and part_of(path) == "chat"}
+    unseen = {path.name for path in askers if "teamchat.chat.sight" not in imports(path)}
+    # They are handed what others found.
+    assert unseen == {"messages_table.py", "idempotency.py"}
+
+
 def test_the_storage_driver_alone_knows_its_database() -> None:
     users = {path for path in MODULES if "apsw" in {name.split(".")[0] for name in imports(path)}}
     assert {path.parent for path in users} <= {CORE / "storage", CORE / "storage" / "sqlite"}
