@@ -108,12 +108,12 @@ async def test_a_move_that_broke_off_goes_on_and_ends_right(
         await add_users(source, 1, 9)
         await add_messages(source, 9)
         await append(source, "event")
-        steps = 0
+        steps: list[str] = []
 
         def break_off(table: str, done: int, total: int) -> None:
-            nonlocal steps
-            steps += bool(done) and table != "comparing"
-            if steps == after:
+            if done and table != "comparing":
+                steps.append(table)
+            if len(steps) == after:
                 raise Broken
 
         try:
@@ -126,7 +126,7 @@ async def test_a_move_that_broke_off_goes_on_and_ends_right(
         assert await sums(source) == await sums(target)
         assert await source.log_bounds() == await target.log_bounds()
         await refuse_unfinished(target)
-        if after > 1:
+        if "users" in steps[:-1]:  # The step it broke off in was lost.
             assert "users" not in copied, "it began again at the beginning"
 
 
@@ -216,12 +216,10 @@ async def test_an_empty_source_is_refused(tmp_path: Path) -> None:
 
 
 def test_every_table_of_the_schema_is_kept_but_those_of_processes() -> None:
-    made = {
-        statement.split()[2]
-        for migration in MIGRATIONS
-        for statement in migration.statements
-        if statement.startswith("create table")
-    }
+    statements = [statement for migration in MIGRATIONS for statement in migration.statements]
+    made = {statement.split()[2] for statement in statements if statement.startswith("create table")}
+    made -= {statement.split()[2] for statement in statements if statement.startswith("drop table")}
+    made -= {statement.split()[2] for statement in statements if " rename to " in statement}
     kept = [table.name for table in tables()]
     assert made - set(kept) == {"members", "streams", "request_windows"}
     assert LOG in kept

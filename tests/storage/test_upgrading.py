@@ -68,6 +68,18 @@ async def test_an_upgrade_keeps_a_copy_of_what_was(
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
 
 
+async def test_an_upgrade_tells_how_far_it_is(
+    options: SqliteOptions, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    know(monkeypatch, NEXT)
+    async with open_sqlite(options):
+        pass
+    assert [record.getMessage() for record in caplog.records] == [
+        "keeping a copy of the database before its upgrade",
+        "upgrading the database",
+    ]
+
+
 async def test_the_way_back_is_the_copy_and_the_version_before(
     options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ cannot keep every character is refused too.
 
 from __future__ import annotations
 
+import logging
 import re
 
 import psycopg
@@ -16,6 +17,8 @@ from teamchat import StorageError, Upgrade
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+
+_log = logging.getLogger(__name__)
 
 _LOCK = 0x7465616D736368  # "teamsch"
 _DIALECT = {"int": "bigint", "log_key": "bigint primary key", "table_end": ""}
@@ -103,6 +106,8 @@ async def _step(connection: Connection) -> bool:
     version = await _version(connection)
     migration = _after(version)
     if migration is not None:
+        if version:
+            _log.warning("upgrading the database to schema %d of %d", migration.number, MIGRATIONS[-1].number)
         await _apply(connection, migration)
     await connection.run("commit")
     return migration is not None

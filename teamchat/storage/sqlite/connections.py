@@ -7,7 +7,7 @@ one another only as far as `apsw.BusyError` tells: what was begun can be begun a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import apsw
@@ -20,10 +20,11 @@ MOST_LOG_BYTES = 16 * 1024 * 1024
 _DIALECT = {"int": "integer", "log_key": "integer primary key autoincrement", "table_end": " strict"}
 
 
-def migrate(connection: apsw.Connection) -> None:
+def migrate(connection: apsw.Connection, begins: Callable[[Migration], object] | None = None) -> None:
     """Run the migrations that the database has not seen, each in a transaction of its own.
 
-    A new database gets all of them in one, so that none is left half made where the disk is full.
+    A new database gets all of them in one, so that none is left half made where the disk is full; with
+    any other, `begins` is called before each.
     """
     newest = MIGRATIONS[-1].number
     if (version := version_of(connection)) > newest:
@@ -32,8 +33,13 @@ def migrate(connection: apsw.Connection) -> None:
             "Install the version that wrote it, or a later one."
         )
     unseen = [migration for migration in MIGRATIONS if migration.number > version]
-    for step in [unseen] if version == 0 else [[migration] for migration in unseen]:
-        _run(step, connection)
+    if version == 0:
+        _run(unseen, connection)
+        return
+    for migration in unseen:
+        if begins is not None:
+            begins(migration)
+        _run([migration], connection)
 
 
 def _run(step: Sequence[Migration], connection: apsw.Connection) -> None:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from teamchat.errors import SettingsError, StorageError
 from teamchat.interfaces import Upgrade
 from teamchat.logs import get_logger
+from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
 from teamchat.storage.sqlite.storage import SqliteStorage
 from teamchat.storage.sqlite.upgrading import keep_copy, rehearse
@@ -88,13 +89,17 @@ def _open(directory: Path, *, keeps_copy: bool) -> SqliteStorage:
     path = directory / DATABASE_NAME
     writer = connect(path, 0)
     try:
-        if keeps_copy and (kept := keep_copy(writer, path)):
-            _log.warning("the database is upgraded; a copy of what it was is kept", file=kept.name)
-        migrate(writer)
+        if keeps_copy:
+            keep_copy(writer, path)
+        migrate(writer, _tell)
         return SqliteStorage(path, writer)
     except BaseException:
         writer.close()
         raise
+
+
+def _tell(migration: Migration) -> None:
+    _log.warning("upgrading the database", schema=migration.number, newest=MIGRATIONS[-1].number)
 
 
 async def rehearse_upgrade(options: SqliteOptions) -> Upgrade:

@@ -21,8 +21,11 @@ import apsw
 from teamchat.disk import sync
 from teamchat.errors import StorageError
 from teamchat.interfaces import Upgrade
+from teamchat.logs import get_logger
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
+
+_log = get_logger(__name__)
 
 
 def keep_copy(connection: apsw.Connection, path: Path) -> Path | None:
@@ -34,6 +37,8 @@ def keep_copy(connection: apsw.Connection, path: Path) -> Path | None:
     kept = path.with_name(f"{path.name}.schema-{version}")
     if not 0 < version < MIGRATIONS[-1].number:
         return None
+    size = path.stat().st_size // 1_048_576 + 1
+    _log.warning("keeping a copy of the database before its upgrade", file=kept.name, mebibytes=size)
     with _copied(connection, path) as copy:
         with closing(apsw.Connection(str(copy))) as opened:
             if version_of(opened) != version:  # Another process was faster, and has kept its own copy.
