@@ -1,8 +1,8 @@
 """The events of the live stream: their types, payloads and audiences (interface, part 6).
 
 An event is written to the log in the transaction that makes the change (`Transaction.append`), and is
-encoded there, once.  `audience` names who may receive it: None means everyone signed in, otherwise the
-ids of users (decision D-35).  Types that begin with an underscore never reach a client: they tell the
+encoded there, once.  `audience` says who may receive it (decision D-35): who sees a room, users by their
+ids, or with None everyone signed in.  Types that begin with an underscore never reach a client: they tell the
 server's own followers of the log, on this machine and on others, what has ended.
 
 What was said in a message goes out of the log when the message is edited or deleted: by `text_room` and
@@ -27,6 +27,21 @@ _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 _decode = msgspec.json.Decoder().decode
 
 
+class InRoom(Struct, frozen=True, rename="camel"):
+    """Who sees a room: those who do when the event is handed out, and did at this epoch of the room.
+
+    The epoch grows with every change of the room's members and of its privacy.
+    """
+
+    room_id: str
+    epoch: int
+    is_private: bool
+
+
+Audience = tuple[str, ...] | InRoom | None
+"""Who may receive an event: users by their ids, who sees a room, or with None everyone signed in."""
+
+
 class Event(Struct, frozen=True):
     """An event on its way into the log. `payload` is its JSON, encoded; `audience` None means everyone.
 
@@ -36,7 +51,7 @@ class Event(Struct, frozen=True):
 
     type: str
     payload: str
-    audience: tuple[str, ...] | None = None
+    audience: Audience = None
     text_room: str | None = None
     text_message: str | None = None
 
@@ -65,15 +80,21 @@ class Encoded(Event, frozen=True):
 class LoggedEvent(Struct, frozen=True):
     """An event read from the log. `seq` orders all events of a server and has no meaning beyond that.
 
-    `text_room` and `text_message` are those of `Event`, and None once what was said is gone.
+    `text_room` and `text_message` are those of `Event`, and None once what was said is gone.  `is_private`
+    tells a listener that sends events elsewhere that not everybody here may have this one.
     """
 
     seq: int
     type: str
     payload: str
-    audience: tuple[str, ...] | None
+    audience: Audience
     text_room: str | None = None
     text_message: str | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it was for some users alone, or of a private room, when it was logged."""
+        return self.audience.is_private if isinstance(self.audience, InRoom) else self.audience is not None
 
 
 class Payload(Struct, frozen=True, rename="camel"):
@@ -81,16 +102,11 @@ class Payload(Struct, frozen=True, rename="camel"):
 
     type: ClassVar[str]
 
-    def to(self, audience: Sequence[str] | None = None) -> Event:
-        """Return the event that carries this payload to `audience` (ids of users), or to everyone."""
-        place, message = self._text_of()
-        return Encoded(
-            self.type,
-            _encode(self).decode(),
-            None if audience is None else tuple(audience),
-            place,
-            message,
-        )
+    def to(self, audience: InRoom | Sequence[str] | None = None) -> Event:
+        """Return the event that carries this payload to an audience; None is everyone."""
+        if audience is not None and not isinstance(audience, InRoom):
+            audience = tuple(audience)
+        return Encoded(self.type, _encode(self).decode(), audience, *self._text_of())
 
     def _text_of(self) -> tuple[str | None, str | None]:
         """Return the place and the message whose text this carries, if it carries one."""
@@ -347,6 +363,17 @@ class Blanked(Payload, frozen=True):
     message_ids: Sequence[str] | None
 
 
+class RoomChanged(Payload, frozen=True):
+    """Internal: who is in a room, or whether it is private, is another from here on."""
+
+    type = "_ROOM_CHANGED"
+    room_id: str
+    epoch: int
+    is_private: bool
+    joined: Sequence[str]
+    left: Sequence[str]
+
+
 class MemberJoined(Payload, frozen=True):
     """Internal: another process began to serve the same storage."""
 
@@ -376,10 +403,10 @@ def is_internal(event_type: str) -> bool:
 def _wrong_about(event: Event) -> str | None:
     """Say what is wrong about an event that was made elsewhere, or return None."""
     audience, payload = event.audience, event.payload
-    if audience is not None and (
+    if not (audience is None or isinstance(audience, InRoom)) and (
         not isinstance(audience, (tuple, list)) or not all(isinstance(one, str) for one in audience)
     ):
-        return "its audience must be None or a tuple of users' ids"
+        return "its audience must be None, a tuple of users' ids, or the audience of a room"
     if event.type == Connected.type:
         return "it is sent by each stream itself"
     if not isinstance(payload, str):

@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from teamchat.events import Blanked, MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
+from teamchat.events import (
+    Blanked,
+    MemberJoined,
+    RoomChanged,
+    SessionsEnded,
+    StreamsDisplaced,
+    UserGone,
+)
 from teamchat.interfaces import Storage
 
 MOST_BYTES = 32 * 1024 * 1024
@@ -39,6 +46,7 @@ class _Fields(Struct, rename="camel"):
 
     id: str = ""
     channel_id: str = ""
+    room_id: str = ""
     user_id: str = ""
     session_ids: tuple[str, ...] = ()
 
@@ -78,6 +86,7 @@ _TAGS: dict[str, Callable[[_Fields], tuple[str, ...]]] = {
     "UPDATE_USER": lambda fields: (NAMES, user(fields.id)),
     "REMOVE_USER": lambda fields: (NAMES, user(fields.id)),
     "USER_EXIT": lambda fields: (NAMES, user(fields.id)),
+    RoomChanged.type: lambda fields: (room(fields.room_id),),
     SessionsEnded.type: lambda fields: tuple(session(one) for one in fields.session_ids),
     UserGone.type: lambda fields: (user(fields.user_id),),
 }

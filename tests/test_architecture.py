@@ -108,15 +108,16 @@ _SAID = re.compile(
     r"\b(?:from|join|into|update) (?:messages|reactions|threads|images|message_images|rooms|memberships)\b"
 )
 # These read them by an id that somebody gave, and ask whether that one sees it; the others of the chat are
-# handed what was found so, and the operator's commands see everything.
+# handed what was found so, the stream reads who is in which room, and the operator's commands see everything.
 _FINDS = {"chat/sight.py"}
 _IS_HANDED = {
     f"chat/{name}.py"
     for name in (
         *("records", "messages_table", "images_table", "rooms_table"),
         *("changes", "posting", "reactions", "channels", "conversations", "retention"),
+        *("membership", "webhooks"),
     )
-}
+} | {"stream/rooms.py"}
 _SEES_ALL = {"operations", "storage", "testing"}
 
 

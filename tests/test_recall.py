@@ -48,7 +48,7 @@ async def test_what_nothing_touched_is_kept(storage: Storage) -> None:
     memory = await filled(storage, "room:a", "room:b")
     await append(storage, events.DeleteMessage(id="m", channel_id="b").to())
     await memory.catch_up()
-    assert memory.get("room:a") == "value of place:a"
+    assert memory.get("room:a") == "value of room:a"
     assert memory.get("room:b") is None
 
 
@@ -72,7 +72,7 @@ async def test_an_event_of_a_plugins_own_type_touches_nothing(storage: Storage, 
     memory = await filled(storage, "room:a", "user:u")
     await append(storage, Event(kind, "[]"))
     await memory.catch_up()
-    assert memory.get("room:a") == "value of place:a"
+    assert memory.get("room:a") == "value of room:a"
     assert memory.get("user:u") == "value of user:u"
 
 
@@ -108,13 +108,13 @@ async def test_being_far_behind_forgets_everything(storage: Storage) -> None:
 async def test_the_oldest_go_when_there_is_no_room(storage: Storage) -> None:
     memory = await filled(storage, "room:a", "room:b", "room:c", size=10, most=25)
     assert memory.get("room:a") is None
-    assert memory.get("room:b") == "value of place:b"
-    assert memory.get("room:c") == "value of place:c"
+    assert memory.get("room:b") == "value of room:b"
+    assert memory.get("room:c") == "value of room:c"
 
 
 async def test_a_key_that_is_kept_again_takes_room_once(storage: Storage) -> None:
     memory = await filled(storage, *["room:a"] * 5, "room:b", size=10, most=25)
-    assert memory.get("room:a") == "value of place:a"
+    assert memory.get("room:a") == "value of room:a"
 
 
 @pytest.mark.parametrize("kind", KINDS)

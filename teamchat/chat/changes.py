@@ -82,9 +82,9 @@ async def erase(tx: Transaction, seen: SeenMessage) -> None:
     elif seen.parent_id is not None:
         meta = await recount_thread(tx, seen.parent_id)
         event = events.DeleteThreadReply(seen.id, seen.parent_id, seen.room.id, meta)
-        await tx.append(event.to())
+        await tx.append(event.to(seen.room.audience))
     else:
-        await tx.append(events.DeleteMessage(seen.id, seen.room.id).to())
+        await tx.append(events.DeleteMessage(seen.id, seen.room.id).to(seen.room.audience))
 
 
 async def count_reply(tx: Transaction, reply: Message, parent_id: str) -> ThreadMeta:
@@ -148,10 +148,10 @@ async def _will_have_images(tx: Transaction, message_id: str, edit: Draft | Mess
 
 def _updated(seen: SeenMessage, message: Message) -> events.Event:
     if seen.room.participants is not None:
-        return events.UpdateDirectMessage.about(message, seen.room.participants).to(seen.room.participants)
+        return events.UpdateDirectMessage.about(message, seen.room.participants).to(seen.room.audience)
     if seen.parent_id is not None:
-        return events.UpdateThreadReply.about(message).to()
-    return events.UpdateMessage.about(message).to()
+        return events.UpdateThreadReply.about(message).to(seen.room.audience)
+    return events.UpdateMessage.about(message).to(seen.room.audience)
 
 
 async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, participants: Participants) -> None:

@@ -13,6 +13,7 @@ from teamchat import events, text
 from teamchat.chat import sight
 from teamchat.chat.images_table import forget_images_in
 from teamchat.errors import BadRequest, Forbidden
+from teamchat.events import InRoom
 from teamchat.ids import new_id
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, Channel, now_ms
@@ -22,8 +23,8 @@ FIRST_CHANNEL = "General"
 # The row of server_settings that says the first start is over, so that a deleted General stays deleted.
 _FIRST_START_OVER = "firstChannelMade"
 
-_NAMES_LOCK = "channel names"
 _COLUMNS = "id, name, created_at, updated_at, created_by"
+_LIST = f"select {_COLUMNS} from rooms r where kind = 'channel' and {sight.seen_by('$1')} order by id"  # noqa: S608
 _TOP_LEVEL = "select id from messages where room_id = $1 and parent_id is null"
 _REPLIES = f"select id from messages where parent_id in ({_TOP_LEVEL})"  # noqa: S608
 _EMPTY_CHANNEL = (
@@ -43,10 +44,10 @@ class Channels:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
-    async def list(self) -> list[Channel]:
-        """Return all channels, oldest first."""
+    async def list(self, caller: Caller) -> list[Channel]:
+        """Return all channels the caller sees, oldest first."""
         async with self._storage.read() as tx:
-            rows = await tx.fetch(f"select {_COLUMNS} from rooms where kind = 'channel' order by id")  # noqa: S608
+            rows = await tx.fetch(_LIST, caller.user.id)
         return [_channel(row) for row in rows]
 
     async def check_create(self, caller: Caller) -> None:
@@ -69,7 +70,7 @@ class Channels:
     async def rename(self, caller: Caller, channel_id: str, name: str) -> Channel:
         """Give a channel another name. Raises `BadRequest` if another channel has it."""
         async with self._storage.write() as tx:
-            await sight.channel(tx, caller, channel_id)
+            room = await sight.channel(tx, caller, channel_id)
             _check_admin(caller)
             [(present,)] = await tx.fetch("select name from rooms where id = $1", channel_id)
             accepted = text.name("name", name, present=present)
@@ -86,13 +87,13 @@ class Channels:
             event = events.UpdateChannel(
                 channel.id, channel.name, created_by=channel.created_by, updated_at=channel.updated_at
             )
-            await tx.append(event.to())
+            await tx.append(event.to(room.audience))
         return channel
 
     async def delete(self, caller: Caller, channel_id: str) -> None:
         """Delete a channel and all that is in it."""
         async with self._storage.write() as tx:
-            await sight.channel(tx, caller, channel_id)
+            room = await sight.channel(tx, caller, channel_id)
             _check_admin(caller)
             rows = await tx.fetch(f"select {_COLUMNS} from rooms where id = $1", channel_id)  # noqa: S608
             channel = _channel(rows[0])
@@ -100,9 +101,8 @@ class Channels:
             for statement in _EMPTY_CHANNEL:
                 await tx.fetch(statement, channel_id)
             await blank(tx, channel_id)
-            await tx.append(
-                events.DeleteChannel(channel.id, channel.name, created_by=channel.created_by).to()
-            )
+            gone = events.DeleteChannel(channel.id, channel.name, created_by=channel.created_by)
+            await tx.append(gone.to(room.audience))
 
     async def ensure_first(self) -> None:
         """Make the channel `General`, made by the first admin, if the server starts for the first time."""
@@ -130,7 +130,7 @@ async def _create(tx: Transaction, name: str, created_by: str) -> Channel:
     )
     channel = _channel(rows[0])
     event = events.NewChannel(channel.id, channel.name, channel.created_at, created_by=channel.created_by)
-    await tx.append(event.to())
+    await tx.append(event.to(InRoom(channel.id, 0, is_private=False)))
     return channel
 
 

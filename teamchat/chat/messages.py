@@ -6,6 +6,7 @@ Replies and direct messages may be edited and deleted here too; they follow the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from teamchat import recall
 from teamchat.chat import records, sight
@@ -15,6 +16,13 @@ from teamchat.chat.filters import Filters
 from teamchat.chat.posting import Submission, post
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message
+
+
+class _KeptPage(NamedTuple):
+    """An encoded page; of a private room, only who sees that is given it."""
+
+    encoded: bytes
+    is_private: bool
 
 
 class Messages:
@@ -34,9 +42,7 @@ class Messages:
         before: str | None,
     ) -> list[Message]:
         """Return the newest `limit` messages older than `before`, oldest first (decision D-08)."""
-        async with self._storage.read() as tx:
-            await sight.channel(tx, caller, channel_id)
-            return await records.page_of_room(tx, channel_id, limit, before)
+        return (await self._read(caller, channel_id, limit, before))[1]
 
     async def encoded_page(
         self,
@@ -55,12 +61,22 @@ class Messages:
             return encode(await self.page(caller, channel_id, limit, before))
         position = await self._pages.catch_up()
         key = (channel_id, limit)
-        encoded: bytes | None = self._pages.get(key)
-        if encoded is None:
-            encoded = encode(await self.page(caller, channel_id, limit, None))
+        kept: _KeptPage | None = self._pages.get(key)
+        if kept is None:
+            room, messages = await self._read(caller, channel_id, limit, None)
+            kept = _KeptPage(encode(messages), room.is_private)
             tags = (recall.room(channel_id), recall.NAMES, recall.REACTIONS)
-            self._pages.keep(key, encoded, tags, position=position, size=len(encoded) + 500)
-        return encoded
+            self._pages.keep(key, kept, tags, position=position, size=len(kept.encoded) + 500)
+        elif kept.is_private:
+            await self.check_post(caller, channel_id)
+        return kept.encoded
+
+    async def _read(
+        self, caller: Caller, channel_id: str, limit: int, before: str | None
+    ) -> tuple[sight.Room, list[Message]]:
+        async with self._storage.read() as tx:
+            room = await sight.channel(tx, caller, channel_id)
+            return room, await records.page_of_room(tx, channel_id, limit, before)
 
     async def check_post(self, caller: Caller, channel_id: str) -> None:
         """Raise `NotFound` for no channel."""

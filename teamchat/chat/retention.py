@@ -12,7 +12,7 @@ from __future__ import annotations
 import trio
 
 from teamchat.chat.changes import erase
-from teamchat.chat.sight import DIRECT, Room, SeenMessage
+from teamchat.chat.sight import ROOM, Room, SeenMessage
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
 
@@ -21,11 +21,8 @@ BATCH = 50
 PAUSE_SECONDS = 0.5
 _DAY_MS = 24 * 3600 * 1000
 # Ids begin with the time of their message, so the oldest stand first in the index there is anyway.
-_OLDEST = """select m.id, m.room_id, m.author_id, r.kind,
-  (select min(s.user_id) from memberships s where s.room_id = r.id),
-  (select max(s.user_id) from memberships s where s.room_id = r.id)
-from messages m join rooms r on r.id = m.room_id
-where m.id < $1 and m.parent_id is null and m.created_at < $2 order by m.id limit $3"""
+_OLDEST = f"""select m.id, m.author_id, {ROOM} from messages m join rooms r on r.id = m.room_id
+where m.id < $1 and m.parent_id is null and m.created_at < $2 order by m.id limit $3"""  # noqa: S608
 
 
 class Retention:
@@ -51,10 +48,7 @@ class Retention:
 
 async def _oldest(tx: Transaction, before: int) -> list[SeenMessage]:
     rows = await tx.fetch(_OLDEST, _id_before(before), before, BATCH)
-    return [
-        SeenMessage(id_, Room(room_id, (first, second) if kind == DIRECT else None), None, author_id)
-        for id_, room_id, author_id, kind, first, second in rows
-    ]
+    return [SeenMessage(id_, Room.of(room), None, author_id) for id_, author_id, *room in rows]
 
 
 def _id_before(milliseconds: int) -> str:

@@ -13,7 +13,7 @@ def pair_key(one: str, another: str) -> str:
 async def insert_direct(tx: Transaction, room_id: str, members: tuple[str, str], now: int) -> None:
     """Make the direct conversation of two users, who have none yet. `now` is in epoch milliseconds."""
     await tx.fetch(
-        "insert into rooms (id, kind, pair_key, created_at) values ($1, 'direct', $2, $3)",
+        "insert into rooms (id, kind, pair_key, is_private, created_at) values ($1, 'direct', $2, 1, $3)",
         room_id,
         pair_key(*members),
         now,

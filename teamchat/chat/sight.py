@@ -2,41 +2,60 @@
 
 Everything that is asked for by its id is found here and nowhere else.  Each function is one statement that
 comes back empty for what is not there and for what the caller does not see, so that nobody can tell the two
-apart; but a direct conversation exists for everyone, and an outsider is told 403 (decision D-29).
+apart (extension rules X-2, X-3); but a direct conversation exists for everyone, and an outsider is told 403
+(decision D-29).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from teamchat.errors import BadRequest, Forbidden, NotFound
+from teamchat.events import InRoom
 from teamchat.ids import could_be_id, is_conversation_id
-from teamchat.interfaces import Transaction
+from teamchat.interfaces import Row, Transaction
 from teamchat.model import Caller
 
 Participants = tuple[str, str]
 
-CHANNEL, DIRECT = "channel", "direct"
-_CHANNEL = "select 1 from rooms where id = $1 and kind = 'channel'"
-_PAIR = "select min(user_id), max(user_id) from memberships where room_id = $1"
-_MESSAGE = """select m.id, m.room_id, m.parent_id, m.author_id, r.kind,
-  (select min(s.user_id) from memberships s where s.room_id = r.id),
-  (select max(s.user_id) from memberships s where s.room_id = r.id)
-from messages m join rooms r on r.id = m.room_id
-where m.id = $1 and (r.kind = 'channel'
-  or exists (select 1 from memberships s where s.room_id = r.id and s.user_id = $2))"""
+ROOM = "r.id, r.epoch, r.is_private, r.pair_key"
+"""The columns of a room, of which `Room.of` makes one."""
+
+
+def seen_by(parameter: str) -> str:
+    """Return the condition that the user of a parameter (``$1``…) sees the room `r` of a statement."""
+    return (
+        "(r.is_private = 0 or exists"  # noqa: S608
+        f" (select 1 from memberships s where s.room_id = r.id and s.user_id = {parameter}))"
+    )
+
+
+_CHANNEL = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'channel' and {seen_by('$2')}"  # noqa: S608
+_DIRECT = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'direct'"  # noqa: S608
+_MESSAGE = f"""select m.id, m.parent_id, m.author_id, {ROOM} from messages m
+join rooms r on r.id = m.room_id where m.id = $1 and {seen_by("$2")}"""  # noqa: S608
 
 
 class Room(NamedTuple):
     """A room that the caller sees. `participants` are the two users of a direct conversation."""
 
     id: str
+    epoch: int
+    is_private: bool
     participants: Participants | None = None
 
+    @classmethod
+    def of(cls, row: Row | Sequence[Any]) -> Room:
+        """Return the room of a row with the columns `ROOM`."""
+        id_, epoch, is_private, pair = row
+        first, _, second = (pair or "").partition(" ")
+        return cls(id_, epoch, bool(is_private), (first, second) if pair else None)
+
     @property
-    def audience(self) -> Participants | None:
-        """Who is told what happens in it; None is everybody."""
-        return self.participants
+    def audience(self) -> InRoom | Participants:
+        """Who is told what happens in it. The two of a direct conversation are always the same."""
+        return self.participants or InRoom(self.id, self.epoch, self.is_private)
 
 
 class SeenMessage(NamedTuple):
@@ -48,12 +67,13 @@ class SeenMessage(NamedTuple):
     author_id: str
 
 
-async def channel(tx: Transaction, caller: Caller, channel_id: str) -> Room:  # noqa: ARG001  # all see all
+async def channel(tx: Transaction, caller: Caller, channel_id: str) -> Room:
     """Return a channel the caller sees; raises `NotFound` for any other."""
     could_be_one = could_be_id(channel_id) and not is_conversation_id(channel_id)
-    if not (could_be_one and await tx.fetch(_CHANNEL, channel_id)):
+    rows = could_be_one and await tx.fetch(_CHANNEL, channel_id, caller.user.id)
+    if not rows:
         raise NotFound("No such channel.")
-    return Room(channel_id)
+    return Room.of(rows[0])
 
 
 async def conversation(tx: Transaction, caller: Caller, conversation_id: str) -> Room:
@@ -61,14 +81,14 @@ async def conversation(tx: Transaction, caller: Caller, conversation_id: str) ->
     rows = (
         is_conversation_id(conversation_id)
         and could_be_id(conversation_id)
-        and await tx.fetch(_PAIR, conversation_id)
+        and await tx.fetch(_DIRECT, conversation_id)
     )
-    if not rows or rows[0][0] is None:
+    if not rows:
         raise NotFound("No such conversation.")
-    [(first, second)] = rows
-    if caller.user.id not in (first, second):
+    found = Room.of(rows[0])
+    if caller.user.id not in (found.participants or ()):
         raise Forbidden("You are not a participant of this conversation.")
-    return Room(conversation_id, (first, second))
+    return found
 
 
 async def room(tx: Transaction, caller: Caller, room_id: str) -> Room:
@@ -82,8 +102,8 @@ async def message(tx: Transaction, caller: Caller, message_id: str) -> SeenMessa
     rows = could_be_id(message_id) and await tx.fetch(_MESSAGE, message_id, caller.user.id)
     if not rows:
         raise NotFound("No such message.")
-    [(id_, room_id, parent_id, author_id, kind, first, second)] = rows
-    return SeenMessage(id_, Room(room_id, (first, second) if kind == DIRECT else None), parent_id, author_id)
+    [(id_, parent_id, author_id, *found)] = rows
+    return SeenMessage(id_, Room.of(found), parent_id, author_id)
 
 
 async def reply(tx: Transaction, caller: Caller, parent_id: str, reply_id: str) -> SeenMessage:

@@ -17,7 +17,7 @@ from teamchat.chat import sight
 from teamchat.chat.drafts import Draft
 from teamchat.chat.filters import Filters
 from teamchat.chat.posting import Submission, post
-from teamchat.chat.sight import Room
+from teamchat.chat.sight import ROOM, Room
 from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from teamchat.events import DeleteWebhook, NewWebhook
 from teamchat.ids import could_be_id, new_id
@@ -26,6 +26,9 @@ from teamchat.model import Caller, Message, Webhook, now_ms
 
 AUTHOR_PREFIX = "webhook:"
 _TOKEN_BYTES = 32
+_BY_TOKEN = f"""select w.token_hash, w.id, w.name, {ROOM}
+from webhooks w join rooms r on r.id = w.channel_id where w.token_hash = $1"""  # noqa: S608
+_ROOM_OF = f"select {ROOM} from webhooks w join rooms r on r.id = w.channel_id where w.id = $1"  # noqa: S608
 
 
 class _Poster(NamedTuple):
@@ -33,7 +36,7 @@ class _Poster(NamedTuple):
 
     webhook_id: str
     name: str
-    channel_id: str
+    room: Room
 
     @property
     def author_id(self) -> str:
@@ -65,7 +68,7 @@ class Webhooks:
     async def check_delete(self, caller: Caller, webhook_id: str) -> None:
         """Raise `NotFound` if there is no such webhook, then `Forbidden` unless the caller is an admin."""
         async with self._storage.read() as tx:
-            await _channel_of(tx, webhook_id)
+            await _room_of(tx, webhook_id)
         await self.check_manage(caller)
 
     async def create(self, caller: Caller, name: str, channel_id: str) -> Webhook:
@@ -74,19 +77,19 @@ class Webhooks:
         trimmed = text.name("name", name)
         token = secrets.token_hex(_TOKEN_BYTES)
         async with self._storage.write() as tx:
-            await _check_named(tx, caller, channel_id)
+            room = await _named(tx, caller, channel_id)
             webhook = Webhook(new_id(), trimmed, channel_id, now_ms(), caller.user.id, token)
             await _insert(tx, webhook, _hash(token))
-            await tx.append(NewWebhook(webhook.id, trimmed, channel_id).to())
+            await tx.append(NewWebhook(webhook.id, trimmed, channel_id).to(room.audience))
         return webhook
 
     async def delete(self, caller: Caller, webhook_id: str) -> None:
         """Remove a webhook; its messages stay."""
         async with self._storage.write() as tx:
-            channel_id = await _channel_of(tx, webhook_id)
+            room = await _room_of(tx, webhook_id)
             await self.check_manage(caller)
             if await tx.fetch("delete from webhooks where id = $1 returning id", webhook_id):
-                await tx.append(DeleteWebhook(webhook_id, channel_id).to())
+                await tx.append(DeleteWebhook(webhook_id, room.id).to(room.audience))
 
     async def check_post(self, webhook_id: str, token: str) -> None:
         """Raise `Unauthorized` for a wrong token, then `NotFound`, then `Forbidden` if it is another's."""
@@ -101,35 +104,35 @@ class Webhooks:
         async with self._storage.write() as tx:
             poster = await _authenticate(tx, webhook_id, token)
             submission = Submission(poster.author_id, draft, kept, key, "webhook", poster.name)
-            return await post(tx, Room(poster.channel_id), submission, self._max_message_length)
+            return await post(tx, poster.room, submission, self._max_message_length)
 
 
 async def _authenticate(tx: Transaction, webhook_id: str, token: str) -> _Poster:
     hashed = _hash(token)
-    rows = await tx.fetch(
-        "select token_hash, id, name, channel_id from webhooks where token_hash = $1", hashed
-    )
+    rows = await tx.fetch(_BY_TOKEN, hashed)
     if not rows or not hmac.compare_digest(rows[0][0].encode(), hashed.encode()):
         raise Unauthorized
-    poster = _Poster(*rows[0][1:])
+    _, id_, name, *room = rows[0]
+    poster = _Poster(id_, name, Room.of(room))
     if poster.webhook_id != webhook_id:
-        await _channel_of(tx, webhook_id)
+        await _room_of(tx, webhook_id)
         raise Forbidden("This token is another webhook's.")
     return poster
 
 
-async def _channel_of(tx: Transaction, webhook_id: str) -> str:
+async def _room_of(tx: Transaction, webhook_id: str) -> Room:
+    """Return the channel of a webhook, for whoever manages it; raises `NotFound` if there is none."""
     if could_be_id(webhook_id):
-        rows = await tx.fetch("select channel_id from webhooks where id = $1", webhook_id)
+        rows = await tx.fetch(_ROOM_OF, webhook_id)
         if rows:
-            return str(rows[0][0])
+            return Room.of(rows[0])
     raise NotFound("No such webhook.")
 
 
-async def _check_named(tx: Transaction, caller: Caller, channel_id: str) -> None:
-    """Check the channel that a body names: an unknown one makes the body invalid."""
+async def _named(tx: Transaction, caller: Caller, channel_id: str) -> Room:
+    """Return the channel that a body names: an unknown one makes the body invalid."""
     try:
-        await sight.channel(tx, caller, channel_id)
+        return await sight.channel(tx, caller, channel_id)
     except NotFound:
         raise BadRequest("channelId names no channel.") from None
 

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from teamchat.events import Blanked, Event, LoggedEvent, blanked
+import msgspec
+
+from teamchat.events import Audience, Blanked, Event, InRoom, LoggedEvent, blanked
 from teamchat.interfaces import Transaction
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 
 _AFTER = """select seq, type, payload, audience, text_room, text_message
 from events where seq > $1 order by seq limit $2"""
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(tuple[str, ...] | InRoom).decode
+
+
+def encoded_audience(audience: Audience) -> str | None:
+    """Return an audience as it stands in the log: JSON, or null for everyone."""
+    return None if audience is None else _encode(audience).decode()
+
+
+def decoded_audience(column: str | None) -> Audience:
+    """Return what `encoded_audience` was given."""
+    return None if column is None else _decode(column)
 
 
 class Blanking(NamedTuple):
@@ -37,10 +52,8 @@ class Blanking(NamedTuple):
 async def logged_in(tx: Transaction, after: int, limit: int) -> list[LoggedEvent]:
     """Return up to `limit` events with ``seq > after``, in order, as a transaction sees them."""
     return [
-        LoggedEvent(
-            seq, kind, payload, None if audience is None else tuple(json.loads(audience)), place, message
-        )
-        for seq, kind, payload, audience, place, message in await tx.fetch(_AFTER, after, limit)
+        LoggedEvent(seq, kind, payload, decoded_audience(audience), room_id, message_id)
+        for seq, kind, payload, audience, room_id, message_id in await tx.fetch(_AFTER, after, limit)
     ]
 
 

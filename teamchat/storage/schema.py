@@ -202,19 +202,21 @@ MIGRATIONS: tuple[Migration, ...] = (
         10,
         (
             # What messages stand in. A channel has a name that no other has; of a direct conversation
-            # `pair_key` is its two members' ids in order, so that two users have one at most.
+            # `pair_key` is its two members' ids in order, so that two users have one at most. `epoch` counts
+            # the changes of its members and its privacy.
             """create table rooms (id text primary key, kind text not null, name text, name_key text unique,
-               pair_key text unique, created_at {int} not null, created_by text not null default '',
-               updated_at {int}, last_message_at {int}){table_end}""",
-            # Who is in a room. Everybody sees a channel, without a row.
+               pair_key text unique, is_private {int} not null default 0, epoch {int} not null default 0,
+               created_at {int} not null, created_by text not null default '', updated_at {int},
+               last_message_at {int}){table_end}""",
+            # Who is in a room, since which epoch. Everybody sees one that is not private, without a row.
             """create table memberships (room_id text not null references rooms(id),
                user_id text not null references users(id), joined_at {int} not null,
-               primary key (room_id, user_id)){table_end}""",
+               since_epoch {int} not null default 0, primary key (room_id, user_id)){table_end}""",
             "create index memberships_by_user on memberships(user_id)",
             """insert into rooms (id, kind, name, name_key, created_at, created_by, updated_at)
                select id, 'channel', name, name_key, created_at, created_by, updated_at from channels""",
-            """insert into rooms (id, kind, pair_key, created_at, last_message_at)
-               select id, 'direct', first_user || ' ' || second_user, created_at, last_message_at
+            """insert into rooms (id, kind, pair_key, is_private, created_at, last_message_at)
+               select id, 'direct', first_user || ' ' || second_user, 1, created_at, last_message_at
                from conversations""",
             """insert into memberships (room_id, user_id, joined_at)
                select id, first_user, created_at from conversations""",

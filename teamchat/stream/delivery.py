@@ -85,9 +85,13 @@ def together(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent | list[Frame
 
 def addressed(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:
     """Work out who gets what of `frames`, among the streams that are live at this moment."""
-    named = {user for frame in frames for user in frame.audience or ()}
+    rooms = streams.rooms
+    public = [frame for frame in frames if rooms.is_for_everyone(frame.audience)]
+    if len(public) == len(frames):
+        return [(tuple(streams.live), Parcel(public))]
+    private = [frame for frame in frames if not rooms.is_for_everyone(frame.audience)]
+    named = {user for frame in private for user in rooms.connected(frame.audience)}
     deliveries = _private(frames, named, streams)
-    public = [frame for frame in frames if frame.audience is None]
     if public:
         reached = {user for user in named if streams.live_of(user)}
         others = [each for each in streams.live if each.user_id not in reached] if reached else streams.live
@@ -101,7 +105,8 @@ def _private(frames: Sequence[Frame], named: set[str], streams: Subscriptions) -
     deliveries: list[Delivery] = []
     for user in named:
         if own := streams.live_of(user):
-            seen = [frame for frame in frames if frame.is_for(user)]
-            key = tuple(frame.position for frame in seen)
-            deliveries.append((own, parcels.setdefault(key, Parcel(seen))))
+            seen = [frame for frame in frames if streams.rooms.sees(user, frame.audience)]
+            if seen:
+                key = tuple(frame.position for frame in seen)
+                deliveries.append((own, parcels.setdefault(key, Parcel(seen))))
     return deliveries

@@ -20,10 +20,19 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
+import msgspec
 import trio
 
 from teamchat.errors import StorageError, Unavailable
-from teamchat.events import Blanked, LoggedEvent, MemberJoined, SessionsEnded, StreamsDisplaced, UserGone
+from teamchat.events import (
+    Blanked,
+    LoggedEvent,
+    MemberJoined,
+    RoomChanged,
+    SessionsEnded,
+    StreamsDisplaced,
+    UserGone,
+)
 from teamchat.interfaces import Storage
 from teamchat.logs import get_logger
 from teamchat.model import Caller, now_ms
@@ -35,6 +44,7 @@ from teamchat.stream.delivery import addressed, deliver, hand_out, together
 from teamchat.stream.expiry import Expiries, Expiry
 from teamchat.stream.missed import Missed, read_log, visible
 from teamchat.stream.recent import Recent
+from teamchat.stream.rooms import Rooms
 from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import DISPLACED, Subscriptions
 from teamchat.stream.transport import Transport
@@ -123,10 +133,10 @@ class Hub:
         stream = Stream(self, caller, transport, with_ids=last_event_id is not None)
         self._streams.add(stream)
         stream.number = self._census.opened(stream)
-        if not last_event_id:
-            self._streams.join(stream)
-            return stream
         try:
+            if not last_event_id:
+                await self._begin(stream)
+                return stream
             position = await self._known_position(last_event_id)
             # What was before the account was made went to others: there begins all that is its own.
             stream.resume_after(None if position is None else max(position, caller.log_start))
@@ -134,6 +144,11 @@ class Hub:
             stream.leave()
             raise
         return stream
+
+    @property
+    def rooms(self) -> Rooms:
+        """Who is in which room, as far as the log has been handed out."""
+        return self._streams.rooms
 
     def close_all(self) -> None:
         """End every stream politely and open no more: the server shuts down."""
@@ -164,6 +179,14 @@ class Hub:
         while self.position < position:
             await self._moved.wait()
 
+    async def _begin(self, stream: Stream) -> None:
+        """Let a stream begin at the log's present end: what was answered before does not come as new."""
+        position = await self._storage.position()
+        if position == self.position:
+            self._streams.join(stream)
+        else:
+            stream.resume_after(position)
+
     async def _known_position(self, last_event_id: str) -> int | None:
         position = sse.read_position(last_event_id)
         if position is None or position <= self.position:
@@ -174,6 +197,8 @@ class Hub:
     async def _remember(self) -> None:
         """Read the end of the log into memory, for the clients that come back after a restart."""
         first, last = await self._storage.log_bounds()
+        async with self._storage.read() as tx:
+            self._streams.rooms = await Rooms.read(tx)
         self.position = max(first - 1, last - self.recent.most_events, 0)
         self.recent.begin(self.position)
         while self.position < last:
@@ -216,6 +241,8 @@ class Hub:
             messages = payload["messageIds"]
             blanking = Blanking(payload["roomId"], None if messages is None else frozenset(messages))
             self.missed.blank(blanking, before=event.seq)
+        elif event.type == RoomChanged.type:
+            self.rooms.change(msgspec.convert(payload, RoomChanged))
         elif event.type == StreamsDisplaced.type:  # at another process
             for stream in self._census.own(payload["streams"]):
                 stream.end(DISPLACED)

@@ -80,10 +80,6 @@ class Frame:
         self.plain = frame(event.type, blanked(bytes(event.payload).decode()))
         self._identified = self.text_room = self.text_message = None
 
-    def is_for(self, user_id: str) -> bool:
-        """Tell whether a user may see the event (D-35)."""
-        return self.audience is None or user_id in self.audience
-
 
 class Piece:
     """Bytes that wait for some clients, and for how many: what several wait for is in memory once."""

@@ -226,8 +226,13 @@ class Stream:
         found = await self._hub.missed.after(self._position)
         if found is None:
             return self._reload()
-        frames, self._position = found
-        return self._framed(b"".join([frame.identified for frame in frames if frame.is_for(self.user_id)]))
+        frames, reaches = found
+        # The log may have been read further than the hub is: who is in which room then is known there alone.
+        await self._hub.reach(reaches)
+        self._position = reaches
+        sees = self._hub.rooms.sees
+        seen = [frame.identified for frame in frames if sees(self.user_id, frame.audience)]
+        return self._framed(b"".join(seen))
 
     def _reload(self) -> bytes:
         """Join the live streams here and now, and tell the client that some events were lost."""

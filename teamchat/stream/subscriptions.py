@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from teamchat.stream.rooms import Rooms
+
 if TYPE_CHECKING:
     from teamchat.stream.stream import Stream
 
@@ -22,9 +24,10 @@ _Streams = dict["Stream", None]
 
 
 class Subscriptions:
-    """The open streams."""
+    """The open streams. `rooms` are told which users have some."""
 
     def __init__(self, most_a_user: int) -> None:
+        self.rooms = Rooms()
         self.live: _Streams = {}
         self._resuming: _Streams = {}
         self._by_user: dict[str, _Streams] = {}
@@ -61,6 +64,8 @@ class Subscriptions:
     def add(self, stream: Stream) -> None:
         """Take a stream in, as one that has not caught up; the user's oldest is ended beyond the limit."""
         own = self._by_user.get(stream.user_id, {})
+        if not own:
+            self.rooms.connect(stream.user_id)
         for oldest in tuple(islice(own, max(len(own) + 1 - self._most_a_user, 0))):
             oldest.end(DISPLACED)
         self._resuming[stream] = None
@@ -82,6 +87,8 @@ class Subscriptions:
             own.pop(stream, None)
             if not own:
                 index.pop(key, None)
+        if stream.user_id not in self._by_user:
+            self.rooms.disconnect(stream.user_id)
 
 
 def _end_all(streams: Iterable[Stream]) -> None:

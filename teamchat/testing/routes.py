@@ -164,7 +164,7 @@ async def _askers(app: Application) -> tuple[Sequence[_Asker], Mapping[str, str]
     caller = await accounts.authenticate(of_admin.access_token)
     await accounts.users.add(caller, "somebody@example.org")
     _, of_user = await accounts.sign_in("somebody@example.org", address, "tests")
-    [channel, *_] = await app.chat.channels.list()
+    [channel, *_] = await app.chat.channels.list(caller)
     askers = [
         _Asker("without a token", {}),
         _Asker("with a user's token", {"Authorization": f"Bearer {of_user.access_token}"}),

@@ -19,7 +19,7 @@ import trio
 import trio.testing
 
 from teamchat.errors import StorageError
-from teamchat.events import Event, LoggedEvent
+from teamchat.events import Event, InRoom, LoggedEvent
 from teamchat.interfaces import Storage
 from teamchat.testing.blanking import BlankingContract
 from teamchat.testing.shared_storage import SharedStorageContract
@@ -323,10 +323,14 @@ class StorageContract(SharedStorageContract, BlankingContract):
                     await append(storage, "3", audience=())
 
                 events = await followed(storage, 0, 3)
+            of_a_room = InRoom("a room", 7, is_private=True)
+            await append(storage, "4", audience=of_a_room)
+            events += await followed(storage, 3, 1)
         assert events == [
             LoggedEvent(1, "TEST", "1", None),
             LoggedEvent(2, "TEST", "2", ("a", "b")),
             LoggedEvent(3, "TEST", "3", ()),
+            LoggedEvent(4, "TEST", "4", of_a_room),
         ]
 
     async def test_follow_begins_after_the_number_it_is_given(self, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 
 import trio
 
-from teamchat.events import Encoded, LoggedEvent
+from teamchat.events import Audience, Encoded, LoggedEvent
 from teamchat.interfaces import Storage, Transaction
 
 PATIENCE_SECONDS = 20
@@ -41,7 +41,7 @@ async def values(storage: Storage) -> dict[str, str]:
         return dict(await tx.fetch("select name, value from server_settings"))
 
 
-async def append(storage: Storage, payload: str, audience: tuple[str, ...] | None = None) -> None:
+async def append(storage: Storage, payload: str, audience: Audience = None) -> None:
     """Write one event in a transaction of its own."""
     async with storage.write() as tx:
         await tx.append(Encoded("TEST", payload, audience))

@@ -14,10 +14,11 @@ import pytest
 
 from teamchat.chat import Chat
 from teamchat.errors import Problem
-from teamchat.events import is_internal
+from teamchat.events import Audience, InRoom, is_internal
 from teamchat.ids import new_id
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, User, now_ms
+from teamchat.storage.log import decoded_audience
 from teamchat.text import fold
 from tests.storages import open_storage
 
@@ -100,17 +101,28 @@ class World:
         return int(count)
 
     async def events(self) -> list[tuple[str, dict[str, Any], tuple[str, ...] | None]]:
-        """Return type, payload and audience of the events for clients since the last time this was asked."""
+        """Return type, payload and audience of the events for clients since the last time this was asked.
+
+        An event of a room that everybody sees has the audience None here.
+        """
         async with self.storage.read() as tx:
             rows = await tx.fetch(
                 "select seq, type, payload, audience from events where seq > $1 order by seq", self._seen
             )
         self._seen = rows[-1][0] if rows else self._seen
         return [
-            (kind, json.loads(payload), None if audience is None else tuple(json.loads(audience)))
+            (kind, json.loads(payload), named(decoded_audience(audience)))
             for _, kind, payload, audience in rows
             if not is_internal(kind)
         ]
+
+
+def named(audience: Audience) -> tuple[str, ...] | None:
+    """Return the users that an audience names; none are of a room that everybody sees."""
+    if isinstance(audience, InRoom):
+        assert not audience.is_private
+        return None
+    return audience
 
 
 @asynccontextmanager

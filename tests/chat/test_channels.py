@@ -16,28 +16,28 @@ from teamchat.ids import new_id
 
 async def test_d23_the_first_start_makes_general_and_the_second_makes_nothing(world, ada):
     await world.chat.channels.ensure_first()
-    [general] = await world.chat.channels.list()
+    [general] = await world.chat.channels.list(ada)
     assert (general.name, general.created_by) == ("General", ada.user.id)
     await world.chat.channels.ensure_first()
-    assert len(await world.chat.channels.list()) == 1
+    assert len(await world.chat.channels.list(ada)) == 1
 
 
 async def test_d23_a_deleted_general_stays_deleted(world, ada):
     await world.chat.channels.ensure_first()
-    [general] = await world.chat.channels.list()
+    [general] = await world.chat.channels.list(ada)
     await world.chat.channels.delete(ada, general.id)
     await world.chat.channels.ensure_first()
-    assert await world.chat.channels.list() == []
+    assert await world.chat.channels.list(ada) == []
 
 
 async def test_a_channel_has_its_creator_and_no_update_until_renamed(world, ada):
     made = await world.chat.channels.create(ada, "  Plans ")
     assert (made.name, made.created_by) == ("Plans", ada.user.id)
-    assert await world.chat.channels.list() == [made]
+    assert await world.chat.channels.list(ada) == [made]
     renamed = await world.chat.channels.rename(ada, made.id, "Old plans")
     assert renamed.name == "Old plans"
     assert renamed.updated_at >= made.created_at
-    assert await world.chat.channels.list() == [renamed]
+    assert await world.chat.channels.list(ada) == [renamed]
 
 
 @pytest.mark.parametrize("name", ["General Talk", "GENERAL TALK", " general talk "])
@@ -70,7 +70,7 @@ async def test_d24_of_thirty_who_take_one_name_at_once_one_gets_it(world, ada):
         for number in range(30):
             nursery.start_soon(create, "Plans" if number % 2 else "PLANS")
     assert len(made) == 1
-    assert await world.chat.channels.list() == made
+    assert await world.chat.channels.list(ada) == made
     assert [kind for kind, _, _ in await world.events()] == ["NEW_CHANNEL"]
 
 
@@ -178,4 +178,4 @@ async def test_d24_no_two_channels_ever_have_names_alike(fresh_world, names):
             else:
                 await world.chat.channels.create(ada, name)
             taken.add(key)
-        assert len(await world.chat.channels.list()) == len(taken)
+        assert len(await world.chat.channels.list(ada)) == len(taken)

@@ -333,7 +333,7 @@ class Pair:
     async def compare(self) -> None:
         """Everything that anyone can read is what the model says."""
         ada, model = self.callers[0], self.model
-        channels = await self.chat.channels.list()
+        channels = await self.chat.channels.list(ada)
         assert {channel.id: channel.name for channel in channels} == model.channels
         for id_ in model.channels:
             self._compare_page(await self.chat.messages.page(ada, id_, 200, None), place=id_)

@@ -110,7 +110,7 @@ async def test_every_room_message_and_webhook_is_there_after_it(
         chat, ada, bob = Chat.build(storage, MemoryStore(), 16_000), Caller(ADA, "s"), Caller(BOB, "s")
         assert [
             (one.id, one.name, one.created_at, one.created_by, one.updated_at)
-            for one in await chat.channels.list()
+            for one in await chat.channels.list(ada)
         ] == [(GENERAL, "General", 2, ADA.id, UNSET), (PLANS, "Pläne", 2, ADA.id, 5)]
         assert [
             (one.id, one.other_user.id, one.last_message_at) for one in await chat.conversations.list(ada)

@@ -34,6 +34,9 @@ class Watched:
         self.gate = trio.Event()  # for reads and for following, as long as `is_slow`
         self.is_slow = False
 
+    async def position(self) -> int:
+        return await self._storage.position()
+
     async def _pass(self) -> None:
         await trio.lowlevel.checkpoint()
         if self.is_slow:

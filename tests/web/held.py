@@ -455,7 +455,7 @@ async def staged(directory: Path) -> AsyncIterator[Scene]:
         scene = Scene(directory, app, site, watched, images, clock, holding, None, None, "", "")  # type: ignore[arg-type]
         scene.admin, _ = await scene.caller("admin@example.org")
         scene.bob, _ = await scene.caller("bob@example.org")
-        [channel] = await app.chat.channels.list()
+        [channel] = await app.chat.channels.list(scene.admin)
         scene.channel = channel.id
         scene.password_hash = await Hasher().hash(PASSWORD)
         yield scene

@@ -89,8 +89,7 @@ class Sender:
             await trio.sleep(pause)
 
     def _may_have(self, event: LoggedEvent) -> bool:
-        is_private = event.audience is not None
-        if is_private and not self._target.include_direct_messages:
+        if event.is_private and not self._target.include_direct_messages:
             return False
         return not self._target.events or event.type in self._target.events
 

@@ -16,7 +16,6 @@ What must stay true:
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -25,6 +24,7 @@ import psycopg
 import trio
 
 from teamchat import Event, StorageError, measures
+from teamchat.storage.log import encoded_audience
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
 from teamchat_storage_postgres.pool import Connect, Pool
@@ -70,7 +70,7 @@ class _Batch:
                 len(self.events),
                 time.time_ns() // 1_000_000,
                 [event.type for event in self.events],
-                [None if event.audience is None else json.dumps(event.audience) for event in self.events],
+                [encoded_audience(event.audience) for event in self.events],
                 [event.payload for event in self.events],
                 [event.text_room for event in self.events],
                 [event.text_message for event in self.events],

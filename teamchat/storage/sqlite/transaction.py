@@ -7,7 +7,6 @@ by itself.  No error carries what SQLite said: its sentences may quote what was 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -19,7 +18,7 @@ from teamchat.errors import StorageError, Unavailable
 from teamchat.events import Event
 from teamchat.interfaces import Row
 from teamchat.model import now_ms
-from teamchat.storage.log import blank_in
+from teamchat.storage.log import blank_in, encoded_audience
 from teamchat.storage.sqlite.connections import cause
 
 
@@ -59,7 +58,7 @@ class SqliteTransaction:
             """insert into events (type, audience, payload, created_at, text_room, text_message)
             values ($1, $2, $3, $4, $5, $6)""",
             event.type,
-            None if event.audience is None else json.dumps(event.audience),
+            encoded_audience(event.audience),
             event.payload,
             now_ms(),
             event.text_room,

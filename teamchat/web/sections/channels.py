@@ -54,9 +54,9 @@ async def _check_manage(app: Application, caller: Caller, channel_id: str) -> No
 
 
 @section.endpoint("GET", "/channels", answer=ChannelList)
-async def list_channels(app: Application, caller: Caller) -> ChannelList:  # noqa: ARG001
+async def list_channels(app: Application, caller: Caller) -> ChannelList:
     """List the channels."""
-    return ChannelList(await app.chat.channels.list())
+    return ChannelList(await app.chat.channels.list(caller))
 
 
 @section.endpoint("POST", "/channels", body=ChannelName, answer=OneChannel, first=_check_create)
