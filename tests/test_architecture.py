@@ -113,7 +113,7 @@ _FINDS = {"chat/sight.py"}
 _IS_HANDED = {
     f"chat/{name}.py"
     for name in (
-        *("records", "messages_table", "images_table", "rooms_table"),
+        *("records", "images_table", "rooms_table"),
         *("changes", "posting", "reactions", "channels", "conversations", "retention"),
         *("membership", "webhooks"),
     )
@@ -137,7 +137,7 @@ def test_what_reads_messages_by_their_ids_asks_sight_first() -> None:
     askers = {path for path in MODULES if readers & imports(path) and part_of(path) == "chat"}
     unseen = {path.name for path in askers if "teamchat.chat.sight" not in imports(path)}
     # They are handed what others found.
-    assert unseen == {"messages_table.py", "idempotency.py"}
+    assert unseen == {"idempotency.py"}
 
 
 def test_the_storage_driver_alone_knows_its_database() -> None:

@@ -8,7 +8,7 @@ a direct message that is addressed as a plain message behaves as it does on its 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec import UNSET
 
@@ -16,13 +16,13 @@ from teamchat import events
 from teamchat.chat import records
 from teamchat.chat.drafts import Draft, MessageEdit, content_of
 from teamchat.chat.filters import Filters
-from teamchat.chat.images_table import attach
-from teamchat.chat.messages_table import delete_messages
+from teamchat.chat.images_table import attach, forget_images_of
 from teamchat.chat.sight import Participants, SeenMessage
 from teamchat.errors import BadRequest, NotFound
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Message, ThreadMeta, UserName, now_ms
 from teamchat.storage.log import blank
+from teamchat.storage.statements import chunks
 
 
 async def accepted_edit(
@@ -76,7 +76,7 @@ async def amend(tx: Transaction, seen: SeenMessage, edit: Draft | MessageEdit, m
 
 async def erase(tx: Transaction, seen: SeenMessage) -> None:
     """Delete a message with all that hangs on it, and tell everyone concerned."""
-    await blank(tx, seen.room.id, await delete_messages(tx, [seen.id]))
+    await blank(tx, seen.room.id, await _delete(tx, [seen.id]))
     if seen.room.participants is not None:
         await _erased_from_conversation(tx, seen, seen.room.participants)
     elif seen.parent_id is not None:
@@ -162,3 +162,28 @@ async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, particip
     )
     event = events.DeleteDirectMessage(seen.id, seen.room.id, participants)
     await tx.append(event.to(participants))
+
+
+async def _delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    """Remove messages with their threads, reactions and images; unknown ids are passed over.
+
+    Returns the ids of all that went, replies included.
+    """
+    replies = await _replies_to(tx, ids)
+    doomed = [*replies, *ids]
+    await forget_images_of(tx, doomed)
+    for marks, piece in chunks(doomed):
+        await tx.fetch(f"delete from reactions where message_id in ({marks})", *piece)  # noqa: S608
+    for marks, piece in chunks(ids):
+        await tx.fetch(f"delete from threads where parent_id in ({marks})", *piece)  # noqa: S608
+    for marks, piece in [*chunks(replies), *chunks(ids)]:
+        await tx.fetch(f"delete from messages where id in ({marks})", *piece)  # noqa: S608
+    return doomed
+
+
+async def _replies_to(tx: Transaction, ids: Sequence[str]) -> list[str]:
+    replies: list[str] = []
+    for marks, piece in chunks(ids):
+        rows = await tx.fetch(f"select id from messages where parent_id in ({marks})", *piece)  # noqa: S608
+        replies += [row[0] for row in rows]
+    return replies

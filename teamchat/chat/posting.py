@@ -2,23 +2,34 @@
 
 Who posts has been let in and the room found (`teamchat.chat.sight`).  In one transaction then: the content is
 held to the rules, a retry finds what it made before, the message is stored with its images, what counts
-messages is counted, and whoever may see it is told.
+messages is counted, and whoever may see it is told.  Ids come in the order of commits within a room or a
+thread, whatever clock a server has: bodies of writing transactions run one at a time.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from msgspec import UNSET
+
 from teamchat import events
 from teamchat.chat import records
 from teamchat.chat.changes import count_reply
 from teamchat.chat.drafts import Draft, content_of, images_of
 from teamchat.chat.idempotency import keyed, recollect, remember
-from teamchat.chat.messages_table import insert_message
+from teamchat.chat.images_table import attach
+from teamchat.chat.records import author
 from teamchat.chat.sight import Room, SeenMessage
-from teamchat.errors import NotFound
+from teamchat.errors import NotFound, Unauthorized
+from teamchat.ids import new_id_after
 from teamchat.interfaces import Transaction
-from teamchat.model import Message, ThreadMeta
+from teamchat.model import Message, ThreadMeta, now_ms
+
+# Who writes, and what the new message comes after: one statement, for each costs a round trip.
+_BEFORE = """select (select user_name from users where id = $1 and removed_at is null),
+  (select id from messages where {} order by id desc limit 1)"""
+_BEFORE_MESSAGE = _BEFORE.format("room_id = $2 and parent_id is null")
+_BEFORE_REPLY = _BEFORE.format("parent_id = $2")
 
 
 class Submission(NamedTuple):
@@ -61,7 +72,7 @@ async def _post(
     message = await recollect(tx, request)
     if message is not None:
         return message, None
-    message = await insert_message(
+    message = await _insert(
         tx,
         room_id=room.id,
         author_id=author_id,
@@ -81,3 +92,48 @@ async def _post(
     await tx.fetch("update rooms set last_message_at = $2 where id = $1", room.id, message.created_at)
     await tx.append(events.NewDirectMessage.about(message, room.participants).to(room.audience))
     return message, None
+
+
+async def _insert(
+    tx: Transaction,
+    *,
+    room_id: str,
+    author_id: str,
+    bot_name: str | None,
+    draft: Draft,
+    parent_id: str | None = None,
+) -> Message:
+    """Store a draft whose content was accepted, with its images, and return the message as everyone sees it.
+
+    A bot's `author_id` is ``webhook:<id>``. Raises `Unauthorized` if the
+    author was removed since they were authenticated, `BadRequest` if an image is not one of the place.
+    """
+    sql, container_id = (_BEFORE_MESSAGE, room_id) if parent_id is None else (_BEFORE_REPLY, parent_id)
+    [(name, last)] = await tx.fetch(sql, author_id, container_id)
+    if name is None and bot_name is None:
+        raise Unauthorized
+    message_id, created_at, images = new_id_after(last), now_ms(), images_of(draft)
+    await tx.fetch(
+        """insert into messages (id, room_id, parent_id, author_id, bot_name, content, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7)""",
+        message_id,
+        room_id,
+        parent_id,
+        author_id,
+        bot_name,
+        draft.content,
+        created_at,
+    )
+    if images:
+        await attach(tx, room_id, message_id, images)
+    return Message(
+        id=message_id,
+        channel_id=room_id,
+        author=author(author_id, name, bot_name),
+        content=draft.content,
+        created_at=created_at,
+        updated_at=None,
+        reactions={},
+        thread_id=UNSET if parent_id is None else parent_id,
+        images=images or UNSET,
+    )
