@@ -40,19 +40,19 @@ run: install
 	$(BIN)/teamchat serve
 
 # Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`. All together they start some
-# thousand servers and browsers on whatever machine this is: one that fails is run once more, and the summary says so.
+# hundred servers and browsers on whatever machine this is: one that fails is run once more, and the summary says so.
 # What is marked as slow is left to `make test-all`.
 ALL_TESTS = -n auto --maxprocesses 3 --dist loadfile --reruns 1
 
 test: install
 	$(BIN)/python -m pytest $(or $(ARGS),-m "not slow" $(ALL_TESTS))
-ifeq ($(strip $(ARGS)),)
-	$(MAKE) conformance
-endif
 
-# The same, and then the tests that are marked as slow: one file after the other, for they measure memory.
+# All there is: the same, then what is marked as slow, what needs the machine for itself one after the other, and the
+# conformance suite in every mode.
 test-all: test
-	$(BIN)/python -m pytest -m slow --reruns 1
+	$(BIN)/python -m pytest -m "slow and not alone" $(ALL_TESTS)
+	$(BIN)/python -m pytest -m alone --reruns 1
+	$(MAKE) conformance
 
 # Starts teamchat in every mode and asks from outside whether it conforms.
 conformance: install
@@ -66,7 +66,7 @@ NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/de
 	tests/test_benchmarks.py tests/test_docs.py tests/settings \
 	$(addprefix plugins/teamchat-,images-files images-s3 storage-postgres web)
 test-postgres: install
-	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest -m "not slow" $(addprefix --ignore=,$(NO_STORAGE)) \
+	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest -m "not alone" $(addprefix --ignore=,$(NO_STORAGE)) \
 		$(or $(ARGS),$(ALL_TESTS))
 ifeq ($(strip $(ARGS)),)
 	$(MAKE) conformance-postgres

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import storages
+from teamchat.testing import servers
+from tests import forks, storages
 
 # All that tests ask is on this machine, and no proxy leads there.
 for _name in [name for name in os.environ if name.lower().endswith("_proxy")]:
     del os.environ[_name]
+
+
+servers._open_process = forks.open_process
 
 
 @pytest.fixture(autouse=True)

@@ -38,6 +38,7 @@ ROWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_each_scenario_runs_and_has_its_rows(name: str) -> None:
     report = SCENARIOS[name](QUICK)
@@ -47,6 +48,7 @@ def test_each_scenario_runs_and_has_its_rows(name: str) -> None:
     assert not any(row.get("missing") or row.get("missing or twice") for row in report.rows.values())
 
 
+@pytest.mark.slow
 def test_the_command_writes_its_figures_as_json(tmp_path: Path) -> None:
     output = tmp_path / "new" / "figures.json"
     command = [sys.executable, "-m", "benchmarks", "--quick", "--streams", "3", "--only", "memory"]

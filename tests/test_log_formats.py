@@ -130,6 +130,7 @@ def test_every_format_that_is_named_is_there() -> None:
     assert set(FORMATS) == {"json", "text"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_server_writes_as_it_is_told(tmp_path: Path, workers: int) -> None:
     """The worker that serves heeds it too."""

@@ -17,6 +17,7 @@ MOST_BYTES = 12 * 1024 * 1024
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("http1", ["native", "hypercorn"])
 async def test_streams_that_come_and_go_leave_nothing_behind(tmp_path: Path, http1: str) -> None:
     async with running(

@@ -102,6 +102,7 @@ def test_the_first_plugin_is_told_all_that_an_endpoint_may_name() -> None:
     assert names == endpoints._ALWAYS | {"caller"}
 
 
+@pytest.mark.slow
 @needs_curl
 async def test_the_bot_answers(tmp_path: Path) -> None:
     [bot] = blocks("tutorials/first-bot.md", "python")

@@ -88,6 +88,7 @@ READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@
 PRIVATE = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", READ_ONLY]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("secret", [None, "a secret that the configuration holds, long enough"])
 @pytest.mark.parametrize("before", ["nothing", "a server that ended", "a server that was killed"])
 async def test_a_server_that_starts_on_a_read_only_disk_says_so_in_one_line(

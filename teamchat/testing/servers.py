@@ -32,6 +32,7 @@ PASSWORD = "a long enough password"  # noqa: S105 - of no real account
 """That user's password, where the way to sign in asks for one."""
 DEADLINE = 60.0
 """How many seconds whatever waits here waits: far more than anything takes, on a busy machine too."""
+_open_process = trio.lowlevel.open_process
 _ENDS = {0, -signal.SIGKILL, 128 + signal.SIGTERM}
 """How a server may end: when it was asked to, when a test has killed it, and when it was asked twice."""
 _SAID_BYTES = 8_000
@@ -109,7 +110,7 @@ async def running(
         _check_installed(plugin)
     config = _configure(directory, sections)
     with (directory / "server.log").open("wb") as log:
-        process = await trio.lowlevel.open_process(
+        process = await _open_process(
             [sys.executable, "-m", "teamchat", "serve", "--config", str(config)],
             cwd=directory,
             env=_environment(),

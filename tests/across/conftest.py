@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.across.nodes import STORAGES, Pair, close_clients, pair
+from tests.across.nodes import Pair, close_clients, pair
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +16,7 @@ async def _no_client_outlives_its_test() -> AsyncIterator[None]:
     await close_clients()
 
 
-@pytest.fixture(scope="session", params=STORAGES)
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def storage_kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

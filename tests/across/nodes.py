@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ import pytest
 from teamchat.interfaces import Storage
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.testing import ADMIN, DEADLINE, PASSWORD
+from tests import forks
 from tests.storages import ON_SQLITE
 
-STORAGES = ["sqlite", "postgres"]
 REQUESTS = 200
 """``server.rateLimit.attempts`` of every node; each client has an address of its own."""
 
@@ -149,12 +149,7 @@ def begin(directory: Path, settings: dict[str, dict[str, Any]]) -> Node:
     config.write_text(json.dumps(settings))
     log = config.with_suffix(".log")
     with log.open("w") as stderr:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "teamchat", "serve", "--config", str(config)],
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
+        process = forks.serve(config, stderr, os.environ)
     assert process.stdout is not None
     for line in process.stdout:
         if "ready on " in line:

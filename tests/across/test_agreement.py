@@ -8,6 +8,8 @@ import pytest
 
 from tests.across.nodes import NotStarted, begin, begun, settings_of, storage_of
 
+pytestmark = pytest.mark.slow
+
 SECRET = "a secret of the tests that is long enough"
 
 

@@ -8,12 +8,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import Provider, mailed
 from teamchat.testing.provider import provider
 from tests.across.nodes import Node, Pair, fresh_address, pair
 from tests.across.test_links import password_login, token_in, verified
+
+pytestmark = pytest.mark.slow
 
 JANE, PASSWORD = "jane@example.org", "the stranger's password"
 PROVIDERS = ("acme", "beta")

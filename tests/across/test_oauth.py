@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from teamchat.testing.provider import provider
 from tests.across.nodes import fresh_address, pair
+
+pytestmark = pytest.mark.slow
 
 
 async def test_a_sign_in_begun_at_one_server_ends_at_the_other_once(

@@ -27,6 +27,8 @@ from tests.across.test_sessions import ended
 from tests.guides.pages import blocks
 from tests.harness import free_port
 
+pytestmark = pytest.mark.slow
+
 PAGE = "how-to/run-behind-a-reverse-proxy.md"
 CLIENT = "127.0.0.2"  # not the proxy's own address, which is trusted
 AT_ONCE = 5.0  # seconds; what is buffered waits for the first keep-alive comments, 15 seconds and more

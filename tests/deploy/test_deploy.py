@@ -60,6 +60,7 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     assert (said.returncode, said.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_what_installs_is_installed_first_and_is_pinned(tmp_path: Path) -> None:
     """A new environment has the pip of the Python that made it, often years old."""
     lock = (DEPLOY / "installers.lock").read_text()
@@ -87,6 +88,7 @@ def test_this_environment_has_them() -> None:
     assert metadata.version("pip") == pins(DEPLOY / "installers.lock")["pip"]
 
 
+@pytest.mark.slow
 def test_an_environment_of_the_tests_has_them_too(tmp_path: Path) -> None:
     said = environment(tmp_path / "env").run("pip --version", tmp_path)
     assert said.split()[1] == pins(DEPLOY / "installers.lock")["pip"]

@@ -36,6 +36,7 @@ def test_both_stages_have_the_same_python(image: Stage) -> None:
     assert set(bases) == {image.base}
 
 
+@pytest.mark.slow
 async def test_the_image_starts_and_is_healthy(image: Stage) -> None:
     port = free_port()
     own = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
@@ -72,6 +73,7 @@ async def test_the_image_starts_and_is_healthy(image: Stage) -> None:
     assert {"teamchat.db", "jwt-secret", "images"} <= set(os.listdir(image.inside(image.workdir)))
 
 
+@pytest.mark.slow
 async def test_a_word_behind_the_image_is_a_verb(image: Stage) -> None:
     done = await trio.run_process(
         image.argv([*image.entrypoint, "check"]),

@@ -12,6 +12,17 @@ from tests.guides.machine import Machine
 from tests.guides.mailbox import Mailbox, smtp
 
 smtp_server = smtp.smtp_server
+HERE = Path(__file__).parent
+QUICK = "test_first_steps.py"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What a page types starts programs again and again: all but the first steps is slow."""
+    for item in items:
+        typed = {"machine", "bare"} & set(getattr(item, "fixturenames", ()))
+        if typed and item.path.parent == HERE and item.path.name != QUICK:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

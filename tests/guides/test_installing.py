@@ -10,6 +10,7 @@ import tomllib
 from configparser import RawConfigParser
 from itertools import pairwise
 
+import pytest
 import yaml
 
 from teamchat.settings import load
@@ -94,6 +95,7 @@ def test_the_commands_make_a_server_that_systemd_can_start(machine: Machine) -> 
     assert f"--home-dir {service['WorkingDirectory']}" in calls[1].replace(str(machine.root), "")
 
 
+@pytest.mark.slow
 def test_make_server_puts_the_program_where_the_page_says() -> None:
     page = (DOCS / PAGE).read_text()
     for command in (
@@ -106,6 +108,7 @@ def test_make_server_puts_the_program_where_the_page_says() -> None:
         assert any(each.startswith("/opt/teamchat/bin/pip install") for each in commands)
 
 
+@pytest.mark.slow
 def test_the_container_is_built_and_run_with_what_it_has() -> None:
     build, run = map(shlex.split, typed(CONSOLE[3], "$").splitlines())
     file = (ROOT / build[build.index("-f") + 1]).read_text()

@@ -89,6 +89,7 @@ def _measures_end_with_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measures.count_requests, "is_on", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in {"images-s3", "storage-postgres"}])
 async def test_a_server_starts_on_the_configuration_and_has_the_endpoints(
     name: str, machine: Machine
@@ -159,6 +160,7 @@ def read(text: str) -> Any:
         return text
 
 
+@pytest.mark.slow
 def test_the_tests_of_the_web_client_are_run_by_the_command_of_its_readme(tmp_path: Path) -> None:
     [command] = blocks(README.format("web"), "sh")
     command = command.strip().replace(".venv/bin/python", sys.executable)

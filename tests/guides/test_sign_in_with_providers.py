@@ -19,6 +19,8 @@ from teamchat.testing.provider import Provider, provider
 from tests.guides.machine import Machine, Running
 from tests.guides.pages import blocks
 
+pytestmark = pytest.mark.slow
+
 CHAT = "https://chat.example.org"
 SECRET = "the client secret of the provider, long enough"
 TENANT = "aaaabbbb-0000-cccc-1111-dddd2222eeee"

@@ -53,6 +53,7 @@ async def started(one: Installation) -> None:
     one.directory.mkdir(exist_ok=True)
 
 
+@pytest.mark.slow
 @given(filling=fillings())
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_backup_of_one_storage_restores_into_another(filling: Filling) -> None:
@@ -75,6 +76,7 @@ def test_a_backup_of_one_storage_restores_into_another(filling: Filling) -> None
         trio.run(there_and_back, Path(place))
 
 
+@pytest.mark.slow
 async def test_nothing_acknowledged_before_the_backup_is_missing_and_streams_reload(
     tmp_path: Path,
 ) -> None:

@@ -23,9 +23,12 @@ from tests.operations.conftest import ROOT, configure
 UNPRIVILEGED: list[str] = []
 if os.geteuid() == 0:  # To whom modes are nothing, unless that is taken away.
     UNPRIVILEGED = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"]
-pytestmark = pytest.mark.skipif(
-    bool(UNPRIVILEGED) and shutil.which("setpriv") is None, reason="modes do not keep root out"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        bool(UNPRIVILEGED) and shutil.which("setpriv") is None, reason="modes do not keep root out"
+    ),
+]
 VERBS = (
     "backup out.zip",
     "export out",

@@ -21,6 +21,8 @@ from teamchat.operations.exchange.exporting import export_to
 from teamchat.operations.installation import Installation
 from tests.operations.conftest import ROOT, configure
 
+pytestmark = pytest.mark.slow
+
 IMAGES = 5
 IMAGE_BYTES = 1024**2
 

@@ -22,6 +22,8 @@ from teamchat.storage.sqlite import connections, opening
 from tests.operations.conftest import configure
 from tests.operations.test_endings import ended
 
+pytestmark = pytest.mark.slow
+
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 SMALL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
 

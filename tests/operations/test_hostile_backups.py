@@ -26,6 +26,8 @@ from teamchat.operations.restore import Wishes, restore
 from tests.operations.conftest import ROOT, configure
 from tests.storage.filling import sums
 
+pytestmark = pytest.mark.slow
+
 IMAGE = "1-a.png"
 MIB = 1024**2
 BOMB = 300 * MIB

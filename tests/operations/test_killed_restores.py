@@ -18,6 +18,8 @@ from tests.operations.conftest import ROOT, configure, teamchat
 from tests.operations.killed_restore import STEPS
 from tests.storages import storage_section
 
+pytestmark = pytest.mark.slow
+
 OLD, NEW = b"o" * 64, b"n" * 64
 HALF = {"the rows are committed", "the secret is in place"}
 DONE = {"all is done"}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 import trio
 import trio.testing
 
@@ -31,6 +32,7 @@ async def shown(ada: httpx2.AsyncClient, channel: str, image: str) -> list[Any]:
     return [page, replies, users, bytes_]
 
 
+@pytest.mark.slow
 @sqlite_only("it moves from SQLite")
 async def test_pages_sessions_and_streams_go_on_after_a_move_to_postgresql(
     tmp_path: Path, data: Path
@@ -106,6 +108,7 @@ async def test_no_server_starts_on_a_database_that_is_being_moved_into(tmp_path:
     assert "Give the command teamchat migrate-storage again" in said
 
 
+@pytest.mark.slow
 async def test_a_move_that_is_killed_goes_on_when_it_is_started_again(tmp_path: Path, data: Path) -> None:
     source = configure(tmp_path / "one.json", storage={"path": str(data)})
     target = configure(tmp_path / "two.json", storage={"path": str(tmp_path / "new")})

@@ -33,7 +33,9 @@ def made_in(author: Environment, kind: str) -> Path:
     return author.directory.parent / f"teamchat-a-{kind}"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind == "routes" else pytest.mark.slow) for kind in KINDS]
+)
 def test_a_new_plugins_own_tests_pass_at_once(kind: str, author: Environment) -> None:
     said = author.run("pytest -q -p no:cacheprovider -W error", made_in(author, kind))
     assert "passed" in said
@@ -47,6 +49,7 @@ def test_an_installed_plugin_is_active(author: Environment, tmp_path: Path) -> N
     assert listed["a-routes"]["hooks"] == ["routes"]
 
 
+@pytest.mark.slow
 def test_the_tools_are_content_with_new_plugins(author: Environment, tmp_path: Path) -> None:
     config = tmp_path / "ruff.toml"
     config.write_text(

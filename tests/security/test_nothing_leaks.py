@@ -153,6 +153,7 @@ async def assert_nothing_told(victim: Watched) -> None:
     assert sum(line["status"] == 500 for line in access) == victim.failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "http1"), RUNS)
 async def test_no_secret_is_written_where_people_sign_in_with_passwords(
     tmp_path: Path, level: int, http1: str
@@ -182,6 +183,7 @@ async def test_no_secret_is_written_where_people_sign_in_with_passwords(
             assert debugs is (level == logging.DEBUG), "libraries do tell more at debug level"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "http1"), RUNS[:2])
 async def test_no_secret_is_written_where_links_go_out_by_a_mail_server_that_repeats_all_it_hears(
     tmp_path: Path, level: int, http1: str
@@ -229,6 +231,7 @@ TARGETS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("http1", ["native", "hypercorn"])
 async def test_a4_one_request_is_one_line_whatever_it_asks_for(tmp_path: Path, http1: str) -> None:
     async with watched(tmp_path, logging.DEBUG, Secrets(), server={"http1": http1}) as victim:

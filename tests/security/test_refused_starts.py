@@ -14,6 +14,8 @@ import trio
 from teamchat.testing import DEADLINE
 from tests.security.world import written
 
+pytestmark = pytest.mark.slow
+
 SHORT = "s3ntinel-of-thirty-one-bytes-xx"
 assert len(SHORT) == 31
 

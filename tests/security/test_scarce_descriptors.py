@@ -19,6 +19,8 @@ from teamchat.testing.servers import _address, _clear
 from tests.security.world import written
 from tests.web.test_images import png
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent.parent
 DEV = {"auth": {"authMode": "dev", "isInviteRequired": False}}
 

@@ -25,7 +25,7 @@ DEADLINE_SECONDS = 150.0
 BETWEEN_BYTES = 1.0
 TIMES_ASKED = 40
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 Kind = Callable[[trio.SocketStream, bytes], Awaitable[None]]
 

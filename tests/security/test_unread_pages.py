@@ -26,7 +26,7 @@ MIB = 1024 * 1024
 MOST_GROWN = 150 * MIB
 SECONDS = 6.0
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.alone]
 
 
 class World:

@@ -56,6 +56,7 @@ async def add_messages(storage: Storage, count: int) -> None:
             )
 
 
+@pytest.mark.slow
 @given(filling=fillings())
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_the_tables_hold_is_the_same_after_a_move_to_postgresql_and_back(filling: Filling) -> None:
@@ -99,6 +100,7 @@ class Broken(Exception):
     """Stands for kill -9: whatever was not committed is gone."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", range(1, 9))
 async def test_a_move_that_broke_off_goes_on_and_ends_right(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -33,7 +33,13 @@ def classes(module: Path) -> dict[str, Any]:
     return {name: found for name, found in vars(loaded).items() if name.startswith("Test")}
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(path, id=path.stem, marks=() if path.stem == "mailers" else pytest.mark.slow)
+        for path in MODULES
+    ],
+)
 def test_the_right_test_fails_and_says_why(module: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     ran = subprocess.run(

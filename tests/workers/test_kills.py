@@ -23,6 +23,8 @@ from tests.storages import ONE_STORAGE, sqlite_only
 from tests.test_resume import House, Reader, all_messages, post
 from tests.workers.several import Several, several
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = 12
 POSTS = 120
 POSTS_A_SECOND = 30

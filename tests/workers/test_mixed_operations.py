@@ -122,6 +122,7 @@ class Talker:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_what_the_server_holds_is_what_its_events_told_over_the_deaths_of_workers(
     tmp_path: Path, backend: str
@@ -181,6 +182,7 @@ async def state(client: httpx2.AsyncClient, path: str) -> dict[str, tuple[str, f
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("backend", BACKENDS)
 async def test_what_was_acknowledged_is_stored_once_though_the_whole_group_is_killed(
     tmp_path: Path, backend: str

@@ -92,6 +92,7 @@ async def test_a_port_in_use_is_told_in_one_line_before_anything_is_shown_or_mad
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 async def test_a_storage_that_can_not_be_used_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("in the way")
     ended = await started(tmp_path, sections(tmp_path))
@@ -101,6 +102,7 @@ async def test_a_storage_that_can_not_be_used_is_told_in_one_line(tmp_path: Path
     assert len(ended.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 async def test_what_only_a_worker_finds_wrong_is_told_in_one_line_too(tmp_path: Path) -> None:
     install_plugin(tmp_path).write_text("explain ")
     ended = await started(tmp_path, sections(tmp_path))
@@ -109,6 +111,7 @@ async def test_what_only_a_worker_finds_wrong_is_told_in_one_line_too(tmp_path: 
     assert ended.stderr == b"teamchat: clumsy.key: it is not what it should be.\n"
 
 
+@pytest.mark.slow
 async def test_a_worker_that_dies_before_any_was_ready_ends_the_start(tmp_path: Path) -> None:
     install_plugin(tmp_path).write_text("die ")
     ended = await started(tmp_path, sections(tmp_path))
@@ -124,6 +127,7 @@ async def test_the_first_users_password_is_shown_once(tmp_path: Path) -> None:
     assert server.said.count("is ready on") == 1
 
 
+@pytest.mark.slow
 async def test_a_worker_that_can_not_start_is_tried_again_while_the_others_serve(tmp_path: Path) -> None:
     told = install_plugin(tmp_path)
     async with several(tmp_path) as server:
@@ -141,6 +145,7 @@ async def test_a_worker_that_can_not_start_is_tried_again_while_the_others_serve
     assert {line["reason"] for line in others} == {"clumsy.key: it is not what it should be."}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "said"), [(2, 8), (5, OTHERS_SECONDS + 3)])
 async def test_ready_is_said_when_all_serve_or_a_while_after_the_first_if_one_never_does(
     count: int, said: float, autojump_clock: Any, monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery
@@ -194,6 +199,7 @@ def test_auto_counts_the_processors_that_this_process_may_use(
     assert how_many(5, file) == 5
 
 
+@pytest.mark.slow
 async def test_a_worker_can_not_be_started_by_hand() -> None:
     ended = await trio.run_process(
         [sys.executable, "-m", "teamchat.workers"], check=False, capture_stderr=True

@@ -28,6 +28,7 @@ HELD_SECONDS = 1.0
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 @pytest.mark.parametrize("backend", [pytest.param("sqlite", marks=sqlite_only(ONE_STORAGE)), "postgres"])
 async def test_a_worker_stopped_with_the_write_lock_keeps_the_others_from_writing_for_a_while_alone(
     tmp_path: Path, backend: str

@@ -106,6 +106,7 @@ elif "serve" in sys.orig_argv:
 """
 
 
+@pytest.mark.slow
 async def test_a_worker_that_hangs_is_replaced_and_the_others_serve(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
     async with several(tmp_path) as server:

@@ -66,6 +66,7 @@ async def test_each_worker_answers(tmp_path: Path) -> None:
             await server.serves(worker)
 
 
+@pytest.mark.slow
 async def test_auto_is_one_worker_for_each_processor(tmp_path: Path) -> None:
     count = how_many("auto")
     async with several(tmp_path, server={"workers": "auto"}) as server:
@@ -107,6 +108,7 @@ async def test_d09_a_session_that_ends_at_one_worker_ends_at_all(
                 await events.until("NEW_MESSAGE")
 
 
+@pytest.mark.slow
 async def test_what_one_worker_wrote_another_reads_at_once(tmp_path: Path, storage: dict[str, Any]) -> None:
     async with several(tmp_path, storage=storage) as server, await server.sign_in() as ada:
         path = f"/channels/{(await ada.get('/channels')).json()['channels'][0]['id']}/messages"
@@ -134,6 +136,7 @@ async def test_a_worker_that_is_killed_is_replaced_and_logged(tmp_path: Path) ->
         assert line["level"] == "error"
 
 
+@pytest.mark.slow
 async def test_a_worker_may_be_killed_by_a_signal_that_has_no_name(tmp_path: Path) -> None:
     async with several(tmp_path) as server:
         victim, other = server.workers()
@@ -143,6 +146,7 @@ async def test_a_worker_may_be_killed_by_a_signal_that_has_no_name(tmp_path: Pat
         assert line["how"] == f"killed by signal {signal.SIGRTMIN + 6}"
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_told_to_end_ends_its_streams_well_and_is_replaced(tmp_path: Path) -> None:
     async with several(tmp_path) as server, await server.sign_in() as ada:
         worker, other = server.workers()
@@ -156,6 +160,7 @@ async def test_a_worker_that_is_told_to_end_ends_its_streams_well_and_is_replace
         assert line["level"] == "info"
 
 
+@pytest.mark.slow
 async def test_a_worker_that_starts_later_has_the_settings_of_the_start(tmp_path: Path) -> None:
     async with several(tmp_path, chat={"maxMessageLength": 10}) as server, await server.sign_in() as ada:
         path = f"/channels/{(await ada.get('/channels')).json()['channels'][0]['id']}/messages"
@@ -169,6 +174,7 @@ async def test_a_worker_that_starts_later_has_the_settings_of_the_start(tmp_path
                 assert refused.status_code == 400
 
 
+@pytest.mark.slow
 async def test_no_secret_stands_in_a_command_line_or_an_environment(tmp_path: Path) -> None:
     secret = "a secret of more than thirty-two bytes, surely"
     async with several(tmp_path, auth={"jwtSecret": secret}) as server:
@@ -180,6 +186,7 @@ def shown_of(pid: int) -> bytes:
     return b"".join(Path(f"/proc/{pid}/{name}").read_bytes() for name in ("cmdline", "environ"))
 
 
+@pytest.mark.slow
 async def test_workers_hold_nothing_of_one_another(tmp_path: Path) -> None:
     """Were another's end of a line inherited, that other would not notice that the supervisor is gone."""
     async with several(tmp_path, server={"workers": 3}) as server:
@@ -215,6 +222,7 @@ async def test_over_tls_each_worker_answers(tmp_path: Path) -> None:
 # The end
 
 
+@pytest.mark.slow
 @BOTH_SERVERS
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_the_streams_of_all_workers_with_their_last_chunk(
@@ -236,6 +244,7 @@ async def test_a_signal_ends_the_streams_of_all_workers_with_their_last_chunk(
         assert server.logged() == []
 
 
+@pytest.mark.slow
 async def test_while_the_workers_finish_what_they_do_nobody_new_waits_in_the_queue(tmp_path: Path) -> None:
     async with several(tmp_path) as server:
         unfinished = await begin_a_request(server)
@@ -248,6 +257,7 @@ async def test_while_the_workers_finish_what_they_do_nobody_new_waits_in_the_que
             assert await server.process.wait() == 0
 
 
+@pytest.mark.slow
 async def test_a_second_signal_ends_all_at_once(tmp_path: Path) -> None:
     async with several(tmp_path) as server:
         workers = server.workers()
@@ -270,6 +280,7 @@ async def begin_a_request(server: Several) -> trio.SocketStream:
     return stream
 
 
+@pytest.mark.slow
 async def test_a_supervisor_that_is_killed_leaves_nobody_behind(tmp_path: Path) -> None:
     async with several(tmp_path) as server:
         async with await server.sign_in() as ada:
@@ -281,6 +292,7 @@ async def test_a_supervisor_that_is_killed_leaves_nobody_behind(tmp_path: Path) 
         await gone(workers)
 
 
+@pytest.mark.slow
 async def test_a_worker_that_does_not_end_is_killed(tmp_path: Path) -> None:
     """What the kernel has stopped keeps none of a worker's own deadlines."""
     (tmp_path / "impatient.py").write_text(

@@ -10,9 +10,12 @@ import zlib
 from pathlib import Path
 
 import httpx2
+import pytest
 import trio
 
 from tests.harness import running
+
+pytestmark = pytest.mark.slow
 
 
 def png(size: int) -> bytes:

@@ -23,6 +23,7 @@ create {} on server_settings {} for each row when (new.value = 'large') execute 
 """
 
 
+@pytest.mark.slow
 async def test_a_storm_of_killed_backends_loses_nothing_acknowledged_and_leaves_the_pools_whole(
     server: Postgres, database: str, storage: PostgresStorage
 ) -> None:
@@ -76,6 +77,7 @@ async def test_a_storm_of_killed_backends_loses_nothing_acknowledged_and_leaves_
     assert storage._writer._pool.free == storage._watch.free == 1
 
 
+@pytest.mark.slow
 async def test_a_statement_over_the_limit_is_told_and_harms_nobody_else(
     server: Postgres, database: str
 ) -> None:
@@ -97,6 +99,7 @@ async def test_a_statement_over_the_limit_is_told_and_harms_nobody_else(
         assert set(await values(storage)) == {"before", "after"}
 
 
+@pytest.mark.slow
 async def test_a_body_that_dawdles_is_ended_by_the_database_and_the_next_one_works(
     server: Postgres, database: str
 ) -> None:
@@ -140,6 +143,7 @@ async def test_a_database_that_takes_no_writes_is_read_and_says_so(
     assert set(await values(storage)) == {"before", "after"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trigger", "when"),
     [

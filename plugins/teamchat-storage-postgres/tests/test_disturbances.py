@@ -17,11 +17,14 @@ from pathlib import Path
 
 import httpx2
 import psycopg
+import pytest
 import trio
 
 from teamchat.testing import DEADLINE, Server, listening
 from tests.harness import running
 from tests.postgres import Postgres
+
+pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("TEAMCHAT_TEST_KILLS", "3"))
 RESTARTS = int(os.environ.get("TEAMCHAT_TEST_RESTARTS", "1"))

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -24,12 +23,15 @@ import trio
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
 
 from teamchat.testing import ADMIN, PASSWORD, mailed
+from tests import forks
 from tests.harness import free_port
 
 DEADLINE_MS = 15_000
 GRACE = "grace@example.org"
 _LOADED = "(name) => performance.getEntriesByType('resource').some((one) => one.name.endsWith(name))"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# The one without any window takes a fifth of the time for a page.
+_CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next(filter(None, map(shutil.which, _CHROMIUMS)), None)
 # The browser tells of every answer that is no success; a test that provokes one looks at the page itself.
 EXPECTED = ("Failed to load resource: ", "Service Worker registration blocked by Playwright")
 expect.set_options(timeout=DEADLINE_MS)
@@ -116,13 +118,7 @@ def _start(config: Path) -> subprocess.Popen[str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")}
     log = config.with_name("log")
     with log.open("w") as file:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "teamchat", "serve", "--config", str(config)],
-            stdout=subprocess.PIPE,
-            stderr=file,
-            env=environment,
-            text=True,
-        )
+        process = forks.serve(config, file, environment)
     assert process.stdout is not None
     if not any("ready on" in line for line in process.stdout):
         process.communicate()

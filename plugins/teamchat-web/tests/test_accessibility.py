@@ -36,7 +36,9 @@ RULES = {"resultTypes": ["violations"], "runOnly": ["wcag2a", "wcag2aa", "wcag21
 RULES["runOnly"].append("best-practice")
 
 
-@pytest.fixture(params=LOOKS)
+@pytest.fixture(
+    params=["light", *(pytest.param(name, marks=pytest.mark.slow) for name in LOOKS if name != "light")]
+)
 def look(request: pytest.FixtureRequest) -> dict[str, Any]:
     """How the page is looked at."""
     look: dict[str, Any] = LOOKS[request.param]

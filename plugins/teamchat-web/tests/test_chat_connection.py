@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 GRACE = "grace@example.org"
 RECONNECTED_MS = 60_000
 Serve = Callable[..., Any]
 Enter = Callable[..., Page]
-
-
-@pytest.fixture
-def restart() -> Iterator[Callable[[Any], None]]:
-    """Start a server that was killed again, at the same address with the same data."""
-    with ExitStack() as stack:
-
-        def start(server: Any) -> None:
-            environment = {
-                name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")
-            }
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "teamchat",
-                    "serve",
-                    "--config",
-                    str(server.directory / "teamchat.json"),
-                ],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                text=True,
-            )
-            stack.callback(process.communicate)
-            stack.callback(process.kill)
-            assert process.stdout is not None
-            assert any("ready on" in line for line in process.stdout)
-
-        yield start
 
 
 def write(page: Page, text: str) -> None:
@@ -59,24 +23,21 @@ def bodies(page: Page) -> list[str]:
     return page.locator("main article .message-body").all_inner_texts()
 
 
-def test_nothing_is_lost_when_the_server_dies(
-    serve: Serve, enter: Enter, restart: Callable[[Any], None]
-) -> None:
+def test_nothing_is_lost_when_the_server_dies(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
     write(ada, "one")
     write(grace, "two")
     for page in (ada, grace):
         expect(page.locator("article:not(.pending)")).to_have_count(2)
-    server.process.kill()
-    server.process.wait()
+    server.kill()
 
     write(ada, "three")
     write(ada, "four")
     expect(ada.locator("article.pending")).to_have_count(2)
     expect(ada.get_by_role("status").filter(has_text="No connection")).to_be_visible()
     expect(ada.locator("article", has_text="four")).to_contain_text("Sent when there is a connection")
-    restart(server)
+    server.restart()
     for page in (ada, grace):
         expect(page.locator("article:not(.pending)")).to_have_count(4, timeout=RECONNECTED_MS)
         assert bodies(page) == ["one", "two", "three", "four"]

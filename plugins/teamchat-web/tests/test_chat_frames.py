@@ -9,7 +9,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
 
 GRACE = "grace@example.org"
 MANY = 10

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from benchmarks import web_client
@@ -175,6 +176,7 @@ def renderer_memory(browser: Browser) -> int:
     return max(sum(map(int, each)) for each in sizes) * 1024
 
 
+@pytest.mark.slow
 def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter, browser: Browser) -> None:
     """Nothing moves by itself, and memory is bounded; how long frames take is printed (pytest -s)."""
     server = serve()
@@ -210,6 +212,7 @@ def test_ten_thousand_messages_scroll_without_jumps(serve: Serve, enter: Enter, 
     assert [int(text.split()[1]) for text in texts[:FILLED]] == list(range(len(texts)))
 
 
+@pytest.mark.slow
 def test_who_left_a_place_far_back_finds_its_end_again(serve: Serve, enter: Enter) -> None:
     server = serve()
     place = channel_id(server)
@@ -235,6 +238,7 @@ def test_who_left_a_place_far_back_finds_its_end_again(serve: Serve, enter: Ente
     assert ids == list(range(MANY - 3 * PAGE, MANY))[-len(ids) :]
 
 
+@pytest.mark.slow
 def test_keys_lead_through_messages_that_are_not_filled(serve: Serve, enter: Enter) -> None:
     server = serve()
     other = server.post("/channels", {"name": "long"}, server.token())["channel"]["id"]
@@ -260,6 +264,7 @@ def test_keys_lead_through_messages_that_are_not_filled(serve: Serve, enter: Ent
     assert focused.evaluate(number) == MANY - 1
 
 
+@pytest.mark.slow
 def test_what_is_new_far_up_can_be_gone_to(serve: Serve, enter: Enter) -> None:
     server = serve()
     random = server.post("/channels", {"name": "random"}, server.token())["channel"]["id"]

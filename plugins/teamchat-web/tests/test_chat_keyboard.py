@@ -6,7 +6,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.slow
 
 GRACE = "grace@example.org"
 Serve = Callable[..., Any]

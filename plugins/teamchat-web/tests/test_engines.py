@@ -38,7 +38,13 @@ LOST = (
 Serve = Callable[..., Any]
 
 
-@pytest.fixture(scope="module", params=ENGINES, ids=lambda engine: engine.name)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(engine, id=engine.name, marks=pytest.mark.slow if issubclass(engine, Started) else ())
+        for engine in ENGINES
+    ],
+)
 def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Each browser in turn."""
     kind: type[Browser] = request.param

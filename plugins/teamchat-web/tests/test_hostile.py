@@ -15,6 +15,8 @@ from playwright.sync_api import Page, expect
 
 from teamchat.testing import ADMIN
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 

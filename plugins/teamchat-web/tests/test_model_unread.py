@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from teamchat.testing import ADMIN
+
+pytestmark = pytest.mark.slow
 
 # Puts the stream where this log never was.
 LOSE_PLACE = """() => {

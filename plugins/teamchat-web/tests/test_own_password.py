@@ -10,6 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 MODE = {"authMode": "password", "isInviteRequired": True}

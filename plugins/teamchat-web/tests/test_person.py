@@ -10,6 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from teamchat.testing import ADMIN
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., Any]
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD
+
+pytestmark = pytest.mark.slow
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]

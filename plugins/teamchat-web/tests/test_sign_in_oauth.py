@@ -13,6 +13,8 @@ from playwright.sync_api import Page, expect
 
 from teamchat.testing import Provider, provider
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 JANE = "jane@example.org"
