@@ -70,6 +70,7 @@ def served(serve: str, port: int, *then: str) -> str:
     )
 
 
+@pytest.mark.slow
 @needs_curl
 def test_the_first_plugin_is_seen_running(author: Environment, tmp_path: Path) -> None:
     page = "tutorials/first-plugin.md"

@@ -71,6 +71,7 @@ def free_port() -> int:
     return port
 
 
+@pytest.mark.slow
 def test_the_first_run_of_the_guide_is_green(tmp_path: Path) -> None:
     script = "\n".join(blocks(GUIDE, "sh")).replace("3000", str(free_port()))
     script = script.replace("--report conformance-report", "--area SET --report conformance-report")

@@ -260,6 +260,7 @@ async def test_a_body_has_60_seconds_and_one_more_for_each_16_kib_that_came(
     assert trio.current_time() - began < 70, "and not when all of it should have been there"
 
 
+@pytest.mark.slow
 async def test_a_body_that_comes_in_very_small_pieces_takes_no_more_memory_than_it_holds() -> None:
     left = 150_000
 

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import ADMIN, PASSWORD, Server, mailed
@@ -61,6 +62,7 @@ async def test_from_an_invitation_to_a_forgotten_password(tmp_path: Path) -> Non
     assert len(list(mails.glob("*.eml"))) == 2
 
 
+@pytest.mark.slow
 async def test_a_server_that_is_killed_leaves_a_spent_link_and_a_password_or_neither(tmp_path: Path) -> None:
     users = [f"user{number}@example.org" for number in range(6)]
     answered: list[str] = []

@@ -75,6 +75,7 @@ def test_no_module_awaits_anything_while_it_runs() -> None:
     assert {name: found for name, source in SOURCES.items() if (found := waits(source))} == {}
 
 
+@pytest.mark.slow
 def test_whoever_loads_a_part_of_the_page_waits_for_what_it_needs() -> None:
     needing = {name for name, source in SOURCES.items() if NEEDS.search(source)}
     assert len(needing) > 10
