@@ -13,6 +13,7 @@ from pathlib import Path
 
 import cli_reference
 import http_reference
+import mikrochat
 import msgspec
 import testing_reference
 
@@ -87,6 +88,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "http.md": http_reference.rendered,
     "cli.md": cli_reference.rendered,
     "testing.md": testing_reference.rendered,
+    "mikrochat.md": mikrochat.rendered,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 import trio
@@ -85,6 +86,7 @@ class Monitors:
 
     def __init__(self, run: Run) -> None:
         self.monitors: list[Monitor] = [*answer_monitors(run), *event_monitors(run)]
+        self._seconds = [0.0] * len(self.monitors)
         self._pulse = Pulse(run)
         run.recorder.watchers.append(self._answered)
         run.observer_watchers.append(self._event)
@@ -94,15 +96,32 @@ class Monitors:
         await self._pulse.beat()
 
     def findings(self, registry: Registry) -> Iterator[Finding]:
-        """Yield a finding for every monitored check that had something to look at."""
-        for one in self.monitors:
-            yield from one.findings(registry)
+        """Yield a finding for every monitored check that had something to look at.
+
+        The checks of one monitor look at the same things together, so each took its share of the time.
+        """
+        for number, one in enumerate(self.monitors):
+            with self._timed(number):
+                found = list(one.findings(registry))
+            for finding in found:
+                finding.seconds = self._seconds[number] / len(found)
+            yield from found
         yield from self._pulse.findings(registry)
 
     def _answered(self, answered: Answered, exchange: Exchange) -> None:
-        for one in self.monitors:
-            one.answered(answered, exchange)
+        for number, one in enumerate(self.monitors):
+            with self._timed(number):
+                one.answered(answered, exchange)
 
     def _event(self, observer: Observer, event: Event) -> None:
-        for one in self.monitors:
-            one.event(observer, event)
+        for number, one in enumerate(self.monitors):
+            with self._timed(number):
+                one.event(observer, event)
+
+    @contextmanager
+    def _timed(self, number: int) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._seconds[number] += time.perf_counter() - began

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -29,6 +29,8 @@ from teamchat_conformance.sse import Observer
 from teamchat_conformance.verdicts import Finding, Miss, Verdicts, where
 
 _UNDO_SECONDS = 30.0
+_ALIVE = "NEG-ALIVE-01"
+_PAUSES_BEFORE_GIVING_UP = (0.5, 1.0, 2.0, 4.0)
 _SIGN_IN_PAUSES = (1.0, 3.0)  # few, for a wrong password counts with the server
 
 
@@ -194,7 +196,8 @@ async def _play(run: Run, registry: Registry, play: Play, options: Options) -> l
     if not ids:
         return []
     if run.lost:
-        return [run.verdicts.put(Finding(id, "blocked", run.lost)) for id in ids]
+        return [run.verdicts.put(Finding(id, "blocked", run.lost)) for id in ids if id != _ALIVE]
+    before = len(run.recorder.exchanges)
     run.recorder.scenario = play.name
     blocked, failure = "", ""
     made = run.made()
@@ -217,7 +220,39 @@ async def _play(run: Run, registry: Registry, play: Play, options: Options) -> l
             message = failure or blocked or "the scenario ended without deciding it"
             if id not in run.verdicts.findings:
                 run.verdicts.put(Finding(id, outcome, message, [last]))  # type: ignore[arg-type]
+    found = [run.verdicts.findings[id] for id in ids]
+    was_cut_off = any(one.failure for one in run.recorder.exchanges[before:])
+    if (was_cut_off or any(map(_could_not_connect, found))) and await _is_gone(run):
+        _tell_of_the_end(run, registry, found)
     return [run.verdicts.findings[id] for id in ids]
+
+
+async def _is_gone(run: Run) -> bool:
+    """Tell whether nothing answers any more, having asked for some seconds: a server may be restarted."""
+    for pause in _PAUSES_BEFORE_GIVING_UP:
+        try:
+            await run.n.get("/health")
+        except Miss:
+            await trio.sleep(run.wait(pause))
+        else:
+            return False
+    return True
+
+
+def _could_not_connect(finding: Finding) -> bool:
+    return any(words in finding.message for words in ("(ConnectError)", "can't connect"))
+
+
+def _tell_of_the_end(run: Run, registry: Registry, found: Iterable[Finding]) -> None:
+    """Say that the server has ended, and let no check fail for not reaching it but the one that it lives."""
+    answered = [one for one in run.recorder.exchanges if one.status]
+    last = answered[-1] if answered else None
+    after = f"; the last answer was to {last.method} {last.target}, in {last.scenario}" if last else ""
+    run.lost = f"nothing answers any more{after}"
+    for finding in filter(_could_not_connect, found):
+        run.verdicts.put(Finding(finding.id, "blocked", run.lost))
+    if _ALIVE in registry.checks:
+        run.verdicts.put(Finding(_ALIVE, "fail", run.lost, [last.number] if last else []))
 
 
 async def _undo(run: Run, since: int) -> None:

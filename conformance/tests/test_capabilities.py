@@ -190,6 +190,7 @@ def test_endpoints_and_events_of_an_area_are_looked_at_by_the_monitors(
 ) -> None:
     result = play(background, polls, Polls("errors", "event", org_example_polls=1), "ERR-SHAPE-01")
     assert result.findings["ERR-SHAPE-01"].message.startswith("1 of 1: POST /polls")
+    assert result.findings["ERR-SHAPE-01"].seconds > 0
     assert outcomes(result)["POLL-TOLD-01"] == "fail"
     counted = tree(compose([result], polls))["profiles"][0]["capabilities"][NAME]
     assert counted["endpoints"]["POST /polls"] >= 2

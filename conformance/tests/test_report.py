@@ -405,3 +405,13 @@ class TestWhatShowedTheFault:
         assert line.startswith("POST /channels by user U with Authorization: ")
         assert line.endswith('sending {"name": 1}')
         assert sent_line(played_.exchanges[2]) == "GET /channels by user U"
+
+
+def test_what_one_endpoint_blocks_is_told_once_whatever_it_was_asked_for(tmp_path: Path) -> None:
+    result = a_result()
+    for id, number in (("XX-ONE-01", 1), ("XX-TWO-01", 2)):
+        message = f"POST /messages/m-{number}/thread by user U: expected 200; got 404 {{}}"
+        result.findings[id] = Finding(id, "blocked", message)
+    said = terminal.summary([result], registry())
+    assert said.count("BLOCKED") == 1
+    assert "checks  XX-ONE-01 XX-TWO-01" in said

@@ -112,6 +112,7 @@ async def people_react(run: Run) -> None:
     with run.verdict("REACT-ADD-05"):
         await _react(run.u, id, "\U0001f389")
         _is(_answered_map(await _react(run.u, id, "eyes")), {"+1": [u, v], "\U0001f389": [u], "eyes": [u]})
+    second.expect(200)
     with run.verdict("REACT-ADD-06"):
         _is(_map(await message(run.w, channel, id)), {"+1": [u, v], "\U0001f389": [u], "eyes": [u]})
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from teamchat_conformance.endpoints import find
 from teamchat_conformance.registry import Registry
 from teamchat_conformance.report.causes import Cause
 from teamchat_conformance.report.document import Checked, Document, Sent, compose
@@ -34,6 +36,7 @@ _COUNTED = (
     ("blocked", "blocked"), ("error", "faults of the suite"), ("not-exercised", "not exercised"),
     ("not-applicable", "not applicable"), ("skipped", "deselected"),
 )  # fmt: skip
+_REFUSED = re.compile(r"(?P<method>[A-Z]+) (?P<target>/\S*)(?: by .*)?: .*; got (?P<status>\d{3})\b")
 _STYLES = {"bold": "1", "dim": "2", "fail": "31", "warn": "33", "good": "32"}
 
 
@@ -106,16 +109,23 @@ def _fails_run(document: Document, cause: Cause) -> bool:
 
 
 def _blocked(document: Document, paint: _Paint) -> Iterator[str]:
-    """Tell what could not be decided, by what was in the way."""
-    ways: dict[str, list[str]] = {}
+    """Tell what could not be decided, by what was in the way; what is in the way of most comes first."""
+    ways: dict[str, list[Checked]] = {}
     for check in document.checks:
         if check.verdict == "blocked":
-            ways.setdefault(check.message, []).append(check.id)
-    for message, ids in ways.items():
+            ways.setdefault(_obstacle(check.message), []).append(check)
+    for checks in sorted(ways.values(), key=len, reverse=True):
         yield ""
-        yield f"{paint('warn', 'BLOCKED')} {counted(len(ids), 'check')}"
-        yield from _field("checks", " ".join(ids))
-        yield from _field("by", cut(message, _MOST_MESSAGE))
+        yield f"{paint('warn', 'BLOCKED')} {counted(len(checks), 'check')}"
+        yield from _field("checks", " ".join(check.id for check in checks))
+        yield from _field("by", cut(checks[0].message, _MOST_MESSAGE))
+
+
+def _obstacle(message: str) -> str:
+    """Return what was in the way, whoever asked and whatever for: an endpoint that answers a status."""
+    found = _REFUSED.match(message)
+    endpoint = find(found["method"], found["target"]) if found else None
+    return f"{endpoint.name} {found['status']}" if endpoint and found else message
 
 
 def _cause(document: Document, cause: Cause, number: int, verbose: bool, paint: _Paint) -> Iterator[str]:

@@ -54,6 +54,7 @@ async def a_new_name(run: Run) -> None:
         answer.expect(200).shape({"user": {**was, "userName": name}})
     with run.verdict("USER-ME-02"):
         require("createdAt" not in answer.ok()["user"], "PUT /users/me tells createdAt")
+    answer.expect(200)
     with run.verdict("USER-ME-03"):
         (await someone.get("/auth/me")).expect(200).shape({"user": {**was, "userName": name}})
         found = await item(run.v, "/users", "users", someone.user_id)
