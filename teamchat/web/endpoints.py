@@ -52,6 +52,7 @@ _ANGLE = re.compile(r"<(?:(int|path):)?([A-Za-z_]+)>")
 _PATH = re.compile(r"(/([^<>/:]*|<(int:)?[A-Za-z_]+>))*(/<path:[A-Za-z_]+>)?")
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 _MOST_PATH = 512
+_MOST_DIGITS = 18  # fewer than a 64-bit number may have
 
 
 class Answer(Struct, frozen=True, rename="camel"):
@@ -111,27 +112,22 @@ class Endpoint:
     async def serve(self, site: Site, request: Request) -> Response:
         """Return the answer to one request. Raises what the handler raises."""
         try:
-            if self.upload:
-                return response_of(await self._take_in(site, request))
             return response_of(await self._serve(site, request))
         except Exception as error:
             if self._failed is None:
                 raise
             return self._failed(site.core, error)
 
-    async def _take_in(self, site: Site, request: Request) -> Any:
-        values = await self._admit(site, request)
-        await self._check_first(values)
-        reader.check_coding(request.headers)
-        await self._body(request, values).read(reader.UPLOAD_LIMIT)
-        async with site.upload_turn():
-            return await self._finish(site, request, values)
-
     async def _serve(self, site: Site, request: Request) -> Any:
         values = await self._admit(site, request)
         if self._early:
             await self._check_first(values)
-        return await self._finish(site, request, values)
+        if not self.upload:
+            return await self._finish(site, request, values)
+        reader.check_coding(request.headers)
+        await self._body(request, values).read(reader.UPLOAD_LIMIT)
+        async with site.upload_turn():
+            return await self._finish(site, request, values)
 
     async def _admit(self, site: Site, request: Request) -> dict[str, Any]:
         """Find out who asks, and for what; nothing of the body is read yet."""
@@ -301,7 +297,14 @@ def _plain(value: str) -> str:
     return value
 
 
-_FORMS: dict[str, Callable[[str], Any]] = {"": _plain, "path": _plain, "int": int}
+def _whole(value: str) -> int:
+    """Return a path parameter that is a number; one of more digits than ids have names nothing."""
+    if len(value) > _MOST_DIGITS:
+        raise NotFound
+    return int(value)
+
+
+_FORMS: dict[str, Callable[[str], Any]] = {"": _plain, "path": _plain, "int": _whole}
 
 
 def _snake(name: str) -> str:

@@ -172,7 +172,8 @@ async def test_a_declared_parameter_is_what_its_form_makes_of_it(world: World) -
 
     site = create_app(world.app, [section])
     assert await Client(site).ok("GET", "/menus/7") == {"week": 7}
-    (await Client(site).call("GET", "/menus/seven")).problem(404)
+    for other in ("seven", "-7", "7.0", "9" * 19, "9" * 5_000):
+        (await Client(site).call("GET", f"/menus/{other}")).problem(404)
     assert await Client(site).ok("GET", "/files/a/b") == {"file": "a/b"}
 
 
