@@ -11,8 +11,10 @@ import trio
 
 from teamchat import http1, hypercorn_server, patience
 from teamchat.http1 import connection as http1_connection
+from teamchat.http1 import exchange as http1_exchange
 from teamchat.http1 import transport as http1_transport
 from teamchat.hypercorn_server import connection as hypercorn_connection
+from teamchat.hypercorn_server import unread
 
 PATIENCE = 30
 
@@ -263,6 +265,35 @@ async def test_http_2_without_tls_is_cut_off_or_the_wish_for_it_ignored(server: 
         assert data.startswith(b"HTTP/1.1 200")
     else:
         assert not asked
+
+
+async def test_a_body_that_comes_after_the_answer_and_is_not_read_leaves_a_connection_that_goes_on(
+    server: Any,
+) -> None:
+    async with (
+        http(server, hello) as (port, _, _),
+        await trio.open_tcp_stream("127.0.0.1", port) as stream,
+    ):
+        for _ in range(3):
+            await stream.send_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n")
+            await read_until(stream, b"hello")
+            await stream.send_all(b"{}")
+        await stream.send_all(GET.encode())
+        await read_until(stream, b"hello")
+
+
+async def test_a_body_that_never_comes_ends_the_connection(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(unread, "DRAIN_SECONDS", 0.05)
+    monkeypatch.setattr(http1_exchange, "BODY_PATIENCE", 0.05)
+    monkeypatch.setattr(http1_connection, "LINGER_SECONDS", 0.05)
+    async with (
+        http(server, hello) as (port, _, _),
+        await trio.open_tcp_stream("127.0.0.1", port) as stream,
+    ):
+        await stream.send_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n")
+        assert (await read_all(stream)).endswith(b"hello")
 
 
 async def test_a_length_given_twice_over_is_refused(server: Any) -> None:

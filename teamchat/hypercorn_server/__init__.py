@@ -14,6 +14,7 @@ Hypercorn's Trio connection is right but for a few things, which the subclass in
 * The head of a response waits for the first bytes of its body, so that most responses are one write.
 * A live stream can write to the socket itself, as it can on `teamchat.http1`: over plain HTTP/1.1 alone.
 * What can't be read as a request is answered in JSON, as every error, where Hypercorn sends an empty body.
+* A short body that nobody read is passed over, where Hypercorn closes the connection without a word.
 * When the server stops, connections get a bounded time to finish, and are then dropped.
 * A client of HTTP/2 that opens no window holds an answer up though its socket takes all.  Hypercorn then
   takes the whole answer into memory.  Here its writer waits, as long as for a socket; then the stream is

@@ -23,6 +23,7 @@ from hypercorn.utils import wrap_app
 from teamchat.crowd import Crowd
 from teamchat.hypercorn_server import http2
 from teamchat.hypercorn_server.timer import Timer
+from teamchat.hypercorn_server.unread import WholeRequest, has_body
 from teamchat.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
 from teamchat.web.asgi import AsgiApp, Receive, Scope, Send, refuse
@@ -184,6 +185,9 @@ class Connection(TCPServer):
                 await self._run_one_of_many(app, scope, receive, send)
             else:
                 scope["extensions"][ABORT] = self.abort
+                if has_body(scope):
+                    request = WholeRequest(receive, send)
+                    receive, send = request.receive, request.send
                 await app(scope, receive, send)
         finally:
             self._running -= 1
