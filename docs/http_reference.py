@@ -83,9 +83,8 @@ async def _document(mode: str, is_invite_required: bool) -> Tree:
             ),
             oauth=OAuthSettings(presets={"github": OAuthPreset(client_id="id", client_secret="secret")}),  # noqa: S106
         )
-        backend = plugins.auth_mode(mode)
-        async with backend.open(backend.options()) as way_in, open_application(settings, plugins) as app:
-            site = create_app(app, [way_in.routes(app), *plugins.routes(app)])
+        async with plugins.sign_in(settings) as modes, open_application(settings, plugins) as app:
+            site = create_app(app, [*plugins.sign_in_routes(app, modes), *plugins.routes(app)])
             described: Tree = document(site.endpoints)
             return described
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from teamchat.accounts import Accounts, OAuth, keys
+from teamchat.accounts import Accounts, keys
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
 from teamchat.chat import Chat
 from teamchat.cluster import Members, agree_on_images, agree_on_secret
-from teamchat.interfaces import NO_TRAITS, ImageStore, Mailer, SignInTraits, Storage
+from teamchat.errors import SettingsError
+from teamchat.interfaces import (
+    NO_TRAITS,
+    ImageStore,
+    Mailer,
+    OAuthProvider,
+    SignInTraits,
+    Storage,
+    Transaction,
+)
 from teamchat.settings import Settings, backend_options, jwt_secret, plugin_options
 from teamchat.storage.moving import refuse_unfinished
 from teamchat.stream import Census, Hub
@@ -23,8 +32,14 @@ if TYPE_CHECKING:
     from teamchat.plugins import Plugins
 
 T = TypeVar("T", bound=Struct)
+RenewIn = Callable[[Transaction], Awaitable[None]]
 ShowPassword = Callable[[str, str], object]
 """Takes the initial user's email and the password that was made for them, to show it this one time."""
+
+
+def no_provider(provider_id: str) -> OAuthProvider:
+    """Stand for plugins that offer no provider."""
+    raise SettingsError(f"No plugin offers the provider {provider_id}.")
 
 
 @dataclass(frozen=True)
@@ -41,10 +56,10 @@ class Application:
     """None when no mail is configured."""
     composer: Composer | None = None
     """Writes the mails; None when no mail is configured."""
-    oauth: OAuth | None = None
-    """None when no provider is configured."""
     sign_in: SignInTraits = NO_TRAITS
     """What has to be known here of the ways to sign in that are open."""
+    oauth_provider: Callable[[str], OAuthProvider] = no_provider
+    """Returns the provider of that id that a plugin offers. Raises `SettingsError` if none does."""
 
     def plugin_options(self, name: str, kind: type[T]) -> T:
         """Return the keys of ``[plugins.<name>]`` as `kind`, a msgspec struct with a default for each.
@@ -78,7 +93,12 @@ async def open_application(
         accounts = Accounts.build(
             storage, settings.auth, secret, has_mail=mailer is not None, sign_in=sign_in
         )
-        async with _as_member(storage, image_store, accounts, secret) as members:
+
+        async def renew_in(tx: Transaction) -> None:
+            await accounts.renew_in(tx)
+            await plugins.secret_changed_in(tx)
+
+        async with _as_member(storage, image_store, renew_in, secret) as members:
             census = Census(storage, members, settings.events.max_streams_per_user)
             app = Application(
                 settings=settings,
@@ -88,8 +108,8 @@ async def open_application(
                 hub=Hub(storage, settings.events, census=census, expiries=accounts.sessions.expiries),
                 mailer=mailer,
                 composer=composer,
-                oauth=OAuth.build(settings, plugins.oauth_provider, storage, accounts, secret),
                 sign_in=sign_in,
+                oauth_provider=plugins.oauth_provider,
             )
             initial = settings.chat.initial_user
             generated = await app.accounts.ensure_initial_user(initial)
@@ -101,11 +121,11 @@ async def open_application(
 
 @asynccontextmanager
 async def _as_member(
-    storage: Storage, images: ImageStore, accounts: Accounts, secret: bytes
+    storage: Storage, images: ImageStore, renew_in: RenewIn, secret: bytes
 ) -> AsyncIterator[Members]:
     """Be one of the processes that serve this storage. Raises `SettingsError` if they have another secret."""
     members = Members(storage)
-    await agree_on_secret(storage, members, keys.mark(secret), accounts.renew_in)
+    await agree_on_secret(storage, members, keys.mark(secret), renew_in)
     try:
         await agree_on_images(storage, members, images)
         yield members

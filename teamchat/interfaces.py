@@ -152,6 +152,8 @@ class SignInTraits:
     """It has a route by which people add themselves, unless invites are required."""
     gives_refresh_tokens: bool = True
     """Without them ``POST /auth/logout`` needs none, and ends the session of the access token (D-14)."""
+    leads_to_providers: bool = False
+    """Clients show buttons of ``GET /auth/oauth/providers``."""
     warning: tuple[str, str] | None = None
     """What ``teamchat check`` warns of where this way is open, and the remedy: two sentences."""
 
@@ -162,6 +164,7 @@ class SignInTraits:
             asks_for_passwords=any(one.asks_for_passwords for one in traits),
             lets_register=any(one.lets_register for one in traits),
             gives_refresh_tokens=all(one.gives_refresh_tokens for one in traits),
+            leads_to_providers=any(one.leads_to_providers for one in traits),
         )
 
 
@@ -170,9 +173,16 @@ NO_TRAITS = SignInTraits()
 
 @dataclass(frozen=True)
 class AuthBackend(Backend["AuthMode"]):
-    """A `Backend` of a way to sign in, with what the rest of the server has to know of it."""
+    """A `Backend` of a way to sign in, with what the rest of the server has to know of it.
+
+    A way that is open beside the chosen one says by `is_beside` whether these settings want it.
+    `secret_changed_in` ends what was begun with the signing secret before, in the transaction that notes
+    another one.
+    """
 
     traits: SignInTraits = NO_TRAITS
+    is_beside: Callable[[Settings], bool] | None = None
+    secret_changed_in: Callable[[Transaction], Awaitable[None]] | None = None
 
 
 class Routes(Protocol):

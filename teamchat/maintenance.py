@@ -50,8 +50,7 @@ class Sweeper:
 
     def _housekeeping(self) -> Sequence[Job]:
         app = self._app
-        jobs: list[Job] = [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
-        return jobs if app.oauth is None else [*jobs, app.oauth.sweep]
+        return [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
 
     async def forget_events(self) -> None:
         """Remove events older than ``events.retentionSeconds``.

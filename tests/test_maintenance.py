@@ -44,7 +44,7 @@ class Jobs:
 def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
     jobs = jobs or Jobs()
     app: Any = SimpleNamespace(
-        storage=storage, settings=Settings(), accounts=jobs, chat=SimpleNamespace(images=jobs), oauth=None
+        storage=storage, settings=Settings(), accounts=jobs, chat=SimpleNamespace(images=jobs)
     )
     return Sweeper(app)
 

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 import trio
 from markupsafe import Markup
+from teamchat_auth_oauth.providers import configured
+from teamchat_auth_oauth.sign_in import _checked
 
 from teamchat import BadRequest, Posting, text
 from teamchat.accounts.mails import _written
-from teamchat.accounts.oauth.providers import configured
-from teamchat.accounts.oauth.sign_in import _checked
 from teamchat.chat import Chat, Draft
 from teamchat.errors import OAuthFailed
 from teamchat.interfaces import OAuthProvider, Profile

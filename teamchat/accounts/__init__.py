@@ -7,33 +7,38 @@ tables but the ways to sign in, each what it is about.
 
 from __future__ import annotations
 
+from teamchat.accounts import keys
 from teamchat.accounts.accounts import Accounts
-from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt
+from teamchat.accounts.attempts import Attempt, Limits, MailLimits, RegistrationLimit, attempt, network_of
+from teamchat.accounts.counters import APART, Counters
 from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.mail_turns import network_requester
-from teamchat.accounts.oauth import OAuth
 from teamchat.accounts.proofs import Proofs, telling
-from teamchat.accounts.records import user_by_email
+from teamchat.accounts.records import as_user, user_by_email
 from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 
 __all__ = [
+    "APART",
     "Accounts",
     "Attempt",
+    "Counters",
     "Hasher",
     "Limits",
     "Links",
     "MailLimits",
-    "OAuth",
     "Proofs",
     "Purpose",
     "RegistrationLimit",
     "Sessions",
     "Users",
+    "as_user",
     "attempt",
     "check_password",
     "is_same",
+    "keys",
+    "network_of",
     "network_requester",
     "telling",
     "unusable",

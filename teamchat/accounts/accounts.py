@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from teamchat import text
+from teamchat.accounts import keys
 from teamchat.accounts.access_tokens import AccessTokens
 from teamchat.accounts.attempts import Limits, MailLimits
 from teamchat.accounts.callers import Callers
 from teamchat.accounts.links import Links
-from teamchat.accounts.oauth import states
 from teamchat.accounts.outbox import Outbox
 from teamchat.accounts.proofs import Proofs, vouch_in
 from teamchat.accounts.scrypt import Hasher
@@ -56,6 +56,8 @@ class Accounts:
     has_mail: bool
     clock: Callable[[], int]
     """The time, in epoch milliseconds."""
+    key: Callable[[str], bytes]
+    """Returns the server's key for one use, which says nothing of its secret."""
     _callers: Callers
     _sign_in: SignInTraits
 
@@ -104,6 +106,7 @@ class Accounts:
             settings=auth,
             has_mail=has_mail,
             clock=clock,
+            key=lambda use: keys.derive(jwt_secret, use),
             _callers=Callers(storage, tokens, clock),
             _sign_in=sign_in,
         )
@@ -193,7 +196,6 @@ class Accounts:
         fetch others.
         """
         await self.links.renew_in(tx)
-        await states.forget_in(tx)
 
     async def sweep(self) -> None:
         """Remove what has expired: sessions (and end their streams), refresh tokens, links, counters."""

@@ -1,8 +1,8 @@
 """Counting in windows, in the table ``attempts``: a subject's first count opens its window.
 
-What must stay true: a window is over when its time has passed, and also when it begins in the future by more
-than its own length, for then the clock was set back since.  OAuth's windows have a length of their own; so
-who sweeps removes either those or all others.
+A window is over when its time has passed, and also when it begins in the future by more than its own length,
+for then the clock was set back since.  Some subjects have windows of another length; so who sweeps removes
+either those or all others.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from teamchat.interfaces import Transaction
 if TYPE_CHECKING:
     from teamchat.settings import RateLimit
 
-OAUTH = "oauth-"
-"""How the subjects of OAuth's counts begin."""
+APART = "oauth-"
+"""How subjects begin whose windows have a length of their own, such as those of sign-ins at providers."""
 
 _IS_OPEN = "attempts.window_start > $2 and attempts.window_start <= $3"
 _COUNT = f"select failures, window_start from attempts where subject = $1 and {_IS_OPEN}"  # noqa: S608
@@ -64,9 +64,9 @@ class Counters:
         """Count less by so many."""
         await tx.fetch(_TAKE_BACK, subject, count)
 
-    async def sweep(self, tx: Transaction, *, oauth: bool = False) -> None:
-        """Remove the counts whose window is over: OAuth's, or all others."""
-        await tx.fetch(_SWEEP.format("like" if oauth else "not like"), *self._open(), f"{OAUTH}%")
+    async def sweep(self, tx: Transaction, *, apart: bool = False) -> None:
+        """Remove the counts whose window is over: those apart, or all others."""
+        await tx.fetch(_SWEEP.format("like" if apart else "not like"), *self._open(), f"{APART}%")
 
     def _open(self) -> tuple[int, int]:
         """Return after when, and until when, a window begins that is open now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Routes,
         Service,
         Storage,
+        Transaction,
     )
 
 GROUP = "teamchat"
@@ -104,14 +105,35 @@ class Plugins:
 
     def sign_in_traits_of(self, settings: Settings) -> SignInTraits:
         """Return the traits of all ways to sign in that are open. Raises as `sign_in_traits` does."""
-        return SignInTraits.of_all([self.sign_in_traits(name) for name in settings.auth.modes])
+        return SignInTraits.of_all([self.sign_in_traits(name) for name in self.sign_in_modes(settings)])
+
+    def sign_in_modes(self, settings: Settings) -> list[str]:
+        """Return the names of the ways to sign in that are open: the chosen ones, and those beside them."""
+        beside = [
+            backend.name
+            for plugin, backend in self._auth_backends()
+            if backend.is_beside is not None and _asked(plugin, backend, settings)
+        ]
+        return list(dict.fromkeys([*settings.auth.modes, *beside]))
+
+    async def secret_changed_in(self, tx: Transaction) -> None:
+        """Tell every way to sign in that the signing secret is another one, in a transaction that is open."""
+        for _, backend in self._auth_backends():
+            if backend.secret_changed_in is not None:
+                await backend.secret_changed_in(tx)
+
+    def _auth_backends(self) -> Iterator[tuple[Plugin, AuthBackend]]:
+        for plugin in self._plugins:
+            for offer in plugin.offers.get("auth_modes", ()):
+                if isinstance(offer, AuthBackend):
+                    yield plugin, offer
 
     @asynccontextmanager
     async def sign_in(self, settings: Settings) -> AsyncIterator[Mapping[str, AuthMode]]:
         """Open the ways to sign in, by name. Raises `SettingsError` if the settings can't work with one."""
         async with AsyncExitStack() as stack:
             opened = {}
-            for name in settings.auth.modes:
+            for name in self.sign_in_modes(settings):
                 backend = self.auth_mode(name)
                 opened[name] = await stack.enter_async_context(backend.open(backend.options()))
                 check_mode(opened[name], name, settings, self._offering("auth_modes", name))
@@ -267,3 +289,13 @@ class Plugins:
                 self._brought.append((offer, plugin))
                 found.append(offer)
         return found
+
+
+def _asked(plugin: Plugin, backend: AuthBackend, settings: Settings) -> bool:
+    """Ask a way to sign in whether it is open beside the chosen one."""
+    try:
+        return backend.is_beside is not None and bool(backend.is_beside(settings))
+    except OperatorError:
+        raise
+    except Exception as error:
+        raise plugin.failure(f"is_beside of {backend.name} {raised(error)}.") from error

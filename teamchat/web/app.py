@@ -34,7 +34,7 @@ from teamchat.web.readiness import Readiness
 from teamchat.web.registration import Bringers, Nobody, register
 from teamchat.web.routing import PREFLIGHT, Table, Target
 from teamchat.web.rules import Segment, Shape
-from teamchat.web.sections import SECTIONS, oauth
+from teamchat.web.sections import SECTIONS
 from teamchat.web.sending import Rooms
 from teamchat.web.serving import serve
 
@@ -175,7 +175,7 @@ def create_app(app: Application, routes: Sequence[Routes], bringers: Bringers | 
     brought it.
     """
     site = Site(app)
-    for section in (*SECTIONS, *([oauth.section] if app.oauth is not None else [])):
+    for section in SECTIONS:
         site.register_section(section)
     site.register_events(EventStream(app, site.guard.admit, site.headers))
     register(site, routes, bringers or Nobody())

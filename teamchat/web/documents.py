@@ -61,18 +61,17 @@ def configuration(settings: Settings, sign_in: SignInTraits) -> ClientConfigurat
     """Return the clients' configuration that follows from the server's, and from the ways to sign in."""
     mode, is_invite_required = settings.auth.auth_mode, settings.auth.is_invite_required
     has_email = settings.email is not None
-    has_providers = bool(settings.oauth.presets or settings.oauth.custom)
     return ClientConfiguration(
         AUTH_MODE=mode,
         HAS_EMAIL=has_email,
-        ENABLE_OAUTH=has_providers,
+        ENABLE_OAUTH=sign_in.leads_to_providers,
         IS_INVITE_REQUIRED=is_invite_required,
         MUST_CHANGE_SET_PASSWORDS=settings.auth.must_change_set_passwords,
         auth=SignIn(
             mode=mode,
             has_email=has_email,
             is_invite_required=is_invite_required,
-            oauth_enabled=has_providers,
+            oauth_enabled=sign_in.leads_to_providers,
             password_reset_enabled=sign_in.asks_for_passwords and has_email,
             registration_enabled=sign_in.lets_register and not is_invite_required,
         ),

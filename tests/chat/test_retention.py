@@ -172,7 +172,7 @@ async def test_the_sweeper_keeps_all_unless_it_is_asked_and_then_begins_at_once(
     monkeypatch.setattr(maintenance, "_repeat", repeat)
     for days, expected in ((0, [old]), (365, [])):
         app: Any = type("App", (), {})()
-        app.storage, app.chat, app.oauth = world.storage, world.chat, None
+        app.storage, app.chat = world.storage, world.chat
         app.accounts = type("Accounts", (), {"sweep": None})()
         app.settings = Settings(chat=ChatSettings(retention_days=days))
         ran.clear()

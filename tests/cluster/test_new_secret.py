@@ -12,6 +12,7 @@ from teamchat_auth_magic_link.rules import MagicLinks
 from teamchat.accounts import Accounts
 from teamchat.errors import BadRequest, Unauthorized
 from teamchat.interfaces import Storage
+from teamchat.plugins import Plugins
 from teamchat.settings import AuthSettings, InitialUser
 from tests.storages import open_storage
 
@@ -36,6 +37,7 @@ async def changed(storage: Storage) -> Accounts:
     new = accounts(storage, "new")
     async with storage.write() as tx:
         await new.renew_in(tx)
+        await Plugins.load().secret_changed_in(tx)
     return new
 
 

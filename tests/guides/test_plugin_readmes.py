@@ -28,6 +28,7 @@ README = "../plugins/teamchat-{}/README.md"
 NAMES = sorted(path.name.removeprefix("teamchat-") for path in (ROOT / "plugins").glob("teamchat-*"))
 CHOSEN_IN = {"storages": "storage", "image_stores": "images", "mailers": "email"}
 ENVIRONMENT = {
+    "ACME_CLIENT_SECRET": "a client secret",
     "GOOGLE_CLIENT_SECRET": "a client secret",
     "SMTP_PASSWORD": "a password",
     "TRACKER_SECRET": "the secret of the tracker",
@@ -47,7 +48,8 @@ def report_of(name: str, plugins: Plugins) -> PluginReport:
 
 def choices(settings: Settings) -> set[str]:
     """Return the names of all that the settings choose."""
-    chosen = {settings.storage.backend, settings.images.backend, settings.auth.auth_mode}
+    modes = Plugins.load().sign_in_modes(settings)
+    chosen = {settings.storage.backend, settings.images.backend, *modes}
     return chosen | set(settings.oauth.presets) | ({settings.email.backend} if settings.email else set())
 
 

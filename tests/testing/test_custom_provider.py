@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from teamchat_auth_oauth.providers import configured
+
 from teamchat import OAuthProvider
-from teamchat.accounts.oauth.providers import configured
 from teamchat.settings import CustomProvider, OAuthSettings, Settings
 from teamchat.testing import OAuthProviderContract, Said
 

@@ -27,7 +27,6 @@ from teamchat.settings import AuthSettings, EventsSettings, InitialUser, Setting
 from teamchat.stream import Hub
 from teamchat.web import Section, signed_in
 from teamchat.web.app import Site, create_app
-from teamchat.web.sections import oauth
 from tests.storages import open_storage, tables
 from tests.web.client import Answer, Client
 from tests.web.conftest import SECRET, MemoryImages
@@ -448,9 +447,9 @@ async def staged(directory: Path) -> AsyncIterator[Scene]:
         app.chat.filters.use([holding])
         modes = [
             await stack.enter_async_context(plugins.auth_mode(name).open(None))
-            for name in ("dev", "magic-link", "password")
+            for name in ("dev", "magic-link", "oauth", "password")
         ]
-        routes = [*(mode.routes(app) for mode in modes), oauth.section, *plugins.routes(app), *plugin(app)]
+        routes = [*(mode.routes(app) for mode in modes), *plugins.routes(app), *plugin(app)]
         site = create_app(app, routes)
         scene = Scene(directory, app, site, watched, images, clock, holding, None, None, "", "")  # type: ignore[arg-type]
         scene.admin, _ = await scene.caller("admin@example.org")

@@ -23,13 +23,17 @@ WITHOUT_A_TOKEN = {
     ("GET", "/openapi.json"),
     ("GET", "/config.json"),
     ("GET", "/config.js"),
+    ("GET", "/"),
+    ("GET", "/client/<digest>/<path:path>"),
+    ("GET", "/manifest.webmanifest"),
+    ("GET", "/sw.js"),
     ("GET", "/auth/oauth/providers"),
     ("GET", "/auth/oauth/<providerId>"),
     ("POST", "/auth/dev-login"),
     ("POST", "/auth/login"),
     ("POST", "/auth/request-password-reset"),
     ("POST", "/auth/register"),
-    # Has no body: what comes of a user who is removed while a provider is asked is told in tests/oauth.
+    # Has no body: what comes of a user who is removed while a provider is asked is told in its tests.
     ("GET", "/auth/oauth/<providerId>/callback"),
 }
 WEEKS = 4 * 7 * 24 * 3600 * 1000

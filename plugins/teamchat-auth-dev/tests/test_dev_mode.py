@@ -37,7 +37,7 @@ async def storage(tmp_path: Path) -> AsyncIterator[Any]:
 def site(storage: Any, chosen: Settings) -> Site:
     accounts = Accounts.build(storage, chosen.auth, b"s" * 32)
     app: Any = SimpleNamespace(
-        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, oauth=None, sign_in=TRAITS
+        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, sign_in=TRAITS
     )
     return create_app(app, [DevMode().routes(app)])
 

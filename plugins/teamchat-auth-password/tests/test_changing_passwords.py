@@ -33,7 +33,6 @@ class Client:
             accounts=self.accounts,
             chat=None,
             hub=None,
-            oauth=None,
             sign_in=TRAITS,
         )
         self._http = create_app(self.app, [PasswordMode().routes(self.app)]).test_client()

@@ -37,7 +37,7 @@ def built(storage: Any, *, invites: bool = False, mail: bool = False) -> Any:
     accounts = Accounts.build(storage, chosen.auth, b"s" * 32, has_mail=mail, sign_in=TRAITS)
     PasswordMode().check(chosen)
     return SimpleNamespace(
-        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, oauth=None, sign_in=TRAITS
+        settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, sign_in=TRAITS
     )
 
 

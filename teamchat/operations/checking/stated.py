@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from cryptography import x509
 
 from teamchat import tls
-from teamchat.accounts import Accounts, OAuth
+from teamchat.accounts import Accounts
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
 from teamchat.application import Application
@@ -59,7 +59,7 @@ async def check_configuration(installation: Installation) -> list[Finding]:
 
 
 def _warnings_of_modes(installation: Installation) -> Iterator[Finding]:
-    for name in installation.settings.auth.modes:
+    for name in installation.plugins.sign_in_modes(installation.settings):
         try:
             told = installation.plugins.sign_in_traits(name).warning
         except SettingsError:  # No plugin offers it, which is told already.
@@ -83,8 +83,8 @@ def _take_up_plugins(installation: Installation, modes: Mapping[str, AuthMode]) 
         hub=Hub(nowhere, settings.events),
         mailer=UnopenedMailer() if has_mail else None,
         composer=Composer.build(settings),
-        oauth=OAuth.build(settings, plugins.oauth_provider, nowhere, accounts, secret),
         sign_in=sign_in,
+        oauth_provider=plugins.oauth_provider,
     )
     create_app(app, [*plugins.sign_in_routes(app, modes), *plugins.routes(app)], plugins)
     plugins.message_filters(app)

@@ -8,8 +8,9 @@ import pytest
 
 from teamchat.settings import RateLimit
 from teamchat.testing import Provider
-from tests.oauth.conftest import World, told
 from tests.web.client import Client
+
+from .conftest import World, told
 
 INVALID = {"oauth_error": "invalid_state"}
 
@@ -48,7 +49,7 @@ async def test_what_is_beyond_the_limit_writes_no_log(world: World, caplog: pyte
     browser = world.browser()
     for _ in range(30):
         await browser.get("/auth/oauth/acme/callback?code=a&state=b")
-    lines = [record for record in caplog.records if record.name.startswith("teamchat.accounts.oauth")]
+    lines = [record for record in caplog.records if record.name.startswith("teamchat_auth_oauth")]
     assert len(lines) == 10
 
 

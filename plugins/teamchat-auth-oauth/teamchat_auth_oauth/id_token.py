@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from authlib.oidc.core import CodeIDToken  # type: ignore[import-untyped]
 
-from teamchat.accounts.oauth.failures import ProviderFailed
+from teamchat_auth_oauth.failures import ProviderFailed
 
 LEEWAY_SECONDS = 60
 

@@ -11,14 +11,12 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from teamchat.accounts.oauth.failures import ProviderFailed
-from teamchat.errors import OAuthFailed, SettingsError
-from teamchat.interfaces import Grant, OAuthProvider, Profile
+from teamchat import Grant, OAuthFailed, OAuthProvider, Profile, SettingsError
 from teamchat.text import plain
+from teamchat_auth_oauth.failures import ProviderFailed
 
 if TYPE_CHECKING:
-    from teamchat.settings import Settings
-    from teamchat.settings.keys import CustomProvider, OAuthPreset
+    from teamchat.settings import CustomProvider, OAuthPreset, Settings
 
 ANY_TENANT = "common"
 _LIST = "providers"  # /auth/oauth/providers is the list of them

@@ -8,12 +8,14 @@ from urllib.parse import quote, urlencode
 
 import pytest
 import trio
+from teamchat_auth_oauth.sign_in import sweep
+from teamchat_auth_oauth.states import LIFETIME_MS
 
 from teamchat.accounts import keys
-from teamchat.accounts.oauth.states import LIFETIME_MS
 from teamchat.settings import RateLimit
 from teamchat.testing import Provider
-from tests.oauth.conftest import Browser, World, query_of, told
+
+from .conftest import Browser, World, query_of, told
 
 INVALID = {"oauth_error": "invalid_state"}
 Variant = Callable[[World, Browser, str], Awaitable[str]]
@@ -162,17 +164,15 @@ async def test_states_that_expired_go_at_the_next_start(world: World) -> None:
 
 
 async def test_the_sweep_removes_what_has_had_its_time_and_nothing_else(world: World) -> None:
-    oauth = world.app.oauth
-    assert oauth is not None
     browser = world.browser()
     await browser.begin()
-    await oauth.sweep()
+    await sweep(world.app.accounts, world.app.settings.oauth.rate_limit)
     assert (await world.count("oauth_states"), await world.count("attempts")) == (1, 1)
     world.clock.now += LIFETIME_MS
-    await oauth.sweep()
+    await sweep(world.app.accounts, world.app.settings.oauth.rate_limit)
     assert (await world.count("oauth_states"), await world.count("attempts")) == (0, 1)
     world.clock.pass_seconds(300)
-    await oauth.sweep()
+    await sweep(world.app.accounts, world.app.settings.oauth.rate_limit)
     assert await world.count("attempts") == 0
 
 

@@ -11,8 +11,8 @@ import re
 import secrets
 from typing import NamedTuple
 
+from teamchat import Transaction
 from teamchat.accounts import keys
-from teamchat.interfaces import Transaction
 
 LIFETIME_MS = 600_000
 _TOKEN_BYTES = 32

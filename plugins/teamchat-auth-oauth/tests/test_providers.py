@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from teamchat_auth_oauth.providers import Configured, configured
 
-from teamchat.accounts.oauth.providers import Configured, configured
 from teamchat.errors import SettingsError
 from teamchat.interfaces import Grant, OAuthProvider, Profile
 from teamchat.settings import AuthSettings, CustomProvider, OAuthPreset, OAuthSettings, Settings

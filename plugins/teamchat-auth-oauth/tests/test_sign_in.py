@@ -8,14 +8,15 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 import trio
-from teamchat_auth_password import Passwords
+from teamchat_auth_oauth.endpoints import section_for
+from teamchat_auth_oauth.providers import callback
 
-from teamchat.accounts.oauth.providers import callback
 from teamchat.testing import Provider, Reply, provider
 from teamchat.web import documents
 from teamchat.web.app import create_app
-from tests.oauth.conftest import ADMIN, APP_URL, Browser, World, custom, query_of, told
 from tests.web.client import Client
+
+from .conftest import ADMIN, APP_URL, Browser, World, custom, query_of, told
 
 
 async def test_a_whole_sign_in_gives_tokens_that_work(world: World) -> None:
@@ -59,7 +60,6 @@ async def test_the_way_in_stands_beside_the_way_back(make: Any, idp: Provider) -
 @pytest.mark.parametrize("path", ["/auth/oauth/providers", "/auth/oauth/acme", "/auth/oauth/acme/callback"])
 async def test_without_a_provider_the_endpoints_are_not_there(make: Any, path: str) -> None:
     world = await make(oauth={"custom": []})
-    assert world.app.oauth is None
     (await Client(world.site).call("GET", path)).problem(404)
 
 
@@ -137,7 +137,7 @@ async def test_a_client_secret_of_whatever_characters_reaches_the_provider_whole
 
 
 async def test_the_endpoints_stand_in_the_openapi_document(world: World) -> None:
-    site = create_app(world.app, documents.routes(world.app))
+    site = create_app(world.app, [section_for(world.oauth), *documents.routes(world.app)])
     paths = (await Client(site).ok("GET", "/openapi.json"))["paths"]
     assert {path for path in paths if "oauth" in path} == {
         "/auth/oauth/providers",
@@ -238,8 +238,8 @@ async def test_other_ways_to_sign_in_work_beside_it_and_lead_to_the_same_user(
 ) -> None:
     world = await make(password="a long password")
     idp.profile = {"sub": "1", "email": ADMIN.upper(), "email_verified": True}
-    by_password = await Passwords(world.app.accounts).login(ADMIN, "a long password", "192.0.2.1", "tests")
-    mine = await world.me({"access_token": by_password.access_token})
+    _, otherwise = await world.app.accounts.sign_in(ADMIN, "192.0.2.1", "tests")
+    mine = await world.me({"access_token": otherwise.access_token})
     assert await world.me(await world.sign_in()) == mine
     assert mine["isAdmin"]
 
@@ -259,7 +259,7 @@ async def test_a_success_and_a_failure_leave_one_line_each_without_a_secret(
     back = idp.approve(await browser.begin())
     tokens = told(await browser.get(back))
     await browser.get(back)
-    lines = [record for record in caplog.records if record.name.startswith("teamchat.accounts.oauth")]
+    lines = [record for record in caplog.records if record.name.startswith("teamchat_auth_oauth")]
     assert [line.getMessage() for line in lines] == ["signed in", "oauth sign-in failed"]
     user_id = (await world.me(tokens))["id"]
     fields: list[dict[str, Any]] = [line.teamchat_fields for line in lines]  # type: ignore[attr-defined]

@@ -12,18 +12,19 @@ from typing import Any
 import httpx2
 import pytest
 import trio
+from teamchat_auth_oauth.client import Client
+from teamchat_auth_oauth.providers import configured
+from teamchat_auth_oauth.sign_in import PATIENCE_SECONDS
+from teamchat_auth_oauth.states import Proofs
+from teamchat_auth_oauth.transport import MOST_BYTES, BoundedTransport
 from trio.testing import MockClock
 
-from teamchat.accounts.oauth.client import Client
-from teamchat.accounts.oauth.providers import configured
-from teamchat.accounts.oauth.sign_in import PATIENCE_SECONDS
-from teamchat.accounts.oauth.states import Proofs
-from teamchat.accounts.oauth.transport import MOST_BYTES, BoundedTransport
 from teamchat.errors import OAuthFailed
 from teamchat.model import now_ms
 from teamchat.settings import OAuthSettings, Settings
 from teamchat.testing import Provider, Reply
-from tests.oauth.conftest import World, custom, no_preset, told
+
+from .conftest import World, custom, no_preset, told
 
 PATIENCE = 0.5
 HTML = {"Content-Type": "text/html"}

@@ -6,13 +6,16 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
+from teamchat_auth_oauth.failures import REASONS
+from teamchat_auth_oauth.providers import configured
 
-from teamchat.accounts.oauth.failures import REASONS
-from teamchat.accounts.oauth.providers import configured
 from teamchat.settings import CustomProvider, load
-from tests.oauth.conftest import no_preset
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "sign-in-with-your-own-provider.md").read_text()
+from .conftest import no_preset
+
+PAGE_OF = Path(__file__).parents[3] / "docs" / "how-to"
+PAGE = (PAGE_OF / "sign-in-with-your-own-provider.md").read_text()
 
 
 def test_every_configuration_on_the_page_is_read_and_describes_the_provider(tmp_path: Path) -> None:
@@ -33,7 +36,20 @@ def test_the_page_tells_every_key() -> None:
     assert keys <= {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
-def test_the_page_tells_what_each_oauth_error_means() -> None:
-    told = re.findall(r"^\| `(\w+)` \|", PAGE.partition("| `oauth_error` |")[2], re.MULTILINE)
+WITH_ERRORS = [
+    page for page in PAGE_OF.glob("sign-in-with-*.md") if "| `oauth_error` |" in page.read_text("utf-8")
+]
+
+
+def test_the_page_of_every_preset_tells_of_errors() -> None:
+    assert {page.stem.removeprefix("sign-in-with-") for page in WITH_ERRORS} == {
+        *("github", "gitlab", "google", "microsoft", "your-own-provider")
+    }
+
+
+@pytest.mark.parametrize("page", WITH_ERRORS, ids=lambda page: page.stem)
+def test_the_page_tells_what_each_oauth_error_means(page: Path) -> None:
+    table = page.read_text("utf-8").partition("| `oauth_error` |")[2]
+    told = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
     assert set(told) == REASONS
     assert len(told) == len(REASONS)

@@ -7,7 +7,7 @@ import ssl
 import httpx2
 import trio
 
-from teamchat.accounts.oauth.failures import ProviderFailed
+from teamchat_auth_oauth.failures import ProviderFailed
 
 MOST_BYTES = 1024 * 1024
 

@@ -7,11 +7,8 @@ and 14), and is known from then on.  The identities of a user who is gone are no
 
 from __future__ import annotations
 
-from teamchat import text
-from teamchat.accounts.records import as_user
-from teamchat.accounts.users import Users
-from teamchat.errors import OAuthFailed, Unauthorized
-from teamchat.interfaces import Profile, Transaction
+from teamchat import OAuthFailed, Profile, Transaction, Unauthorized, text
+from teamchat.accounts import Users, as_user
 from teamchat.model import User
 
 

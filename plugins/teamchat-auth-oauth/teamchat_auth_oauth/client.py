@@ -23,13 +23,12 @@ from authlib.integrations.httpx_client import (  # type: ignore[import-untyped]
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri  # type: ignore[import-untyped]
 from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
 
-from teamchat.accounts.oauth import id_token
-from teamchat.accounts.oauth.failures import ProviderFailed, refused
-from teamchat.accounts.oauth.providers import Configured
-from teamchat.accounts.oauth.states import Proofs
-from teamchat.accounts.oauth.transport import BoundedTransport
-from teamchat.errors import OAuthFailed
-from teamchat.interfaces import OAuthProvider, Profile
+from teamchat import OAuthFailed, OAuthProvider, Profile
+from teamchat_auth_oauth import id_token
+from teamchat_auth_oauth.failures import ProviderFailed, refused
+from teamchat_auth_oauth.providers import Configured
+from teamchat_auth_oauth.states import Proofs
+from teamchat_auth_oauth.transport import BoundedTransport
 
 # It would tell of every request; `OAuth` tells how a sign-in ended, in one line.
 logging.getLogger("httpx2").setLevel(logging.WARNING)

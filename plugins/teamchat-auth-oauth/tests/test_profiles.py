@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 import trio
+from teamchat_auth_oauth.client import Client
+from teamchat_auth_oauth.sign_in import OAuth
 
-from teamchat.accounts import OAuth
-from teamchat.accounts.oauth.client import Client
 from teamchat.errors import OAuthFailed
 from teamchat.interfaces import Profile
 from teamchat.logs import LineFormatter
 from teamchat.settings import RateLimit
 from teamchat.testing import Provider
-from tests.oauth.conftest import ADMIN, World, custom
+
+from .conftest import ADMIN, World, custom
 
 UNVERIFIED = {"oauth_error": "email_not_verified"}
 UNUSABLE = {"oauth_error": "provider_error"}
@@ -246,14 +247,14 @@ async def test_who_is_removed_while_the_provider_is_asked_is_not_signed_in(
     world = await make(auth={"is_invite_required": is_invite_required})
     _, signed_in = await world.app.accounts.sign_in(ADMIN, "192.0.2.1", "tests")
     admin = await world.app.accounts.authenticate(signed_in.access_token)
-    ask = world.app.oauth._client.profile
+    ask = world.oauth._client.profile
 
     async def removed_meanwhile(*given: Any) -> Any:
         answer = await ask(*given)
         await world.app.accounts.users.remove(admin, first["id"])
         return answer
 
-    monkeypatch.setattr(world.app.oauth._client, "profile", removed_meanwhile)
+    monkeypatch.setattr(world.oauth._client, "profile", removed_meanwhile)
     end = await world.sign_in()
     if is_invite_required:
         assert end == NOBODY
@@ -297,8 +298,7 @@ async def test_a_function_that_fails_to_read_a_profile_ends_in_a_fixed_word(
     async def failing(_: Any) -> Any:
         raise error
 
-    oauth = world.app.oauth
-    assert oauth is not None
+    oauth = world.oauth
     provider = oauth.at("acme").provider
     monkeypatch.setitem(provider.__dict__, "profile", failing)
     assert await world.sign_in() == {"oauth_error": reason}

@@ -12,24 +12,28 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from teamchat import text
-from teamchat.accounts import keys
-from teamchat.accounts.attempts import network_of
-from teamchat.accounts.counters import OAUTH, Counters
-from teamchat.accounts.oauth import states
-from teamchat.accounts.oauth.failures import ProviderFailed, detail_of, reason_of
-from teamchat.accounts.oauth.identities import user_in
-from teamchat.accounts.oauth.providers import Configured, configured
-from teamchat.accounts.oauth.states import Party
-from teamchat.errors import BadRequest, NotFound, OAuthFailed, TooManyRequests
-from teamchat.interfaces import OAuthProvider, Profile, Storage, Transaction
+from teamchat import (
+    BadRequest,
+    NotFound,
+    OAuthFailed,
+    OAuthProvider,
+    Profile,
+    TooManyRequests,
+    Transaction,
+    text,
+)
+from teamchat.accounts import APART, Accounts, Counters, network_of
 from teamchat.logs import get_logger
-from teamchat.model import SignedIn, now_ms
+from teamchat.model import SignedIn
+from teamchat_auth_oauth import states
+from teamchat_auth_oauth.failures import ProviderFailed, detail_of, reason_of
+from teamchat_auth_oauth.identities import user_in
+from teamchat_auth_oauth.providers import Configured, configured
+from teamchat_auth_oauth.states import Party
 
 if TYPE_CHECKING:
-    from teamchat.accounts.accounts import Accounts
-    from teamchat.accounts.oauth.client import Client
     from teamchat.settings import RateLimit, Settings
+    from teamchat_auth_oauth.client import Client
 
 PATIENCE_SECONDS = 10.0
 _CODE = re.compile(r"[\x20-\x7e]{1,8192}\Z")  # RFC 6749, appendix A.11
@@ -61,49 +65,35 @@ class OAuth:
     """The configured providers, and the way through them to a session."""
 
     def __init__(
-        self,
-        found: Sequence[Configured],
-        limit: RateLimit,
-        storage: Storage,
-        accounts: Accounts,
-        client: Client,
-        key: bytes,
-        clock: Callable[[], int],
+        self, found: Sequence[Configured], limit: RateLimit, accounts: Accounts, client: Client
     ) -> None:
         self._configured = {one.provider.id: one for one in found}
         self._most = limit.attempts
-        self._counters = Counters(limit, clock)
-        self._storage = storage
+        self._counters = Counters(limit, accounts.clock)
+        self._storage = accounts.storage
         self._accounts = accounts
         self._client = client
-        self._key = key
-        self._clock = clock
+        self._key = accounts.key("oauth")
+        self._clock = accounts.clock
 
     @classmethod
     def build(
         cls,
         settings: Settings,
         preset: Callable[[str], OAuthProvider],
-        storage: Storage,
         accounts: Accounts,
-        secret: bytes,
         *,
         patience: float = PATIENCE_SECONDS,
-        clock: Callable[[], int] = now_ms,
-    ) -> Self | None:
-        """Return None if no provider is configured. `preset` finds the built-in provider of an id.
+    ) -> Self:
+        """Make ready all providers of the settings. `preset` finds the built-in provider of an id.
 
-        `patience` is how many seconds a provider has for all it is asked in one sign-in; `clock` tells
-        epoch milliseconds.
+        `patience` is how many seconds a provider has for all it is asked in one sign-in.
         """
-        found = configured(settings, preset)
-        if not found:
-            return None
         # Authlib takes 0.15 s to import, which a server without providers need not spend.
-        from teamchat.accounts.oauth.client import Client
+        from teamchat_auth_oauth.client import Client
 
-        client, key = Client(patience, clock), keys.derive(secret, "oauth")
-        return cls(found, settings.oauth.rate_limit, storage, accounts, client, key, clock)
+        client = Client(patience, accounts.clock)
+        return cls(configured(settings, preset), settings.oauth.rate_limit, accounts, client)
 
     @property
     def providers(self) -> Sequence[OAuthProvider]:
@@ -140,12 +130,6 @@ class OAuth:
         _log.info("signed in", user=user_id, way="oauth", provider=provider_id, ip=callback.ip)
         return signed_in
 
-    async def sweep(self) -> None:
-        """Remove states and counters whose time is over."""
-        async with self._storage.write() as tx:
-            await states.sweep_in(tx, self._clock())
-            await self._counters.sweep(tx, oauth=True)
-
     async def _finish(self, provider_id: str, callback: Callback) -> tuple[str, SignedIn]:
         state = await self._spend(provider_id, callback)
         at = self.at(provider_id)
@@ -175,7 +159,7 @@ class OAuth:
         return state
 
     async def _count_in(self, tx: Transaction, what: str, ip: str) -> None:
-        await self._counters.admit(tx, f"{OAUTH}{what}:{network_of(ip)}", self._most)
+        await self._counters.admit(tx, f"{APART}{what}:{network_of(ip)}", self._most)
 
     def _tell(self, provider_id: str, ip: str, failure: OAuthFailed, error: Exception) -> None:
         """Write the line of a failure; only one of our own, which nobody expected, says where it arose.
@@ -225,3 +209,10 @@ def _as_failure(error: Exception) -> OAuthFailed:
     if isinstance(error, OAuthFailed):
         return ProviderFailed(detail_of(error), reason_of(error))
     return ProviderFailed(type(error).__name__, "server_error")
+
+
+async def sweep(accounts: Accounts, limit: RateLimit) -> None:
+    """Remove states and counters whose time is over."""
+    async with accounts.storage.write() as tx:
+        await states.sweep_in(tx, accounts.clock())
+        await Counters(limit, accounts.clock).sweep(tx, apart=True)

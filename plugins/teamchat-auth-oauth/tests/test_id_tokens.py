@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from teamchat_auth_oauth import id_token
+from teamchat_auth_oauth.providers import Configured
 
-from teamchat.accounts.oauth import id_token
-from teamchat.accounts.oauth.providers import Configured
 from teamchat.interfaces import Grant, Profile
 from teamchat.testing import Provider
-from tests.oauth.conftest import World, told
+
+from .conftest import World, told
 
 NOW = 1_800_000_000
 GOOD = {"iss": "https://id.test", "sub": "1", "aud": "me", "exp": NOW + 60, "iat": NOW, "nonce": "the nonce"}
@@ -171,7 +172,6 @@ async def test_an_id_token_of_another_issuer_is_refused(
 
 def as_known(world: World, monkeypatch: pytest.MonkeyPatch, **known: Any) -> None:
     """Let the provider be one of which a plugin knows more than the configuration can say."""
-    oauth = world.app.oauth
-    assert oauth is not None
+    oauth = world.oauth
     at: Configured = oauth.at("acme")
     monkeypatch.setitem(oauth._configured, "acme", replace(at, provider=replace(at.provider, **known)))

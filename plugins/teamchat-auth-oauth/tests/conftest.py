@@ -9,11 +9,14 @@ from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
+from teamchat_auth_oauth import TRAITS, is_configured
+from teamchat_auth_oauth.endpoints import section_for
+from teamchat_auth_oauth.sign_in import OAuth
 
-from teamchat.accounts import Accounts, OAuth
+from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.chat import Chat
-from teamchat.interfaces import OAuthProvider, Storage
+from teamchat.interfaces import NO_TRAITS, OAuthProvider, Storage
 from teamchat.model import now_ms
 from teamchat.settings import (
     AuthSettings,
@@ -84,6 +87,7 @@ class World:
     """A running application whose users may sign in at `idp`, and at a second provider."""
 
     app: Application
+    oauth: OAuth
     site: Site
     idp: Provider
     second: Provider
@@ -168,9 +172,11 @@ def build(
         accounts=accounts,
         chat=Chat.build(storage, MemoryStore(), 16_000),
         hub=Hub(storage, settings.events),
-        oauth=OAuth.build(settings, no_preset, storage, accounts, SECRET, patience=patience, clock=clock),
+        sign_in=TRAITS if is_configured(settings) else NO_TRAITS,
     )
-    return World(app, create_app(app, []), idp, second, clock)
+    oauth = OAuth.build(settings, no_preset, accounts, patience=patience)
+    sections = [section_for(oauth)] if is_configured(settings) else []
+    return World(app, oauth, create_app(app, sections), idp, second, clock)
 
 
 @pytest.fixture

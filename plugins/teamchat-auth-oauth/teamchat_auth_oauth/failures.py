@@ -5,7 +5,7 @@ What must stay true: nothing that the provider or the query said is in either.
 
 from __future__ import annotations
 
-from teamchat.errors import OAuthFailed
+from teamchat import OAuthFailed
 
 REASONS = frozenset(
     {
