@@ -213,7 +213,9 @@ def test_name_theme_and_language_are_ones_own(serve: Serve, visit: Visit) -> Non
 
 
 def test_notifications_are_turned_on_by_a_press_and_off_again(serve: Serve, visit: Visit) -> None:
-    page = visit(serve(auth=MODE).base, permissions=["notifications"])
+    page = visit("about:blank")
+    page.add_init_script("Object.defineProperty(Notification, 'permission', { value: 'granted' });")
+    page.goto(serve(auth=MODE).base)
     sign_in(page)
     at_home(page)
     for is_on in (True, False):
