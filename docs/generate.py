@@ -17,7 +17,8 @@ import mikrochat
 import msgspec
 import testing_reference
 
-from teamchat import events, hookspecs, scaffold, settings
+import teamchat
+from teamchat import api, events, hookspecs, scaffold, settings
 
 REFERENCE = Path(__file__).parent / "reference"
 MARK = "<!-- generated -->\n"
@@ -81,7 +82,32 @@ def configuration() -> str:
     return f"```toml\n{settings.sample()}```\n"
 
 
+def plugin_api() -> str:
+    """Return every member of the façade, and what else `teamchat` exports, with what it is for."""
+    parts = ["## `Teamchat`\n", testing_reference.markdown(inspect.getdoc(api.Teamchat) or "")]
+    for name in facade():
+        member = inspect.getattr_static(api.Teamchat, name)
+        is_property = isinstance(member, property)
+        shown = inspect.signature(member.fget if isinstance(member, property) else member)
+        returns = str(shown.return_annotation)
+        arguments = ", ".join(list(shown.parameters)[1:])
+        told = f"`app.{name}: {returns}`" if is_property else f"`app.{name}({arguments}) -> {returns}`"
+        parts.append(f"### {told}\n\n{testing_reference.markdown(inspect.getdoc(member) or '')}")
+    parts.append("## What a capability is made of\n")
+    for offered in (teamchat.Capability, teamchat.Options, teamchat.Parts):
+        parts.append(
+            f"### `{offered.__name__}`\n\n{testing_reference.markdown(inspect.getdoc(offered) or '')}"
+        )
+    return "\n".join(parts)
+
+
+def facade() -> list[str]:
+    """Return the names of what plugins may rely on of the server."""
+    return [name for name in vars(api.Teamchat) if not name.startswith("_")]
+
+
 PAGES: dict[str, Callable[[], str]] = {
+    "api.md": plugin_api,
     "hooks.md": hooks,
     "events.md": event_types,
     "configuration.md": configuration,

@@ -1,14 +1,16 @@
 """teamchat: a self-hosted team chat server.
 
-A plugin author needs the names below and those of some modules: `teamchat.application` for what a hook is
-given, `teamchat.settings` for a plugin's own settings, `teamchat.model` for callers and what signing in
-answers, `teamchat.accounts` for what ways to sign in are made of, `teamchat.text` for what people write,
-`teamchat.logs` for lines of the log, `teamchat.web` for endpoints, `teamchat.mail` for mailers,
-`teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
-`teamchat.plugins` for verbs that open the application, `teamchat.measures` for what is counted,
-`teamchat.testing` for tests. Everything else is private.
+A plugin author needs the names below and those of some modules: `teamchat.settings` for a plugin's own
+settings, `teamchat.model` for callers and what signing in answers, `teamchat.accounts` for what ways to sign
+in are made of, `teamchat.text` for what people write, `teamchat.logs` for lines of the log, `teamchat.web`
+for endpoints, `teamchat.mail` for mailers, `teamchat.storage.schema`, `teamchat.storage.log` and
+`teamchat.storage.sqlite` for storages, `teamchat.application` and `teamchat.plugins` for verbs that open the
+application, `teamchat.measures` for what is counted, `teamchat.testing` for tests.  Everything else is
+private.
 """
 
+from teamchat.api import Teamchat
+from teamchat.capabilities import Capability, Options, Parts
 from teamchat.errors import (
     BadRequest,
     Forbidden,
@@ -57,6 +59,7 @@ __all__ = [
     "AuthMode",
     "Backend",
     "BadRequest",
+    "Capability",
     "Command",
     "Event",
     "EventListener",
@@ -75,6 +78,8 @@ __all__ = [
     "OAuthFailed",
     "OAuthProvider",
     "OperatorError",
+    "Options",
+    "Parts",
     "Posting",
     "Problem",
     "Profile",
@@ -83,6 +88,7 @@ __all__ = [
     "SignInTraits",
     "Storage",
     "StorageError",
+    "Teamchat",
     "TeamchatError",
     "TooManyRequests",
     "Transaction",

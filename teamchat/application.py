@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ from msgspec import Struct
 from teamchat.accounts import Accounts, keys
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
+from teamchat.capabilities import Announced, Capabilities
 from teamchat.chat import Chat
 from teamchat.cluster import Members, agree_on_images, agree_on_secret
 from teamchat.errors import SettingsError
@@ -29,6 +30,8 @@ from teamchat.storage.moving import refuse_unfinished
 from teamchat.stream import Census, Hub
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from teamchat.plugins import Plugins
 
 T = TypeVar("T", bound=Struct)
@@ -44,7 +47,7 @@ def no_provider(provider_id: str) -> OAuthProvider:
 
 @dataclass(frozen=True)
 class Application:
-    """Everything behind the web layer; plugins are given it by most hooks."""
+    """Everything behind the web layer; to plugins it is `teamchat.api.Teamchat` and nothing more."""
 
     settings: Settings
     storage: Storage
@@ -60,6 +63,16 @@ class Application:
     """What has to be known here of the ways to sign in that are open."""
     oauth_provider: Callable[[str], OAuthProvider] = no_provider
     """Returns the provider of that id that a plugin offers. Raises `SettingsError` if none does."""
+    capabilities: Capabilities = field(default_factory=Capabilities)
+
+    @property
+    def client_folders(self) -> Sequence[tuple[str, Traversable]]:
+        """The parts of the web client that capabilities bring: a name and a folder, in the names' order."""
+        return self.capabilities.client_folders
+
+    def announced(self) -> Announced:
+        """Return what ``GET /capabilities`` answers."""
+        return self.capabilities.announced()
 
     def plugin_options(self, name: str, kind: type[T]) -> T:
         """Return the keys of ``[plugins.<name>]`` as `kind`, a msgspec struct with a default for each.
@@ -80,6 +93,7 @@ async def open_application(
     """
     plugins.check_settings(settings.plugins)
     secret, sign_in = jwt_secret(settings), plugins.sign_in_traits_of(settings)
+    capabilities = plugins.capabilities(settings.plugins)
     storages = plugins.storage(settings.storage.backend)
     image_stores = plugins.image_store(settings.images.backend)
     composer = Composer.build(settings)
@@ -110,7 +124,9 @@ async def open_application(
                 composer=composer,
                 sign_in=sign_in,
                 oauth_provider=plugins.oauth_provider,
+                capabilities=capabilities,
             )
+            capabilities.bring(app)
             initial = settings.chat.initial_user
             generated = await app.accounts.ensure_initial_user(initial)
             if generated is not None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat.api import Teamchat
+    from teamchat.capabilities import Capability
     from teamchat.interfaces import (
         AuthMode,
         Backend,
@@ -61,7 +62,7 @@ def oauth_providers() -> Sequence[OAuthProvider]:  # type: ignore[empty-body]
 
 
 @hookspec
-def routes(app: Application) -> Sequence[Routes]:  # type: ignore[empty-body]
+def routes(app: Teamchat) -> Sequence[Routes]:  # type: ignore[empty-body]
     """Offer sections of endpoints (`teamchat.web.Section`), or blueprints of Quart's; all are served.
 
     A blueprint's views run in Quart, and what it has called before and after requests, ``before_app_request``
@@ -78,17 +79,27 @@ def routes(app: Application) -> Sequence[Routes]:  # type: ignore[empty-body]
 
 
 @hookspec
-def services(app: Application) -> Sequence[Service]:  # type: ignore[empty-body]
+def capabilities() -> Sequence[Capability]:  # type: ignore[empty-body]
+    """Offer capabilities: whole extensions, announced by name and version at ``GET /capabilities``.
+
+    What one brings (limits, endpoints, tables, events, and so on) stands in the one `Capability`.  Its table
+    of the configuration is called after the plugin: ``[pins]`` or, at more length, ``[plugins.pins]``; with
+    ``enabled = false`` there it is absent, and its data are kept.
+    """
+
+
+@hookspec
+def services(app: Teamchat) -> Sequence[Service]:  # type: ignore[empty-body]
     """Offer services; all run in the server's nursery."""
 
 
 @hookspec
-def message_filters(app: Application) -> Sequence[MessageFilter]:  # type: ignore[empty-body]
+def message_filters(app: Teamchat) -> Sequence[MessageFilter]:  # type: ignore[empty-body]
     """Offer filters. Every message passes all of them, in the plugins' name order, before it is stored."""
 
 
 @hookspec
-def event_listeners(app: Application) -> Sequence[EventListener]:  # type: ignore[empty-body]
+def event_listeners(app: Teamchat) -> Sequence[EventListener]:  # type: ignore[empty-body]
     """Offer listeners. Each is told of every event after its commit, at its own pace.
 
     One that is not told for longer than ``events.retentionSeconds``, because the plugin was disabled or the

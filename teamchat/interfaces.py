@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import trio
 
-    from teamchat.application import Application
+    from teamchat.api import Teamchat
     from teamchat.settings import Settings
 
 Row = tuple[Any, ...]
@@ -197,7 +197,7 @@ class AuthMode(Protocol):
     def check(self, settings: Settings) -> None:
         """Raise `SettingsError` if the settings can't work with this mode."""
 
-    def routes(self, app: Application) -> Routes:
+    def routes(self, app: Teamchat) -> Routes:
         """Return the mode's endpoints."""
 
 

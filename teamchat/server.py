@@ -134,7 +134,8 @@ async def _serve_application(
     stop: trio.Event,
     ready: Callable[[int], object],
 ) -> None:
-    site = create_app(app, [*plugins.sign_in_routes(app, modes), *plugins.routes(app)], plugins)
+    blueprints = [*plugins.sign_in_routes(app, modes), *app.capabilities.routes, *plugins.routes(app)]
+    site = create_app(app, blueprints, plugins)
     app.chat.filters.use(plugins.message_filters(app), plugins.label_of)
     event_listeners = Listeners(app.storage, plugins.event_listeners(app), plugins.label_of)
     lifespan = WebLifespan(site)

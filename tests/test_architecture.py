@@ -32,7 +32,7 @@ LAYERS = [
     {"recall"},
     {"stream", "plugins", "settings", "storage"},
     {"cluster"},
-    {"hookspecs", "interfaces", "mail"},
+    {"hookspecs", "interfaces", "mail", "api", "capabilities"},
     {"events", "text", "logs"},
     {"model", "ids"},
     {"disk", "errors", "measures", "patience"},

@@ -49,6 +49,8 @@ class Plugin:
     hooks: list[str] = field(default_factory=list)
     offers: dict[str, list[Offer]] = field(default_factory=dict)
     error: PluginError | None = None
+    package: str = ""
+    """The package that its module is, or is in; empty until it is loaded."""
 
     @property
     def name(self) -> str:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from teamchat import hookspecs
+from teamchat.capabilities import Capabilities
 from teamchat.errors import OperatorError, PluginError, SettingsError
 from teamchat.interfaces import NO_TRAITS, AuthBackend, Backend, OAuthProvider, SignInTraits
 from teamchat.plugins.chosen import CHOICES, check_mode, routes_of, watched
 from teamchat.plugins.declared import hooks_of, wrong_about
 from teamchat.plugins.plugin import EntryPoint, Offer, Plugin, PluginReport, name_of, raised
+from teamchat.plugins.taking import taken
 from teamchat.settings import PluginsSettings, Settings, plugin_name
 
 if TYPE_CHECKING:
@@ -174,6 +176,12 @@ class Plugins:
         """Return every plugin's filters, in the plugins' order."""
         return self._from_all("message_filters", app=app)
 
+    def capabilities(self, settings: PluginsSettings) -> Capabilities:
+        """Return the capabilities that are on. Raises an `OperatorError` for one that can't be taken."""
+        offers = self._from_all("capabilities")
+        found = [taken(offer, self._bringer(offer), settings, self._brought) for offer in offers]
+        return Capabilities([one for one in found if one is not None])
+
     def commands(self) -> list[Command]:
         """Return every plugin's verbs of the command line, in the plugins' order."""
         return self._from_all("commands")
@@ -202,6 +210,7 @@ class Plugins:
             raise plugin.failure(cause, "Uninstall one of the two; by this name both would be disabled.")
         try:
             module = plugin.entry.load()
+            plugin.package = getattr(module, "__package__", None) or module.__name__
             plugin.hooks = hooks_of(module, self._manager, plugin)
             self._manager.register(module, name=plugin.name)
         except PluginError:

@@ -25,6 +25,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
+    "capability": Kind("a capability", ("[$plugin]", "most = 5")),
     "routes": Kind("an endpoint"),
     "service": Kind("something that runs beside the server"),
     "message-filter": Kind("a filter of messages", ("[plugins.$plugin]", 'words = ["darn"]')),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,7 +49,7 @@ def load(
     for sentence in unused(environ):
         _log.warning(sentence)
     flags = _flags(host, port, initial_user_password)
-    tree = _over(_over(_read_file(file), _environment(environ)), flags)
+    tree = _of_plugins(_over(_over(_read_file(file), _environment(environ)), flags))
     settings: Settings = Reader(environ).read(tree, Settings, "")
     check(settings)
     return settings
@@ -171,6 +172,29 @@ def _over(lower: Tree, upper: Tree) -> Tree:
         else:
             merged[key] = value
     return merged
+
+
+def _of_plugins(tree: Tree) -> Tree:
+    """Put a table that is called after an installed plugin where its keys are read: in ``[plugins]``.
+
+    Raises `SettingsError` if it stands in both places.
+    """
+    own = {field.encode_name.casefold() for field in msgspec.structs.fields(Settings)}
+    others = [name for name in tree if name.casefold() not in own and isinstance(tree[name], dict)]
+    installed = {entry.name for entry in metadata.entry_points(group="teamchat")} if others else set()
+    for name in others:
+        if plugin_name(name) not in installed:
+            continue
+        key = _same_key(tree, "plugins")
+        plugins = tree.get(key, {})
+        if not isinstance(plugins, dict):
+            return tree
+        if any(plugin_name(one) == plugin_name(name) for one in plugins):
+            raise SettingsError(f"{name} and plugins.{name} are the same table. Give one of them.")
+        tree = {one: table for one, table in tree.items() if one != name} | {
+            key: plugins | {name: tree[name]}
+        }
+    return tree
 
 
 def _same_key(tree: Tree, name: str) -> str:

@@ -19,7 +19,7 @@ from teamchat.model import User
 from teamchat.web import Section, Visitor
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
     from teamchat.settings import Settings
 
 TRAITS = SignInTraits(
@@ -61,14 +61,14 @@ class DevMode:
             "may be anybody, set auth.allowDevModeOnNetwork to true."
         )
 
-    def routes(self, app: Application) -> Section:  # noqa: ARG002  # the same for every application
+    def routes(self, app: Teamchat) -> Section:  # noqa: ARG002  # the same for every application
         """Return ``POST /auth/dev-login``."""
         section = Section("dev sign-in")
         section.endpoint("POST", "/auth/dev-login", body=DevLogin, answer=DevSignedIn, open=True)(dev_login)
         return section
 
 
-async def dev_login(app: Application, visitor: Visitor, body: DevLogin) -> DevSignedIn:
+async def dev_login(app: Teamchat, visitor: Visitor, body: DevLogin) -> DevSignedIn:
     """Sign in with an email alone. An unknown one is 401 when invites are required, else a new user."""
     user, signed_in = await app.accounts.sign_in(body.email, visitor.ip, visitor.user_agent, is_proved=False)
     return DevSignedIn(user, signed_in.access_token)

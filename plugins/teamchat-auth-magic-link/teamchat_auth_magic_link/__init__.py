@@ -18,7 +18,7 @@ from teamchat.web import Answer, Section, Visitor
 from teamchat_auth_magic_link.rules import WAY, MagicLinks
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
     from teamchat.settings import Settings
 
 
@@ -57,7 +57,7 @@ class MagicLinkMode:
                 'backend = "files" writes the mails into a directory.'
             )
 
-    def routes(self, app: Application) -> Section:  # noqa: ARG002  # the same for every application
+    def routes(self, app: Teamchat) -> Section:  # noqa: ARG002  # the same for every application
         """Return ``POST /auth/login`` and ``POST /auth/verify``."""
         section = Section("magic-link sign-in")
         endpoint = section.endpoint
@@ -74,13 +74,13 @@ class MagicLinkMode:
         return section
 
 
-async def request_link(app: Application, visitor: Visitor, body: Email) -> Requested:
+async def request_link(app: Teamchat, visitor: Visitor, body: Email) -> Requested:
     """Ask for a sign-in link. The answer is the same whether or not an account matches."""
     await MagicLinks(app.accounts).request(body.email, visitor.ip)
     return Requested()
 
 
-async def verify(app: Application, visitor: Visitor, bearer: str | None, body: Email) -> Verified:
+async def verify(app: Teamchat, visitor: Visitor, bearer: str | None, body: Email) -> Verified:
     """Sign in with the token of a link. 400 for one that is wrong, spent or expired, 401 for none."""
     token = _given(bearer)
     signed_in = await MagicLinks(app.accounts).verify(body.email, token, visitor.ip, visitor.user_agent)

@@ -15,7 +15,7 @@ from teamchat_auth_password.endpoints import section_for
 from teamchat_auth_password.rules import WAY, Passwords
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
     from teamchat.settings import Settings
     from teamchat.web import Section
 
@@ -30,7 +30,7 @@ class PasswordMode:
     def check(self, settings: Settings) -> None:
         """Accept all settings: password mode works with and without email."""
 
-    def routes(self, app: Application) -> Section:
+    def routes(self, app: Teamchat) -> Section:
         """Return the endpoints."""
         return section_for(app)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from teamchat import BadRequest
-from teamchat.application import Application
+from teamchat import BadRequest, Teamchat
 from teamchat.model import Caller, SignedIn
 from teamchat.web import Answer, Section, Success, Visitor
 from teamchat_auth_password.rules import Passwords
@@ -46,7 +45,7 @@ class PasswordChange(Struct, frozen=True, rename="camel"):
     new_password: str
 
 
-def section_for(app: Application) -> Section:
+def section_for(app: Teamchat) -> Section:
     """Return sign-in, reset and set-up, and ``POST /auth/register`` where invites are not required."""
     section = Section("password sign-in")
     endpoint = section.endpoint
@@ -63,24 +62,24 @@ def section_for(app: Application) -> Section:
     return section
 
 
-async def password_login(app: Application, visitor: Visitor, body: Credentials) -> SignedIn:
+async def password_login(app: Teamchat, visitor: Visitor, body: Credentials) -> SignedIn:
     """Sign in. 401 for invalid credentials, 429 after too many failures."""
     return await Passwords(app.accounts).login(body.email, body.password, visitor.ip, visitor.user_agent)
 
 
-async def register(app: Application, visitor: Visitor, body: Credentials) -> SignedIn:
+async def register(app: Teamchat, visitor: Visitor, body: Credentials) -> SignedIn:
     """Create a user and sign in. 400 for an email that is taken or invalid, or a password too short."""
     return await Passwords(app.accounts).register(body.email, body.password, visitor.ip, visitor.user_agent)
 
 
-async def request_password_reset(app: Application, visitor: Visitor, body: ResetRequest) -> Requested:
+async def request_password_reset(app: Teamchat, visitor: Visitor, body: ResetRequest) -> Requested:
     """Ask for a link to a new password. The answer is the same whether or not an account matches."""
     await Passwords(app.accounts).request_reset(body.email, visitor.ip)
     return Requested()
 
 
 async def setup_password(
-    app: Application, visitor: Visitor, bearer: str | None, body: PasswordSetup
+    app: Teamchat, visitor: Visitor, bearer: str | None, body: PasswordSetup
 ) -> SignedIn:
     """Set a password by an invitation or a reset link, and sign in. 400 for a token that does not work."""
     token = bearer if body.token is UNSET else body.token
@@ -91,9 +90,7 @@ async def setup_password(
     )
 
 
-async def change_password(
-    app: Application, caller: Caller, visitor: Visitor, body: PasswordChange
-) -> Success:
+async def change_password(app: Teamchat, caller: Caller, visitor: Visitor, body: PasswordChange) -> Success:
     """Change one's own password; one's other sessions end. 401 for a wrong one, 429 after too many."""
     await Passwords(app.accounts).change(caller, body.password, body.new_password, visitor.ip)
     return Success()

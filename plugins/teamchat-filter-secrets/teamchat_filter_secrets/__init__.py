@@ -11,7 +11,7 @@ from teamchat import BadRequest, MessageFilter, Posting, hookimpl
 from teamchat_filter_secrets.kinds import found_in, masked
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
 
 
 class Options(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -38,7 +38,7 @@ class SecretsFilter:
 
 
 @hookimpl
-def message_filters(app: Application) -> Sequence[MessageFilter]:
+def message_filters(app: Teamchat) -> Sequence[MessageFilter]:
     """Offer the filter, if the settings ask for it."""
     on_match = app.plugin_options("filter-secrets", Options).on_match
     return [] if on_match == "off" else [SecretsFilter(masks=on_match == "mask")]

@@ -20,13 +20,13 @@ from teamchat_metrics.sharing import Shared
 from teamchat_metrics.watch import Watch
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
 
 __all__ = ["Options", "Watch", "routes", "services"]
 
 
 @hookimpl
-def routes(app: Application) -> Sequence[Section]:
+def routes(app: Teamchat) -> Sequence[Section]:
     """Offer /metrics if there is a token."""
     token = app.plugin_options("metrics", Options).checked_token()
     if token is None:
@@ -50,7 +50,7 @@ def routes(app: Application) -> Sequence[Section]:
 
 
 @hookimpl
-def services(app: Application) -> Sequence[Service]:
+def services(app: Teamchat) -> Sequence[Service]:
     """Offer the service that measures the event loop, if there is a token."""
     if app.plugin_options("metrics", Options).checked_token() is None:
         return []

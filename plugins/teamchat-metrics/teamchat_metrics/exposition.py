@@ -20,7 +20,7 @@ from teamchat import StorageError, measures
 from teamchat.measures import Counter, CounterTable, Distribution, Gauge, Histogram, Measure
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
 
 STORAGE_SECONDS = 1.0
 """How long the storage is asked how many mails wait; if it does not answer, that is left out."""
@@ -29,7 +29,7 @@ STORAGE_SECONDS = 1.0
 class Reading:
     """Reads the measures of an application and of its process; `labels` are said of every value."""
 
-    def __init__(self, app: Application, labels: Mapping[str, str] | None = None) -> None:
+    def __init__(self, app: Teamchat, labels: Mapping[str, str] | None = None) -> None:
         self._app = app
         self._labels = labels or {}
         self._process = ProcessCollector(registry=None)

@@ -15,7 +15,7 @@ from teamchat_outgoing_webhooks.sender import Sender
 from teamchat_outgoing_webhooks.trying import TRY
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
 
 __all__ = ["Options", "Sender", "Target", "commands", "event_listeners"]
 
@@ -27,7 +27,7 @@ def commands() -> Sequence[Command]:
 
 
 @hookimpl
-def event_listeners(app: Application) -> Sequence[EventListener]:
+def event_listeners(app: Teamchat) -> Sequence[EventListener]:
     """Offer a listener for each target."""
     targets = app.plugin_options("outgoing-webhooks", Options).targets
     names = [target.name for target in targets]

@@ -10,13 +10,13 @@ from teamchat_web.pages import section
 from teamchat_web.site import CLIENT, build
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
     from teamchat.web import Section
 
 __all__ = ["CLIENT", "build", "routes", "section"]
 
 
 @hookimpl
-def routes(app: Application) -> Sequence[Section]:  # noqa: ARG001
+def routes(app: Teamchat) -> Sequence[Section]:  # noqa: ARG001
     """Offer ``/``, ``/manifest.webmanifest``, ``/sw.js`` and ``/client/<digest>/<path>``."""
     return [section(build(CLIENT))]

@@ -1,6 +1,7 @@
 """The endpoints of the specification, one module for each of its sections (interface, part 4)."""
 
 from teamchat.web.sections import (
+    capabilities,
     channels,
     conversations,
     health,
@@ -16,6 +17,7 @@ from teamchat.web.sections import (
 
 SECTIONS = (
     health.section,
+    capabilities.section,
     sign_in.section,
     users.section,
     channels.section,

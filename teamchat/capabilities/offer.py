@@ -1,0 +1,63 @@
+"""What a plugin offers as a capability, and the parts that it brings to one server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from teamchat.interfaces import Transaction
+from teamchat.model import Caller
+
+if TYPE_CHECKING:
+    from quart import Blueprint
+
+    from teamchat.api import Teamchat
+
+May = Callable[[Transaction, Caller], Awaitable[Sequence[str]]]
+"""Returns what a user may do besides, as ``GET /me`` lists it under `may`."""
+
+
+class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """The keys of a capability's table. `enabled`: false turns it off, and its data are kept."""
+
+    enabled: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What a capability brings to one server; each part may be left out.
+
+    `limits` are the numbers that ``GET /capabilities`` tells under its name. `routes` are sections of
+    endpoints. `may` says what a user may do besides.
+    """
+
+    limits: Mapping[str, int] = field(default_factory=dict)
+    routes: Sequence[Blueprint] = ()
+    may: May | None = None
+
+
+def _nothing(_app: Teamchat, _options: Any) -> Parts:
+    return Parts()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capability:
+    """A capability of the server: `name` and `version` as ``GET /capabilities`` announces them.
+
+    A name of your own contains a dot (``org.example.polls``); plain ones are the interface's.  `needs` names
+    capabilities without which this one makes no sense: the server does not start if one is missing.
+    `options` is a subclass of `Options`; it is read from the plugin's table of the configuration. `client` is
+    the folder of its part of the web client, within the plugin's package.
+
+    `parts` is called once for each server with the façade and the options, and does no work of its own.
+    """
+
+    name: str
+    version: int = 1
+    needs: Sequence[str] = ()
+    options: type[Options] = Options
+    client: str | None = None
+    parts: Callable[[Teamchat, Any], Parts] = _nothing

@@ -1,0 +1,82 @@
+"""Taking a capability that a plugin offers: its options, its folder for the web client, what makes its parts.
+
+Whatever is wrong about it is told with the plugin's name, before anything is served.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING, Any
+
+from teamchat.capabilities import Capability, Options, Parts, Taken
+from teamchat.errors import OperatorError
+from teamchat.plugins.plugin import Plugin, raised
+from teamchat.settings import PluginsSettings, plugin_options
+
+if TYPE_CHECKING:
+    from teamchat.api import Teamchat
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)*")
+_MOST_NAME = 40
+
+
+def taken(
+    offer: Any, plugin: Plugin, settings: PluginsSettings, brought: list[tuple[Any, Plugin]]
+) -> Taken | None:
+    """Return a capability as it is taken, or None if the configuration turns it off.
+
+    What its parts bring is noted in `brought`, with the plugin.
+
+    Raises a `PluginError` for an offer that can't be taken, `SettingsError` for a wrong key in its table.
+    """
+    if (wrong := _wrong_about(offer)) is not None:
+        raise plugin.failure(wrong)
+    options = plugin_options(settings, plugin.name, offer.options)
+    if not options.enabled:
+        return None
+
+    def make(app: Teamchat) -> Parts:
+        parts = _parts(offer, plugin, app, options)
+        brought.extend((each, plugin) for each in parts.routes)
+        return parts
+
+    return Taken(offer, make, plugin.label, _folder(offer, plugin))
+
+
+def _wrong_about(offer: Any) -> str | None:
+    if not isinstance(offer, Capability):
+        return "capabilities must return a list of Capability."
+    if not _NAME.fullmatch(offer.name) or len(offer.name) > _MOST_NAME:
+        return f'the name of its capability "{offer.name}" is not of small letters, digits, "-" and ".".'
+    if not isinstance(offer.version, int) or offer.version < 1:
+        return f"the version of its capability {offer.name} is not a whole number from 1 on."
+    if not (isinstance(offer.options, type) and issubclass(offer.options, Options)):
+        return f"the options of its capability {offer.name} are no subclass of teamchat.Options."
+    return None
+
+
+def _parts(offer: Capability, plugin: Plugin, app: Teamchat, options: Options) -> Parts:
+    """Ask for the parts of a capability, so that whatever goes wrong has a name."""
+    try:
+        parts = offer.parts(app, options)
+    except OperatorError:
+        raise
+    except Exception as error:
+        raise plugin.failure(f"parts of {offer.name} {raised(error)}.") from error
+    if not isinstance(parts, Parts):
+        kind = type(parts).__name__
+        raise plugin.failure(f"parts of {offer.name} returned {kind}; it must return teamchat.Parts.")
+    if "version" in parts.limits or not all(type(limit) is int for limit in parts.limits.values()):
+        raise plugin.failure(f"the limits of {offer.name} must be whole numbers, none called version.")
+    return parts
+
+
+def _folder(offer: Capability, plugin: Plugin) -> Traversable | None:
+    if offer.client is None:
+        return None
+    folder = files(plugin.package).joinpath(offer.client)
+    if not folder.joinpath("main.js").is_file():
+        raise plugin.failure(f"the folder {offer.client} of {offer.name} has no file main.js.")
+    return folder

@@ -1,0 +1,43 @@
+"""What the server can do besides the core, and what the caller may do (extensions A-1 to A-4)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import msgspec
+
+from teamchat.application import Application
+from teamchat.capabilities import Announced
+from teamchat.model import Caller, User
+from teamchat.web.endpoints import Answer, Section
+from teamchat.web.responses import Response
+
+section = Section("capabilities")
+_encode = msgspec.json.Encoder().encode
+
+
+class MyRights(Answer, frozen=True):
+    """The caller, and what they may do. `as_of` is the position in the log at which this was so."""
+
+    user: User
+    role: str
+    may: Sequence[str]
+    as_of: str
+
+
+@section.endpoint("GET", "/capabilities", answer=Announced, open=True)
+async def list_capabilities(app: Application) -> Response:
+    """Read which capabilities the server offers, each with its version and its limits."""
+    data = _encode(app.announced())
+    etag = hashlib.sha256(data).hexdigest()[:32]
+    return Response(data, "application/json", headers={"Cache-Control": "no-cache"}, etag=etag)
+
+
+@section.endpoint("GET", "/me", answer=MyRights)
+async def my_rights(app: Application, caller: Caller) -> MyRights:
+    """Read who is signed in, and what they may do."""
+    _, as_of = await app.storage.log_bounds()  # before what is read: nothing is missed after it
+    async with app.storage.read() as tx:
+        may = await app.capabilities.may(tx, caller)
+    return MyRights(caller.user, "admin" if caller.user.is_admin else "user", may, str(as_of))

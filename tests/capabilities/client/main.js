@@ -1,0 +1,1 @@
+// A part of the web client that does nothing.
