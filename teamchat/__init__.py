@@ -3,14 +3,15 @@
 A plugin author needs the names below and those of some modules: `teamchat.settings` for a plugin's own
 settings, `teamchat.model` for callers and what signing in answers, `teamchat.accounts` for what ways to sign
 in are made of, `teamchat.text` for what people write, `teamchat.logs` for lines of the log, `teamchat.web`
-for endpoints, `teamchat.mail` for mailers, `teamchat.storage.schema`, `teamchat.storage.log` and
-`teamchat.storage.sqlite` for storages, `teamchat.application` and `teamchat.plugins` for verbs that open the
-application, `teamchat.measures` for what is counted, `teamchat.testing` for tests.  Everything else is
-private.
+for endpoints, `teamchat.mail` for mailers, `teamchat.storage.statements` for lists in SQL,
+`teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
+`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.measures` for what
+is counted, `teamchat.testing` for tests.  Everything else is private.
 """
 
 from teamchat.api import Teamchat
-from teamchat.capabilities import Capability, Options, Parts
+from teamchat.capabilities import Capability, Changes, MessageFields, Options, Parts
+from teamchat.chat.sight import Room, SeenMessage
 from teamchat.errors import (
     BadRequest,
     Forbidden,
@@ -27,7 +28,7 @@ from teamchat.errors import (
     Unauthorized,
     Unavailable,
 )
-from teamchat.events import Event, LoggedEvent
+from teamchat.events import Event, LoggedEvent, Payload
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import (
     AuthBackend,
@@ -51,6 +52,7 @@ from teamchat.interfaces import (
     Transaction,
     Upgrade,
 )
+from teamchat.storage.schema import Migration
 
 __version__ = "0.1.0"
 
@@ -60,6 +62,7 @@ __all__ = [
     "Backend",
     "BadRequest",
     "Capability",
+    "Changes",
     "Command",
     "Event",
     "EventListener",
@@ -71,7 +74,9 @@ __all__ = [
     "MailDelayed",
     "MailRefused",
     "Mailer",
+    "MessageFields",
     "MessageFilter",
+    "Migration",
     "MissedEventsListener",
     "NoOptions",
     "NotFound",
@@ -80,9 +85,12 @@ __all__ = [
     "OperatorError",
     "Options",
     "Parts",
+    "Payload",
     "Posting",
     "Problem",
     "Profile",
+    "Room",
+    "SeenMessage",
     "Service",
     "SettingsError",
     "SignInTraits",

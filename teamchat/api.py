@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from teamchat.accounts import Accounts
     from teamchat.capabilities import Announced
-    from teamchat.interfaces import Storage
+    from teamchat.chat.sight import Room, SeenMessage
+    from teamchat.interfaces import Storage, Transaction
+    from teamchat.model import Caller, Message
     from teamchat.settings import Settings
     from teamchat.stream import Hub
 
@@ -46,6 +48,27 @@ class Teamchat(Protocol):
 
         Secrets may be ``{file = …}`` or ``{env = …}`` there. Raises `SettingsError` for an unknown key or a
         wrong value.
+        """
+
+    async def room(self, tx: Transaction, caller: Caller, room_id: str) -> Room:
+        """Return a channel or a direct conversation that the caller sees.
+
+        Raises `NotFound` for any other, and `Forbidden` to outsiders of a direct conversation (D-03).
+        """
+
+    async def channel(self, tx: Transaction, caller: Caller, channel_id: str) -> Room:
+        """Return a channel that the caller sees; raises `NotFound` for any other."""
+
+    async def conversation(self, tx: Transaction, caller: Caller, conversation_id: str) -> Room:
+        """Return a direct conversation, as `room` does; raises `NotFound` for the id of a channel."""
+
+    async def message(self, tx: Transaction, caller: Caller, message_id: str) -> SeenMessage:
+        """Return where a message stands that the caller sees, and whose it is; `NotFound` for any other."""
+
+    async def messages(self, tx: Transaction, caller: Caller, message_ids: Sequence[str]) -> list[Message]:
+        """Return whole messages, with the fields of all capabilities, in the order of the ids.
+
+        Those that the caller does not see, or that are not there, are left out.
         """
 
     @property

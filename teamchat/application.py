@@ -13,7 +13,8 @@ from teamchat.accounts import Accounts, keys
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
 from teamchat.capabilities import Announced, Capabilities
-from teamchat.chat import Chat
+from teamchat.chat import Chat, sight
+from teamchat.chat.sight import Room, SeenMessage
 from teamchat.cluster import Members, agree_on_images, agree_on_secret
 from teamchat.errors import SettingsError
 from teamchat.interfaces import (
@@ -25,7 +26,9 @@ from teamchat.interfaces import (
     Storage,
     Transaction,
 )
+from teamchat.model import Caller, Message
 from teamchat.settings import Settings, backend_options, jwt_secret, plugin_options
+from teamchat.storage import capability_tables
 from teamchat.storage.moving import refuse_unfinished
 from teamchat.stream import Census, Hub
 
@@ -64,6 +67,26 @@ class Application:
     oauth_provider: Callable[[str], OAuthProvider] = no_provider
     """Returns the provider of that id that a plugin offers. Raises `SettingsError` if none does."""
     capabilities: Capabilities = field(default_factory=Capabilities)
+
+    async def room(self, tx: Transaction, caller: Caller, room_id: str) -> Room:
+        """Return a channel or a direct conversation that the caller sees (`teamchat.chat.sight`)."""
+        return await sight.room(tx, caller, room_id)
+
+    async def channel(self, tx: Transaction, caller: Caller, channel_id: str) -> Room:
+        """Return a channel that the caller sees."""
+        return await sight.channel(tx, caller, channel_id)
+
+    async def conversation(self, tx: Transaction, caller: Caller, conversation_id: str) -> Room:
+        """Return a direct conversation of the caller's."""
+        return await sight.conversation(tx, caller, conversation_id)
+
+    async def message(self, tx: Transaction, caller: Caller, message_id: str) -> SeenMessage:
+        """Return where a message stands that the caller sees."""
+        return await sight.message(tx, caller, message_id)
+
+    async def messages(self, tx: Transaction, caller: Caller, message_ids: Sequence[str]) -> list[Message]:
+        """Return whole messages in the order of the ids, without those that the caller does not see."""
+        return await self.chat.messages.seen(tx, caller, message_ids)
 
     @property
     def client_folders(self) -> Sequence[tuple[str, Traversable]]:
@@ -104,8 +127,14 @@ async def open_application(
     ):
         storage = AskingStorage(opened)
         await refuse_unfinished(storage)
+        await capability_tables.upgrade(storage, capabilities.tables)
         accounts = Accounts.build(
-            storage, settings.auth, secret, has_mail=mailer is not None, sign_in=sign_in
+            storage,
+            settings.auth,
+            secret,
+            has_mail=mailer is not None,
+            sign_in=sign_in,
+            capabilities=capabilities,
         )
 
         async def renew_in(tx: Transaction) -> None:
@@ -118,7 +147,7 @@ async def open_application(
                 settings=settings,
                 storage=storage,
                 accounts=accounts,
-                chat=Chat.build(storage, image_store, settings.chat.max_message_length),
+                chat=Chat.build(storage, image_store, settings.chat.max_message_length, capabilities),
                 hub=Hub(storage, settings.events, census=census, expiries=accounts.sessions.expiries),
                 mailer=mailer,
                 composer=composer,

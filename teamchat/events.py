@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, ClassVar, Self
+from functools import cache, lru_cache
+from typing import Any, ClassVar, Self, TypeVar
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -98,9 +98,14 @@ class LoggedEvent(Struct, frozen=True):
 
 
 class Payload(Struct, frozen=True, rename="camel"):
-    """Base of all payloads. `type` is the event's; the fields are those of the interface's table."""
+    """Base of all payloads. `type` is the event's; the fields are those of the interface's table.
+
+    `changes_pages_of`, in what a capability brings, is the field that names the room whose messages are shown
+    otherwise from then on; what is kept in memory of that room is read anew.
+    """
 
     type: ClassVar[str]
+    changes_pages_of: ClassVar[str] = ""
 
     def to(self, audience: InRoom | Sequence[str] | None = None) -> Event:
         """Return the event that carries this payload to an audience; None is everyone."""
@@ -147,11 +152,15 @@ class _WholeMessage(Payload, frozen=True):
     @classmethod
     def about(cls, message: Message, participants: Sequence[str] | UnsetType = UNSET) -> Self:
         """Return the payload for `message`; `participants` belong to the direct-message types alone."""
-        fields = {name: getattr(message, name) for name in Message.__struct_fields__}
-        return cls(**fields, participants=participants)
+        fields = {name: getattr(message, name) for name in message.__struct_fields__}
+        payload: Self = _with_fields_of(cls, type(message))(**fields, participants=participants)
+        return payload
 
     def _text_of(self) -> tuple[str | None, str | None]:
         return self.channel_id, self.id
+
+
+_Whole = TypeVar("_Whole", bound=_WholeMessage)
 
 
 class NewMessage(_WholeMessage, frozen=True):
@@ -395,6 +404,18 @@ class StreamsDisplaced(Payload, frozen=True):
     streams: Sequence[DisplacedStream]
 
 
+@cache
+def _with_fields_of(payload: type[_Whole], message: type[Message]) -> type[_Whole]:
+    """Return a payload that has the fields which capabilities add to messages."""
+    if message is Message:
+        return payload
+    added = msgspec.structs.fields(message)[len(Message.__struct_fields__) :]
+    fields = [(field.name, field.type, UNSET) for field in added]
+    return msgspec.defstruct(  # type: ignore[return-value]
+        payload.__name__, fields, bases=(payload,), frozen=True, rename="camel"
+    )
+
+
 def is_internal(event_type: str) -> bool:
     """Tell whether an event is for the server alone."""
     return event_type.startswith("_")
@@ -432,6 +453,10 @@ def _kinds(base: type[Payload]) -> Iterator[type[Payload]]:
     for kind in base.__subclasses__():
         yield kind
         yield from _kinds(kind)
+
+
+OWN_TYPES = frozenset(kind.type for kind in _kinds(Payload) if "type" in vars(kind))
+"""The types that teamchat itself has."""
 
 
 def blanked(payload: str) -> str:

@@ -66,6 +66,12 @@ class Transaction(Protocol):
         statements are refused too, and nothing of it is kept.
         """
 
+    async def define(self, statement: str) -> None:
+        """Run one statement of a migration, in the words of `teamchat.storage.schema`: ``{int}`` and so on.
+
+        Raises `StorageError` as `fetch` does.
+        """
+
     async def append(self, event: Event) -> None:
         """Write an event to the log, in this transaction.
 

@@ -76,7 +76,7 @@ class Sweeper:
 
     async def forget_messages(self, days: int) -> None:
         """Remove messages older than ``chat.retentionDays``."""
-        removed = await Retention(self._app.storage, days).sweep()
+        removed = await Retention(self._app.storage, days, self._app.capabilities).sweep()
         if removed:
             _log.info("messages that were too old have been removed", count=removed)
 

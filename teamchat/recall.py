@@ -2,15 +2,16 @@
 
 What must stay true: whoever asks gets what a transaction begun at that moment would give.  So before every
 answer the memory catches up with the log: `Storage.position` tells, in microseconds, whether anything was
-committed, here or by another process, and what was is gone through first.  A type of capitals alone that is
-not known may be of a later version, and touches everything; any other one is a plugin's, and touches nothing.
+committed, here or by another process, and what was is gone through first.  What an event of a capability
+touches is declared with it.  A type of capitals alone that is not known may be of a later version, and
+touches everything; any other one is a plugin's, and touches nothing.
 Nothing is written through this memory, and losing all of it costs only time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from msgspec import Struct
 from teamchat.events import (
     Blanked,
     MemberJoined,
+    Payload,
     RoomChanged,
     SessionsEnded,
     StreamsDisplaced,
@@ -92,8 +94,19 @@ _TAGS: dict[str, Callable[[_Fields], tuple[str, ...]]] = {
 }
 
 
-def touched_by(kind: str, payload: str) -> tuple[str, ...] | None:
-    """Return the tags of what an event touches; None means everything, for it may be of a later version."""
+_NONE_DECLARED: Mapping[str, type[Payload]] = {}
+
+
+def touched_by(
+    kind: str, payload: str, declared: Mapping[str, type[Payload]] = _NONE_DECLARED
+) -> tuple[str, ...] | None:
+    """Return the tags of what an event touches; None means everything, for it may be of a later version.
+
+    `declared` are the events of capabilities.
+    """
+    if (plugins := declared.get(kind)) is not None:
+        named = plugins.changes_pages_of
+        return (room(getattr(msgspec.json.decode(payload, type=plugins), named)),) if named else ()
     if kind in _UNTOUCHED or not _OF_TEAMCHAT.fullmatch(kind):
         return ()
     if kind in {"NEW_REACTION", "DELETE_REACTION"}:
@@ -108,8 +121,14 @@ class Recall:
     To fill it: take the position that `catch_up` gives, read, and `keep` what was read with that position.
     """
 
-    def __init__(self, storage: Storage, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        most_bytes: int = MOST_BYTES,
+        declared: Mapping[str, type[Payload]] = _NONE_DECLARED,
+    ) -> None:
         self._storage = storage
+        self._declared = declared
         self._room = most_bytes
         self._position = -1
         self._kept: dict[Hashable, _Kept] = {}
@@ -155,7 +174,8 @@ class Recall:
             return tuple(self._tagged)
         tags: set[str] = set()
         for kind, payload in rows:
-            tags.update(self._tagged if (some := touched_by(kind, payload)) is None else some)
+            some = touched_by(kind, payload, self._declared)
+            tags.update(self._tagged if some is None else some)
         return tags
 
     def _forget(self, tag: str) -> None:

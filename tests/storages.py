@@ -20,6 +20,7 @@ import pytest
 from teamchat.interfaces import Storage
 from teamchat.settings import StorageSettings
 from teamchat.storage.sqlite import DATABASE_NAME, SqliteOptions, open_sqlite
+from teamchat.storage.tables import tables as kept_tables
 
 ON_SQLITE = os.environ.get("TEAMCHAT_TEST_STORAGE", "sqlite") == "sqlite"
 STORAGE_PLUGIN = "teamchat.storage.builtin" if ON_SQLITE else "teamchat_storage_postgres"
@@ -29,9 +30,13 @@ do $$ declare name text; begin
   set local session_replication_role = replica;
   for name in select tablename from pg_tables where schemaname = 'public' and tablename not like 'teamchat%'
   loop execute format('delete from %I', name); end loop;
+  for name in select tablename from pg_tables where schemaname = 'public' and tablename not like 'teamchat%'
+    and tablename not in ({core})
+  loop execute format('drop table %I cascade', name); end loop;
   update teamchat_log_end set last = 0;
 end $$
 """
+_OF_PROCESSES = ("members", "streams", "request_windows")
 _databases: dict[Path, str] = {}
 _free: list[str] = []
 _damaged: set[str] = set()
@@ -140,5 +145,6 @@ def _emptied() -> str:
     name = _free.pop()
     shared().run(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{name}'")
     if shared().query("select 1 from pg_tables where tablename = 'teamchat_log_end'", name):
-        shared().run(_RESET, name)
+        core = ", ".join(f"'{one}'" for one in (*(table.name for table in kept_tables()), *_OF_PROCESSES))
+        shared().run(_RESET.replace("{core}", core), name)
     return name

@@ -43,6 +43,7 @@ OUTSIDE = {"__init__", "testing"}
 PUBLIC = {
     *("teamchat", "teamchat.application", "teamchat.settings", "teamchat.model", "teamchat.web"),
     *("teamchat.mail", "teamchat.storage.schema", "teamchat.storage.log", "teamchat.storage.sqlite"),
+    "teamchat.storage.statements",
     *("teamchat.plugins", "teamchat.measures", "teamchat.testing"),
     *("teamchat.accounts", "teamchat.text", "teamchat.logs"),
 }

@@ -22,6 +22,7 @@ from teamchat.accounts.proofs import Proofs, vouch_in
 from teamchat.accounts.scrypt import Hasher
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
+from teamchat.capabilities import Capabilities
 from teamchat.errors import BadRequest, Forbidden, SettingsError, Unauthorized
 from teamchat.interfaces import NO_TRAITS, SignInTraits, Storage, Transaction
 from teamchat.logs import get_logger
@@ -71,12 +72,15 @@ class Accounts:
         has_mail: bool = False,
         sign_in: SignInTraits = NO_TRAITS,
         clock: Callable[[], int] = now_ms,
+        capabilities: Capabilities | None = None,
     ) -> Self:
         """Put the parts together. Raises `SettingsError` for a secret under 32 bytes (decision D-10).
 
         With `has_mail`, who is added without a password is invited by mail if `sign_in` asks for one, and
-        passwords can be reset.  `clock` tells the time in epoch milliseconds.
+        passwords can be reset.  `clock` tells the time in epoch milliseconds; `capabilities` are told who is
+        gone.
         """
+        capabilities = capabilities or Capabilities()
         tokens, hasher = AccessTokens(jwt_secret, clock), Hasher()
         limits, mail_limits = Limits(storage, auth.rate_limit, clock), MailLimits(auth.rate_limit, clock)
         outbox = Outbox(storage, clock)
@@ -90,6 +94,7 @@ class Accounts:
             hasher,
             links,
             clock,
+            capabilities,
             is_invite_required=needs_invite,
             sends_invites=has_mail and sign_in.asks_for_passwords,
         )
@@ -107,7 +112,7 @@ class Accounts:
             has_mail=has_mail,
             clock=clock,
             key=lambda use: keys.derive(jwt_secret, use),
-            _callers=Callers(storage, tokens, clock),
+            _callers=Callers(storage, tokens, clock, capabilities.event_types),
             _sign_in=sign_in,
         )
 

@@ -7,11 +7,12 @@ the same transaction that says so (`SessionsEnded`, `UserGone`, `UpdateUser`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from teamchat import recall
 from teamchat.accounts.access_tokens import AccessTokens, Bearer
 from teamchat.accounts.records import check_unchanged, find_caller
+from teamchat.events import Payload
 from teamchat.interfaces import Storage
 from teamchat.model import Caller
 
@@ -22,11 +23,17 @@ _MOST_BYTES = 8 * 1024 * 1024
 class Callers:
     """The signed-in, by their access tokens."""
 
-    def __init__(self, storage: Storage, tokens: AccessTokens, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        tokens: AccessTokens,
+        clock: Callable[[], int],
+        declared: Mapping[str, type[Payload]],
+    ) -> None:
         self._storage = storage
         self._tokens = tokens
         self._clock = clock
-        self._known = recall.Recall(storage, _MOST_BYTES)
+        self._known = recall.Recall(storage, _MOST_BYTES, declared)
 
     async def authenticate(self, token: str) -> Caller:
         """Return whose access token this is. Raises `Unauthorized` unless it is good now (D-09)."""

@@ -24,6 +24,7 @@ from teamchat.accounts.records import (
 )
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
+from teamchat.capabilities import Capabilities
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
 from teamchat.ids import new_id
@@ -46,6 +47,7 @@ class Users:
         hasher: Hasher,
         links: Links,
         clock: Callable[[], int],
+        capabilities: Capabilities,
         *,
         is_invite_required: bool,
         sends_invites: bool,
@@ -55,6 +57,7 @@ class Users:
         self._hasher = hasher
         self._links = links
         self._clock = clock
+        self._capabilities = capabilities
         self._is_invite_required = is_invite_required
         self._sends_invites = sends_invites
 
@@ -271,6 +274,7 @@ class Users:
             user.id,
             self._clock(),
         )
+        await self._capabilities.in_transaction.user_gone(tx, user.id)
         await tx.append(UserGone(user.id).to())
 
 

@@ -4,7 +4,19 @@
 """
 
 from teamchat.capabilities.announced import Announced
+from teamchat.capabilities.changes import ChangeFailed, Changes
+from teamchat.capabilities.fields import MessageFields
 from teamchat.capabilities.offer import Capability, Options, Parts
 from teamchat.capabilities.taken import Capabilities, Taken
 
-__all__ = ["Announced", "Capabilities", "Capability", "Options", "Parts", "Taken"]
+__all__ = [
+    "Announced",
+    "Capabilities",
+    "Capability",
+    "ChangeFailed",
+    "Changes",
+    "MessageFields",
+    "Options",
+    "Parts",
+    "Taken",
+]

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from teamchat.capabilities.changes import Changes
+from teamchat.capabilities.fields import MessageFields
+from teamchat.events import Payload
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller
 
@@ -15,6 +18,7 @@ if TYPE_CHECKING:
     from quart import Blueprint
 
     from teamchat.api import Teamchat
+    from teamchat.storage.schema import Migration
 
 May = Callable[[Transaction, Caller], Awaitable[Sequence[str]]]
 """Returns what a user may do besides, as ``GET /me`` lists it under `may`."""
@@ -31,11 +35,14 @@ class Parts:
     """What a capability brings to one server; each part may be left out.
 
     `limits` are the numbers that ``GET /capabilities`` tells under its name. `routes` are sections of
-    endpoints. `may` says what a user may do besides.
+    endpoints. `changes` is called in the transactions of the chat, `message_fields` when messages are read.
+    `may` says what a user may do besides.
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)
     routes: Sequence[Blueprint] = ()
+    changes: Changes | None = None
+    message_fields: MessageFields | None = None
     may: May | None = None
 
 
@@ -49,8 +56,11 @@ class Capability:
 
     A name of your own contains a dot (``org.example.polls``); plain ones are the interface's.  `needs` names
     capabilities without which this one makes no sense: the server does not start if one is missing.
-    `options` is a subclass of `Options`; it is read from the plugin's table of the configuration. `client` is
-    the folder of its part of the web client, within the plugin's package.
+    `options` is a subclass of `Options`; it is read from the plugin's table of the configuration. `tables`
+    are its numbered migrations, in the words of `teamchat.storage.schema`; the names of tables and indexes
+    begin with the capability's (``polls``, ``polls_votes``). `events` are the types of its events; an event
+    is appended in the transaction that makes the change. `client` is the folder of its part of the web
+    client, within the plugin's package.
 
     `parts` is called once for each server with the façade and the options, and does no work of its own.
     """
@@ -59,5 +69,7 @@ class Capability:
     version: int = 1
     needs: Sequence[str] = ()
     options: type[Options] = Options
+    tables: Sequence[Migration] = ()
+    events: Sequence[type[Payload]] = ()
     client: str | None = None
     parts: Callable[[Teamchat, Any], Parts] = _nothing

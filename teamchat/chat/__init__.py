@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from teamchat.capabilities import Capabilities
 from teamchat.chat.channels import Channels
 from teamchat.chat.conversations import Conversations
 from teamchat.chat.drafts import Draft, MessageEdit
@@ -16,6 +17,7 @@ from teamchat.chat.filters import Filters
 from teamchat.chat.images import Images
 from teamchat.chat.messages import Messages
 from teamchat.chat.reactions import Reacted, Reactions
+from teamchat.chat.rules import Rules
 from teamchat.chat.server_settings import ServerSettings
 from teamchat.chat.threads import Replied, Threads
 from teamchat.chat.webhooks import Webhooks
@@ -39,17 +41,27 @@ class Chat:
     filters: Filters
 
     @classmethod
-    def build(cls, storage: Storage, image_store: ImageStore, max_message_length: int) -> Self:
-        """Put the parts together. `max_message_length` is in characters (decision D-04)."""
+    def build(
+        cls,
+        storage: Storage,
+        image_store: ImageStore,
+        max_message_length: int,
+        capabilities: Capabilities | None = None,
+    ) -> Self:
+        """Put the parts together. `max_message_length` is in characters (decision D-04).
+
+        What `capabilities` bring takes part in changes, and adds to what is read.
+        """
         filters = Filters(max_message_length)
+        rules = Rules(max_message_length, capabilities or Capabilities())
         return cls(
-            channels=Channels(storage),
-            messages=Messages(storage, max_message_length, filters),
-            threads=Threads(storage, max_message_length, filters),
+            channels=Channels(storage, rules.capabilities),
+            messages=Messages(storage, rules, filters),
+            threads=Threads(storage, rules, filters),
             reactions=Reactions(storage),
-            conversations=Conversations(storage, max_message_length, filters),
+            conversations=Conversations(storage, rules, filters),
             images=Images(storage, image_store),
-            webhooks=Webhooks(storage, max_message_length, filters),
+            webhooks=Webhooks(storage, rules, filters),
             server_settings=ServerSettings(storage),
             filters=filters,
         )

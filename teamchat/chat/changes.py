@@ -13,10 +13,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from msgspec import UNSET
 
 from teamchat import events
+from teamchat.capabilities import Capabilities
 from teamchat.chat import records
 from teamchat.chat.drafts import Draft, MessageEdit, content_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.images_table import attach, forget_images_of
+from teamchat.chat.rules import Rules
 from teamchat.chat.sight import Participants, SeenMessage
 from teamchat.errors import BadRequest, NotFound
 from teamchat.interfaces import Storage, Transaction
@@ -52,9 +54,9 @@ async def accepted_edit(
     return edit if kept.content == draft.content else kept
 
 
-async def amend(tx: Transaction, seen: SeenMessage, edit: Draft | MessageEdit, most: int) -> Message:
+async def amend(tx: Transaction, seen: SeenMessage, edit: Draft | MessageEdit, rules: Rules) -> Message:
     """Give a message the content and the images that `edit` names; tell everyone concerned."""
-    has_images = await _will_have_images(tx, seen.id, edit)
+    has_images, most = await _will_have_images(tx, seen.id, edit), rules.most
     if edit.content is UNSET:
         content = await _content(tx, seen.id)
         most = max(most, len(content))  # what is there already may be longer than what may be written today
@@ -69,14 +71,19 @@ async def amend(tx: Transaction, seen: SeenMessage, edit: Draft | MessageEdit, m
     message = await records.message(tx, seen.id)
     if message is None:
         raise NotFound("No such message.")
+    await rules.capabilities.in_transaction.message_edited(tx, message, seen.room)
+    [message] = await rules.capabilities.message_fields.added(tx, [message])
     await blank(tx, seen.room.id, [seen.id])
     await tx.append(_updated(seen, message))
     return message
 
 
-async def erase(tx: Transaction, seen: SeenMessage) -> None:
+async def erase(tx: Transaction, seen: SeenMessage, capabilities: Capabilities) -> None:
     """Delete a message with all that hangs on it, and tell everyone concerned."""
-    await blank(tx, seen.room.id, await _delete(tx, [seen.id]))
+    doomed = [*await _replies_to(tx, seen.id), seen.id]
+    await capabilities.in_transaction.messages_going(tx, doomed, seen.room)
+    await _delete(tx, doomed)
+    await blank(tx, seen.room.id, doomed)
     if seen.room.participants is not None:
         await _erased_from_conversation(tx, seen, seen.room.participants)
     elif seen.parent_id is not None:
@@ -164,26 +171,20 @@ async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, particip
     await tx.append(event.to(participants))
 
 
-async def _delete(tx: Transaction, ids: Sequence[str]) -> list[str]:
-    """Remove messages with their threads, reactions and images; unknown ids are passed over.
+async def _delete(tx: Transaction, ids: Sequence[str]) -> None:
+    """Remove messages with their reactions and images, and the figures of their threads.
 
-    Returns the ids of all that went, replies included.
+    Replies stand before the messages they are replies to.
     """
-    replies = await _replies_to(tx, ids)
-    doomed = [*replies, *ids]
-    await forget_images_of(tx, doomed)
-    for marks, piece in chunks(doomed):
-        await tx.fetch(f"delete from reactions where message_id in ({marks})", *piece)  # noqa: S608
-    for marks, piece in chunks(ids):
-        await tx.fetch(f"delete from threads where parent_id in ({marks})", *piece)  # noqa: S608
-    for marks, piece in [*chunks(replies), *chunks(ids)]:
-        await tx.fetch(f"delete from messages where id in ({marks})", *piece)  # noqa: S608
-    return doomed
+    await forget_images_of(tx, ids)
+    for statement in (
+        "delete from reactions where message_id in ({})",
+        "delete from threads where parent_id in ({})",
+        "delete from messages where id in ({})",
+    ):
+        for marks, piece in chunks(ids):
+            await tx.fetch(statement.format(marks), *piece)
 
 
-async def _replies_to(tx: Transaction, ids: Sequence[str]) -> list[str]:
-    replies: list[str] = []
-    for marks, piece in chunks(ids):
-        rows = await tx.fetch(f"select id from messages where parent_id in ({marks})", *piece)  # noqa: S608
-        replies += [row[0] for row in rows]
-    return replies
+async def _replies_to(tx: Transaction, message_id: str) -> list[str]:
+    return [id_ for (id_,) in await tx.fetch("select id from messages where parent_id = $1", message_id)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from msgspec import UNSET
 
 from teamchat import events, text
+from teamchat.capabilities import Capabilities
 from teamchat.chat import sight
 from teamchat.chat.images_table import forget_images_in
 from teamchat.errors import BadRequest, Forbidden
@@ -41,8 +42,9 @@ _EMPTY_CHANNEL = (
 class Channels:
     """The channels of the server."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, capabilities: Capabilities) -> None:
         self._storage = storage
+        self._capabilities = capabilities
 
     async def list(self, caller: Caller) -> list[Channel]:
         """Return all channels the caller sees, oldest first."""
@@ -97,6 +99,7 @@ class Channels:
             _check_admin(caller)
             rows = await tx.fetch(f"select {_COLUMNS} from rooms where id = $1", channel_id)  # noqa: S608
             channel = _channel(rows[0])
+            await self._capabilities.in_transaction.room_going(tx, room)
             await forget_images_in(tx, channel_id)
             for statement in _EMPTY_CHANNEL:
                 await tx.fetch(statement, channel_id)

@@ -16,6 +16,7 @@ from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
 from teamchat.chat.posting import Submission, post
 from teamchat.chat.rooms_table import insert_direct, pair_key
+from teamchat.chat.rules import Rules
 from teamchat.chat.sight import Participants
 from teamchat.errors import BadRequest, NotFound
 from teamchat.ids import could_be_id, new_conversation_id
@@ -41,9 +42,9 @@ class Opened(Struct, frozen=True, rename="camel"):
 class Conversations:
     """The conversations of a user."""
 
-    def __init__(self, storage: Storage, max_length: int, filters: Filters) -> None:
+    def __init__(self, storage: Storage, rules: Rules, filters: Filters) -> None:
         self._storage = storage
-        self._max_length = max_length
+        self._rules = rules
         self._filters = filters
 
     async def open(self, caller: Caller, target_user_id: str) -> Opened:
@@ -71,7 +72,8 @@ class Conversations:
         """Return the newest `limit` messages older than `before`, oldest first (decision D-08)."""
         async with self._storage.read() as tx:
             await sight.conversation(tx, caller, conversation_id)
-            return await records.page_of_room(tx, conversation_id, limit, before)
+            page = await records.page_of_room(tx, conversation_id, limit, before)
+            return await self._rules.capabilities.message_fields.added(tx, page, caller)
 
     async def check_post(self, caller: Caller, conversation_id: str) -> None:
         """Raise `NotFound` for no conversation, `Forbidden` to an outsider."""
@@ -91,7 +93,7 @@ class Conversations:
         submission = Submission(caller.user.id, draft, kept, key, f"conversation {conversation_id}")
         async with self._storage.write() as tx:
             room = await sight.conversation(tx, caller, conversation_id)
-            return await post(tx, room, submission, self._max_length)
+            return await post(tx, room, submission, self._rules)
 
     async def check_edit(self, caller: Caller, conversation_id: str, message_id: str) -> None:
         """Raise `NotFound` for no such message in the conversation, `Forbidden` for one of the other user."""
@@ -113,14 +115,14 @@ class Conversations:
         async with self._storage.write() as tx:
             seen = await sight.direct_message(tx, caller, conversation_id, message_id)
             sight.check_may_edit(caller, seen)
-            return await amend(tx, seen, kept, self._max_length)
+            return await amend(tx, seen, kept, self._rules)
 
     async def delete(self, caller: Caller, conversation_id: str, message_id: str) -> None:
         """Delete a direct message of the caller's own."""
         async with self._storage.write() as tx:
             seen = await sight.direct_message(tx, caller, conversation_id, message_id)
             sight.check_may_delete(caller, seen)
-            await erase(tx, seen)
+            await erase(tx, seen, self._rules.capabilities)
 
     # Last, for in a class the name hides the type of lists from what follows it.
     async def list(self, caller: Caller) -> list[Conversation]:

@@ -5,7 +5,7 @@ Replies and direct messages may be edited and deleted here too; they follow the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from teamchat import recall
@@ -14,7 +14,8 @@ from teamchat.chat.changes import accepted_edit, amend, erase
 from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
 from teamchat.chat.posting import Submission, post
-from teamchat.interfaces import Storage
+from teamchat.chat.rules import Rules
+from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Message
 
 
@@ -28,11 +29,11 @@ class _KeptPage(NamedTuple):
 class Messages:
     """Reading and writing channel messages."""
 
-    def __init__(self, storage: Storage, max_length: int, filters: Filters) -> None:
+    def __init__(self, storage: Storage, rules: Rules, filters: Filters) -> None:
         self._storage = storage
-        self._max_length = max_length
+        self._rules = rules
         self._filters = filters
-        self._pages = recall.Recall(storage)
+        self._pages = recall.Recall(storage, declared=rules.capabilities.event_types)
 
     async def page(
         self,
@@ -57,7 +58,7 @@ class Messages:
         Everyone who opens a channel reads its newest page, and most channels change seldom.  Whoever asks is
         given the same bytes, of whichever `encode` came first.
         """
-        if before is not None:
+        if before is not None or self._rules.capabilities.message_fields.differ_by_caller:
             return encode(await self.page(caller, channel_id, limit, before))
         position = await self._pages.catch_up()
         key = (channel_id, limit)
@@ -76,7 +77,14 @@ class Messages:
     ) -> tuple[sight.Room, list[Message]]:
         async with self._storage.read() as tx:
             room = await sight.channel(tx, caller, channel_id)
-            return room, await records.page_of_room(tx, channel_id, limit, before)
+            page = await records.page_of_room(tx, channel_id, limit, before)
+            return room, await self._rules.capabilities.message_fields.added(tx, page, caller)
+
+    async def seen(self, tx: Transaction, caller: Caller, message_ids: Sequence[str]) -> list[Message]:
+        """Return whole messages in the order of the ids, without those that the caller does not see."""
+        seen = await sight.messages(tx, caller, message_ids)
+        found = await records.messages(tx, [one for one in message_ids if one in seen])
+        return await self._rules.capabilities.message_fields.added(tx, found, caller)
 
     async def check_post(self, caller: Caller, channel_id: str) -> None:
         """Raise `NotFound` for no channel."""
@@ -91,7 +99,7 @@ class Messages:
         submission = Submission(caller.user.id, draft, kept, key, f"channel {channel_id}")
         async with self._storage.write() as tx:
             room = await sight.channel(tx, caller, channel_id)
-            return await post(tx, room, submission, self._max_length)
+            return await post(tx, room, submission, self._rules)
 
     async def check_edit(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` for no message the caller sees, `Forbidden` for one they did not write."""
@@ -111,11 +119,11 @@ class Messages:
         async with self._storage.write() as tx:
             seen = await sight.message(tx, caller, message_id)
             sight.check_may_edit(caller, seen)
-            return await amend(tx, seen, kept, self._max_length)
+            return await amend(tx, seen, kept, self._rules)
 
     async def delete(self, caller: Caller, message_id: str) -> None:
         """Delete a message with its thread, reactions and images."""
         async with self._storage.write() as tx:
             seen = await sight.message(tx, caller, message_id)
             sight.check_may_delete(caller, seen)
-            await erase(tx, seen)
+            await erase(tx, seen, self._rules.capabilities)

@@ -1,8 +1,8 @@
 """Posting a message, whatever it is and wherever it goes: the one choreography of it.
 
 Who posts has been let in and the room found (`teamchat.chat.sight`).  In one transaction then: the content is
-held to the rules, a retry finds what it made before, the message is stored with its images, what counts
-messages is counted, and whoever may see it is told.  Ids come in the order of commits within a room or a
+held to the rules, a retry finds what it made before, the message is stored with its images, capabilities do
+their part, what counts messages is counted, and whoever may see it is told.  Ids come in the order of commits within a room or a
 thread, whatever clock a server has: bodies of writing transactions run one at a time.
 """
 
@@ -19,6 +19,7 @@ from teamchat.chat.drafts import Draft, content_of, images_of
 from teamchat.chat.idempotency import keyed, recollect, remember
 from teamchat.chat.images_table import attach
 from teamchat.chat.records import author
+from teamchat.chat.rules import Rules
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.errors import NotFound, Unauthorized
 from teamchat.ids import new_id_after
@@ -47,16 +48,16 @@ class Submission(NamedTuple):
     bot_name: str | None = None
 
 
-async def post(tx: Transaction, room: Room, submission: Submission, most: int) -> Message:
-    """Post a message that is no reply; `most` is the greatest length of its content, in characters."""
-    return (await _post(tx, room, submission, most, None))[0]
+async def post(tx: Transaction, room: Room, submission: Submission, rules: Rules) -> Message:
+    """Post a message that is no reply."""
+    return (await _post(tx, room, submission, rules, None))[0]
 
 
 async def post_reply(
-    tx: Transaction, parent: SeenMessage, submission: Submission, most: int
+    tx: Transaction, parent: SeenMessage, submission: Submission, rules: Rules
 ) -> tuple[Message, ThreadMeta]:
     """Post a reply, and return it with what its thread amounts to then."""
-    reply, meta = await _post(tx, parent.room, submission, most, parent)
+    reply, meta = await _post(tx, parent.room, submission, rules, parent)
     meta = meta or await records.thread_meta(tx, parent.id)
     if meta is None:
         raise NotFound("This message has no thread.")
@@ -64,14 +65,14 @@ async def post_reply(
 
 
 async def _post(
-    tx: Transaction, room: Room, submission: Submission, most: int, parent: SeenMessage | None
+    tx: Transaction, room: Room, submission: Submission, rules: Rules, parent: SeenMessage | None
 ) -> tuple[Message, ThreadMeta | None]:
     author_id, asked, kept, key, path, bot_name = submission
-    content_of(kept, most=most, has_images=bool(images_of(kept)))
+    content_of(kept, most=rules.most, has_images=bool(images_of(kept)))
     request = keyed(author_id, key, path, asked)
     message = await recollect(tx, request)
     if message is not None:
-        return message, None
+        return (await rules.capabilities.message_fields.added(tx, [message]))[0], None
     message = await _insert(
         tx,
         room_id=room.id,
@@ -81,6 +82,8 @@ async def _post(
         parent_id=None if parent is None else parent.id,
     )
     await remember(tx, request, message)
+    await rules.capabilities.in_transaction.message_stored(tx, message, room)
+    message = await rules.capabilities.message_fields.of_new(tx, message)
     if parent is not None:
         meta = await count_reply(tx, message, parent.id)
         told = events.NewThreadReply(parent.id, room.id, message, meta, parent.author_id)

@@ -57,6 +57,15 @@ async def message(tx: Transaction, message_id: str) -> Message | None:
     return found[0] if found else None
 
 
+async def messages(tx: Transaction, message_ids: Sequence[str]) -> list[Message]:
+    """Return messages in the order of their ids as given; those that are not there are left out."""
+    rows: list[Row] = []
+    for marks, piece in chunks(message_ids):
+        rows += await tx.fetch(f"{_WHOLE}where m.id in ({marks})", *piece)
+    found = {message.id: message for message in await _whole(tx, rows)}
+    return [found[one] for one in message_ids if one in found]
+
+
 async def reactions_of(tx: Transaction, message_id: str) -> dict[str, list[str]]:
     """Return who reacted how to a message, in the order in which it happened."""
     return (await _reactions(tx, [message_id]))[message_id]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import trio
 
+from teamchat.capabilities import Capabilities
 from teamchat.chat.changes import erase
 from teamchat.chat.sight import ROOM, Room, SeenMessage
 from teamchat.interfaces import Storage, Transaction
@@ -28,8 +29,9 @@ where m.id < $1 and m.parent_id is null and m.created_at < $2 order by m.id limi
 class Retention:
     """Removes messages that are older than so many days."""
 
-    def __init__(self, storage: Storage, days: int) -> None:
+    def __init__(self, storage: Storage, days: int, capabilities: Capabilities | None = None) -> None:
         self._storage = storage
+        self._capabilities = capabilities or Capabilities()
         self._kept_ms = days * _DAY_MS
 
     async def sweep(self) -> int:
@@ -39,7 +41,7 @@ class Retention:
             async with self._storage.write() as tx:
                 found = await _oldest(tx, before)
                 for message in found:
-                    await erase(tx, message)
+                    await erase(tx, message, self._capabilities)
             removed += len(found)
             if len(found) < BATCH:
                 return removed

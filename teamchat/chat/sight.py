@@ -16,6 +16,7 @@ from teamchat.events import InRoom
 from teamchat.ids import could_be_id, is_conversation_id
 from teamchat.interfaces import Row, Transaction
 from teamchat.model import Caller
+from teamchat.storage.statements import chunks
 
 Participants = tuple[str, str]
 
@@ -35,6 +36,10 @@ _CHANNEL = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'channel' a
 _DIRECT = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'direct'"  # noqa: S608
 _MESSAGE = f"""select m.id, m.parent_id, m.author_id, {ROOM} from messages m
 join rooms r on r.id = m.room_id where m.id = $1 and {seen_by("$2")}"""  # noqa: S608
+
+
+_MESSAGES = f"""select m.id from messages m join rooms r on r.id = m.room_id
+where m.id in ({{}}) and {seen_by("$1")}"""  # noqa: S608
 
 
 class Room(NamedTuple):
@@ -104,6 +109,14 @@ async def message(tx: Transaction, caller: Caller, message_id: str) -> SeenMessa
         raise NotFound("No such message.")
     [(id_, parent_id, author_id, *found)] = rows
     return SeenMessage(id_, Room.of(found), parent_id, author_id)
+
+
+async def messages(tx: Transaction, caller: Caller, message_ids: Sequence[str]) -> set[str]:
+    """Return which of these messages the caller sees."""
+    found: set[str] = set()
+    for marks, piece in chunks([one for one in message_ids if could_be_id(one)], after=1):
+        found |= {id_ for (id_,) in await tx.fetch(_MESSAGES.format(marks), caller.user.id, *piece)}
+    return found
 
 
 async def reply(tx: Transaction, caller: Caller, parent_id: str, reply_id: str) -> SeenMessage:

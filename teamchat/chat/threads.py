@@ -12,6 +12,7 @@ from teamchat.chat.changes import accepted_edit, amend, erase
 from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
 from teamchat.chat.posting import Submission, post_reply
+from teamchat.chat.rules import Rules
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message, ThreadMeta
 
@@ -26,16 +27,17 @@ class Replied(Struct, frozen=True, rename="camel"):
 class Threads:
     """Reading and writing replies."""
 
-    def __init__(self, storage: Storage, max_length: int, filters: Filters) -> None:
+    def __init__(self, storage: Storage, rules: Rules, filters: Filters) -> None:
         self._storage = storage
-        self._max_length = max_length
+        self._rules = rules
         self._filters = filters
 
     async def page(self, caller: Caller, parent_id: str, limit: int, before: str | None) -> list[Message]:
         """Return the newest `limit` replies older than `before`, oldest first (decision D-08)."""
         async with self._storage.read() as tx:
             await sight.message(tx, caller, parent_id)
-            return await records.page_of_thread(tx, parent_id, limit, before)
+            page = await records.page_of_thread(tx, parent_id, limit, before)
+            return await self._rules.capabilities.message_fields.added(tx, page, caller)
 
     async def check_reply(self, caller: Caller, parent_id: str) -> None:
         """Raise `NotFound` for no message the caller sees."""
@@ -54,7 +56,7 @@ class Threads:
         async with self._storage.write() as tx:
             parent = await sight.message(tx, caller, parent_id)
             sight.check_can_have_thread(parent)
-            return Replied(*await post_reply(tx, parent, submission, self._max_length))
+            return Replied(*await post_reply(tx, parent, submission, self._rules))
 
     async def check_edit(self, caller: Caller, parent_id: str, reply_id: str) -> None:
         """Raise `NotFound` for no such reply in the thread, `Forbidden` for one of somebody else."""
@@ -74,11 +76,11 @@ class Threads:
         async with self._storage.write() as tx:
             seen = await sight.reply(tx, caller, parent_id, reply_id)
             sight.check_may_edit(caller, seen)
-            return await amend(tx, seen, kept, self._max_length)
+            return await amend(tx, seen, kept, self._rules)
 
     async def delete(self, caller: Caller, parent_id: str, reply_id: str) -> None:
         """Delete a reply; its parent's figures are made anew."""
         async with self._storage.write() as tx:
             seen = await sight.reply(tx, caller, parent_id, reply_id)
             sight.check_may_delete(caller, seen)
-            await erase(tx, seen)
+            await erase(tx, seen, self._rules.capabilities)

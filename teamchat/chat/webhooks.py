@@ -17,6 +17,7 @@ from teamchat.chat import sight
 from teamchat.chat.drafts import Draft
 from teamchat.chat.filters import Filters
 from teamchat.chat.posting import Submission, post
+from teamchat.chat.rules import Rules
 from teamchat.chat.sight import ROOM, Room
 from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from teamchat.events import DeleteWebhook, NewWebhook
@@ -46,9 +47,9 @@ class _Poster(NamedTuple):
 class Webhooks:
     """Managing webhooks, and what they post."""
 
-    def __init__(self, storage: Storage, max_message_length: int, filters: Filters) -> None:
+    def __init__(self, storage: Storage, rules: Rules, filters: Filters) -> None:
         self._storage = storage
-        self._max_message_length = max_message_length
+        self._rules = rules
         self._filters = filters
 
     async def list(self, caller: Caller) -> list[Webhook]:
@@ -104,7 +105,7 @@ class Webhooks:
         async with self._storage.write() as tx:
             poster = await _authenticate(tx, webhook_id, token)
             submission = Submission(poster.author_id, draft, kept, key, "webhook", poster.name)
-            return await post(tx, poster.room, submission, self._max_message_length)
+            return await post(tx, poster.room, submission, self._rules)
 
 
 async def _authenticate(tx: Transaction, webhook_id: str, token: str) -> _Poster:

@@ -10,6 +10,7 @@ from teamchat.cli.options import add_config
 from teamchat.cli.working import installation, work
 from teamchat.errors import SettingsError
 from teamchat.settings import backend_options
+from teamchat.storage import capability_tables
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     one = installation(options)
     found = work(lambda _: _rehearsed(one))
     if found.present == found.newest:
-        print(f"The database has schema {found.present}, which this version uses. There is nothing to do.")
+        _upgrade_capabilities(one, found, is_tried=options.dry_run)
     elif options.dry_run:
         print(
             f"The database has schema {found.present}; this version uses {found.newest}. The upgrade was "
@@ -45,6 +46,20 @@ def run(options: argparse.Namespace) -> int:
         work(lambda _: _open(one))
         print(f"The database was upgraded from schema {found.present} to {found.newest}.")
     return 0
+
+
+def _upgrade_capabilities(one: Installation, found: Upgrade, *, is_tried: bool) -> None:
+    """Upgrade the tables of capabilities, or try it, and say what was done."""
+    count = work(lambda _: _migrated(one, is_tried=is_tried))
+    if not count:
+        print(f"The database has schema {found.present}, which this version uses. There is nothing to do.")
+    elif is_tried:
+        print(
+            f"The tables of capabilities are {count} migrations behind. The upgrade was tried and works. "
+            "Nothing was changed."
+        )
+    else:
+        print(f"The tables of capabilities were upgraded by {count} migrations.")
 
 
 async def _rehearsed(installation: Installation) -> Upgrade:
@@ -58,5 +73,16 @@ async def _rehearsed(installation: Installation) -> Upgrade:
 
 
 async def _open(installation: Installation) -> None:
-    async with installation.storage():
-        pass
+    async with installation.storage() as storage:
+        capabilities = installation.plugins.capabilities(installation.settings.plugins)
+        await capability_tables.upgrade(storage, capabilities.tables)
+
+
+async def _migrated(installation: Installation, *, is_tried: bool) -> int:
+    """Return how many migrations of capabilities there are to run, and run them unless that is but tried."""
+    capabilities = installation.plugins.capabilities(installation.settings.plugins)
+    async with installation.storage() as storage:
+        count = await capability_tables.rehearse(storage, capabilities.tables)
+        if count and not is_tried:
+            await capability_tables.upgrade(storage, capabilities.tables)
+    return count

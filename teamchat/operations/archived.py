@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, cast
 
 import msgspec
 from msgspec import Meta
@@ -31,7 +31,9 @@ from teamchat.operations.archive import (
     Manifest,
 )
 from teamchat.settings.checks import MIN_SECRET_BYTES
+from teamchat.storage.capability_tables import Stored, stored_from
 from teamchat.storage.rows import PAGE_ROWS, Sum
+from teamchat.storage.tables import CAPABILITIES
 
 _MOST_ROW_BYTES = 16 * 1024**2
 _PAGE_BYTES = 16 * 1024**2
@@ -91,6 +93,18 @@ class Archive:
                     page, length = [], 0
             if page:
                 yield page
+
+    def capability_migrations(self) -> Stored:
+        """Return the migrations of capabilities that the database had seen."""
+        if CAPABILITIES not in self.manifest.tables:
+            return {}
+        columns = self.manifest.tables[CAPABILITIES].columns
+        order = [columns.index(name) for name in ("namespace", "number", "definitions")]
+        rows = [tuple(row[index] for index in order) for page in self.pages(CAPABILITIES) for row in page]
+        try:
+            return stored_from(cast("list[tuple[str, int, str]]", rows))
+        except (ValueError, TypeError):
+            raise Damaged(self._path, f"a row of the table {CAPABILITIES} in it is none") from None
 
     def images(self) -> Iterator[tuple[str, bytes]]:
         """Yield the key and the bytes of every image. Raises `Damaged` for one that is not right."""

@@ -18,10 +18,11 @@ from teamchat.operations.archive import FORMAT, VERSION, ArchiveWriter, Manifest
 from teamchat.operations.installation import Installation
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.settings.signing import kept_secret
+from teamchat.storage.capability_tables import tables_in
 from teamchat.storage.moving import Tell
 from teamchat.storage.rows import Pages, Summing, count
 from teamchat.storage.schema import MIGRATIONS
-from teamchat.storage.tables import LOG, Table, tables
+from teamchat.storage.tables import LOG, Table
 
 
 async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_: None) -> list[str]:
@@ -58,7 +59,7 @@ async def _write_tables(
     entries: dict[str, TableEntry] = {}
     keys: list[str] = []
     async with storage.read() as snapshot:
-        for table in tables():
+        for table in await tables_in(snapshot):
             if table.name != LOG:
                 entries[table.name] = await _write_table(snapshot, archive, table, keys, tell)
     return entries, keys

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import trio
 
-from teamchat.errors import StorageError, TeamchatError
+from teamchat.errors import DeclarationError, StorageError, TeamchatError
 from teamchat.interfaces import ImageStore, Storage
 from teamchat.operations.archived import Archive, Damaged, opened
 from teamchat.operations.installation import Installation
@@ -34,9 +34,10 @@ from teamchat.operations.room import bytes_in, check_room
 from teamchat.operations.running import refuse_running
 from teamchat.operations.stored_images import put_image
 from teamchat.settings.signing import secret_to_keep
+from teamchat.storage.capability_tables import defined
 from teamchat.storage.moving import Tell, is_half_restored, is_used
 from teamchat.storage.schema import MIGRATIONS
-from teamchat.storage.tables import LOG, MARK, RESTORING, tables
+from teamchat.storage.tables import LOG, MARK, RESTORING
 
 _OF_SESSIONS = ("sessions", "refresh_tokens")
 _MARGIN = 1_000_000
@@ -103,7 +104,7 @@ def _check_room(installation: Installation, archive: Archive, wishes: Wishes) ->
 def _check_fits(file: Path, archive: Archive) -> None:
     schema, made_by = archive.manifest.schema, archive.manifest.teamchat
     found = {name: sorted(entry.columns) for name, entry in archive.manifest.tables.items()}
-    if schema != MIGRATIONS[-1].number or found != _kept_columns():
+    if schema != MIGRATIONS[-1].number or found != _columns_of(file, archive):
         raise Damaged(
             file,
             f"it was made by teamchat {made_by[:20]}, whose tables are others (schema {schema}; this version "
@@ -111,8 +112,13 @@ def _check_fits(file: Path, archive: Archive) -> None:
         )
 
 
-def _kept_columns() -> dict[str, list[str]]:
-    return {table.name: sorted(table.columns) for table in tables() if table.name != LOG}
+def _columns_of(file: Path, archive: Archive) -> dict[str, list[str]]:
+    """Return the columns of each table that there must be in the file."""
+    try:
+        tables = defined(archive.capability_migrations())
+    except DeclarationError as error:
+        raise Damaged(file, str(error)) from error
+    return {table.name: sorted(table.columns) for table in tables if table.name != LOG}
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from teamchat.errors import StorageError
 from teamchat.interfaces import Row, Transaction
 from teamchat.operations.archived import Archive
 from teamchat.operations.stored_images import keys_of
+from teamchat.storage.capability_tables import define_in, defined, drop_in
 from teamchat.storage.moving import Tell
 from teamchat.storage.rows import Summing, delete_all, insert, sum_of
 from teamchat.storage.tables import LOG, Table, tables
@@ -24,9 +25,12 @@ async def replace_rows(tx: Transaction, archive: Archive, tell: Tell, without: C
     Raises `Damaged` for a row that is none, `StorageError` for what the database does not take.
     """
     doomed = await image_keys_in(tx)
+    await drop_in(tx)
     for table in reversed(tables()):
         await delete_all(tx, table)
-    for table in tables():
+    stored = archive.capability_migrations()
+    await define_in(tx, stored)
+    for table in defined(stored):
         if table.name != LOG and table.name not in without:
             await _insert_table(tx, archive, table, tell)
     for key in doomed - await image_keys_in(tx):

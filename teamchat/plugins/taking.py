@@ -11,9 +11,10 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 from teamchat.capabilities import Capability, Options, Parts, Taken
-from teamchat.errors import OperatorError
+from teamchat.errors import DeclarationError, OperatorError
 from teamchat.plugins.plugin import Plugin, raised
 from teamchat.settings import PluginsSettings, plugin_options
+from teamchat.storage.capability_tables import CapabilityTables, check
 
 if TYPE_CHECKING:
     from teamchat.api import Teamchat
@@ -42,7 +43,7 @@ def taken(
         brought.extend((each, plugin) for each in parts.routes)
         return parts
 
-    return Taken(offer, make, plugin.label, _folder(offer, plugin))
+    return Taken(offer, make, plugin.label, _tables(offer, plugin), _folder(offer, plugin))
 
 
 def _wrong_about(offer: Any) -> str | None:
@@ -71,6 +72,16 @@ def _parts(offer: Capability, plugin: Plugin, app: Teamchat, options: Options) -
     if "version" in parts.limits or not all(type(limit) is int for limit in parts.limits.values()):
         raise plugin.failure(f"the limits of {offer.name} must be whole numbers, none called version.")
     return parts
+
+
+def _tables(offer: Capability, plugin: Plugin) -> CapabilityTables | None:
+    if not offer.tables:
+        return None
+    try:
+        check(offer.name, offer.tables)
+    except DeclarationError as error:
+        raise plugin.failure(f"it declares something wrong: {error}.") from error
+    return CapabilityTables(offer.name, offer.tables, plugin.described)
 
 
 def _folder(offer: Capability, plugin: Plugin) -> Traversable | None:

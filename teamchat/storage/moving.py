@@ -19,8 +19,9 @@ from enum import Enum
 from teamchat.cluster.marks import mark_in, remove_mark_in, set_mark_in
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage, Transaction
+from teamchat.storage.capability_tables import define_in, drop_in, stored_in, tables_in
 from teamchat.storage.rows import Pages, count, delete_all, insert, last_key, sum_of
-from teamchat.storage.tables import MARK, RESTORING, Table, tables
+from teamchat.storage.tables import CAPABILITIES, MARK, RESTORING, Table, tables
 
 Tell = Callable[[str, int, int], object]
 """Told how far it is: a table (or what is done), how many rows of it, of how many."""
@@ -123,17 +124,20 @@ async def is_used(tx: Transaction) -> bool:
 async def _check_same(source: Storage, target: Storage, tell: Tell) -> None:
     """The last step of a move may have been cut off after it was done: then both hold the same."""
     async with source.read() as left, target.read() as right:
-        for table in tables():
+        kept = await tables_in(left)
+        if kept != await tables_in(right):
+            raise _occupied(CAPABILITIES)
+        for table in kept:
             if await count(left, table) != await count(right, table):
-                raise _occupied(table)
+                raise _occupied(table.name)
     differing = await _differing(source, target, tell)
     if differing is not None:
-        raise _occupied(next(table for table in tables() if table.name == differing))
+        raise _occupied(differing)
 
 
-def _occupied(table: Table) -> StorageError:
+def _occupied(table: str) -> StorageError:
     return StorageError(
-        f"The target has data of its own (table {table.name}) and is left as it is. "
+        f"The target has data of its own (table {table}) and is left as it is. "
         "Give an empty target: a new database, or another storage.path."
     )
 
@@ -141,10 +145,21 @@ def _occupied(table: Table) -> StorageError:
 async def _copy(source: Storage, target: Storage, tell: Tell) -> None:
     _, last = await source.log_bounds()
     async with source.read() as snapshot:
-        for table in tables():
+        await _define_tables(snapshot, target)
+        for table in await tables_in(snapshot):
             await _copy_table(snapshot, target, table, tell)
     async with target.write() as tx:
         await tx.advance_log(last)
+
+
+async def _define_tables(snapshot: Transaction, target: Storage) -> None:
+    """Make the tables of capabilities in the target, and note them there, unless that is done already."""
+    async with target.write() as tx:
+        if not await stored_in(tx):
+            await define_in(tx, await stored_in(snapshot))
+            [noted] = [table for table in tables() if table.name == CAPABILITIES]
+            async for page in Pages(snapshot, noted):
+                await insert(tx, noted, page)
 
 
 async def _copy_table(snapshot: Transaction, target: Storage, table: Table, tell: Tell) -> None:
@@ -164,18 +179,21 @@ async def _copy_table(snapshot: Transaction, target: Storage, table: Table, tell
 async def _empty(target: Storage) -> None:
     """Take back what was copied, the mark excepted."""
     async with target.write() as tx:
+        await drop_in(tx)
         for table in reversed(tables()):
             await delete_all(tx, table)
 
 
 async def _differing(source: Storage, target: Storage, tell: Tell) -> str | None:
     """Return the first table that is not the same on both sides, or None."""
-    for number, table in enumerate(tables()):
-        tell("comparing", number, len(tables()))
+    async with source.read() as tx:
+        kept = await tables_in(tx)
+    for number, table in enumerate(kept):
+        tell("comparing", number, len(kept))
         async with source.read() as left, target.read() as right:
             if await sum_of(left, table) != await sum_of(right, table):
                 return table.name
-    tell("comparing", len(tables()), len(tables()))
+    tell("comparing", len(kept), len(kept))
     if (await source.log_bounds())[1] != (await target.log_bounds())[1]:
         return "events"
     return None

@@ -239,4 +239,14 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         moved={"channels": "rooms", "conversations": "rooms"},
     ),
+    Migration(
+        11,
+        (
+            # Which migrations of capabilities were run, and the statements of each that define tables, as a
+            # JSON array. Their tables refer to rows of messages, rooms and users, and go with them: who makes
+            # one of these three anew has to see to that.
+            """create table capability_migrations (namespace text not null, number {int} not null,
+               definitions text not null, primary key (namespace, number)){table_end}""",
+        ),
+    ),
 )

@@ -18,12 +18,14 @@ from teamchat.storage.schema import MIGRATIONS
 
 LOG = "events"
 """The table of the event log, whose numbers mean something to clients."""
+CAPABILITIES = "capability_migrations"
+"""The table that tells which tables of capabilities there are."""
 MARK = "movingFrom"
 """The row of ``marks`` that stands in a database while another one is moved into it."""
 RESTORING = "restoring"
 """The row of ``marks`` that stands in a database from when a backup is in it until its secret is in place."""
 
-_DIALECT = {"int": "integer", "log_key": "integer primary key", "table_end": ""}
+DIALECT = {"int": "integer", "log_key": "integer primary key", "table_end": ""}
 _ONLY = {"marks": f"name not in ('{MARK}', '{RESTORING}')"}
 # What processes know of each other while they run. It is nothing of the installation's.
 _OF_PROCESSES = {"members", "streams", "request_windows"}
@@ -52,14 +54,26 @@ class Table(NamedTuple):
         return (row[self.columns.index(self.refers_to_itself_by)] is not None) == bool(number)
 
 
-@cache
-def tables() -> tuple[Table, ...]:
-    """Return every table that is to be kept, those first that others refer to."""
+def filled() -> apsw.Connection:
+    """Return a database in memory that has teamchat's own tables, and no rows."""
     connection = apsw.Connection(":memory:")
+    for migration in MIGRATIONS:
+        for statement in migration.statements:
+            connection.execute(statement.format(**DIALECT))
+    return connection
+
+
+@cache
+def tables(more: tuple[str, ...] = ()) -> tuple[Table, ...]:
+    """Return every table that is to be kept, those first that others refer to.
+
+    `more` are statements that define tables besides teamchat's own
+    (`teamchat.storage.capability_tables` has those of a database).
+    """
+    connection = filled()
     try:
-        for migration in MIGRATIONS:
-            for statement in migration.statements:
-                connection.execute(statement.format(**_DIALECT))
+        for statement in more:
+            connection.execute(statement.format(**DIALECT))
         names = [name for (name,) in connection.execute(_NAMES)]
         references = {name: _references(connection, name) for name in names}
         order = TopologicalSorter({name: set(found) - {name} for name, found in references.items()})

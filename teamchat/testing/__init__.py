@@ -33,6 +33,7 @@ pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_
 
 from teamchat.testing.auth import AuthModeContract  # noqa: E402
 from teamchat.testing.bodies import MALFORMED_BODIES  # noqa: E402
+from teamchat.testing.capabilities import CapabilityContract  # noqa: E402
 from teamchat.testing.commands import CommandContract  # noqa: E402
 from teamchat.testing.filters import MessageFilterContract  # noqa: E402
 from teamchat.testing.images import ImageStoreContract  # noqa: E402
@@ -53,6 +54,7 @@ __all__ = [
     "MALFORMED_BODIES",
     "PASSWORD",
     "AuthModeContract",
+    "CapabilityContract",
     "CommandContract",
     "EventListenerContract",
     "Events",

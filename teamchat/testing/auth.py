@@ -17,9 +17,11 @@ from msgspec.structs import replace
 from teamchat.accounts import Accounts
 from teamchat.accounts.acting import AskingStorage
 from teamchat.application import Application
+from teamchat.capabilities import Capabilities
 from teamchat.chat import Chat
 from teamchat.interfaces import NO_TRAITS, AuthMode, SignInTraits, Storage
 from teamchat.settings import Settings
+from teamchat.storage import capability_tables
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
 from teamchat.testing.bodies import MALFORMED_BODIES
@@ -42,10 +44,13 @@ async def application(
     directory: Path,
     open_storage: OpenStorage = on_sqlite,
     traits: SignInTraits = NO_TRAITS,
+    capabilities: Capabilities | None = None,
 ) -> AsyncIterator[Application]:
     """Build an application on the storage of `directory`, with its initial user and first channel."""
+    capabilities = capabilities or Capabilities()
     async with open_storage(directory) as opened:
         storage = AskingStorage(opened)
+        await capability_tables.upgrade(storage, capabilities.tables)
         app = Application(
             settings=settings,
             storage=storage,
@@ -55,11 +60,14 @@ async def application(
                 secrets.token_bytes(32),
                 has_mail=settings.email is not None,
                 sign_in=traits,
+                capabilities=capabilities,
             ),
-            chat=Chat.build(storage, MemoryStore(), settings.chat.max_message_length),
+            chat=Chat.build(storage, MemoryStore(), settings.chat.max_message_length, capabilities),
             hub=Hub(storage, settings.events),
             sign_in=traits,
+            capabilities=capabilities,
         )
+        capabilities.bring(app)
         await app.accounts.ensure_initial_user(settings.chat.initial_user)
         await app.chat.channels.ensure_first()
         yield app

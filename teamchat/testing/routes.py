@@ -54,16 +54,22 @@ class RoutesContract(ABC):
         """Return the sections and blueprints, as the hook ``routes`` does."""
 
     @asynccontextmanager
+    async def application(self, tmp_path: Path) -> AsyncIterator[Application]:
+        """Open the application that the routes are asked in."""
+        async with application(self.settings(), tmp_path) as app:
+            yield app
+
+    @asynccontextmanager
     async def serving(self, tmp_path: Path) -> AsyncIterator[tuple[Application, Any]]:
         """Yield an application and its site with the routes, for tests of your own.
 
         ``site.test_client()`` is Quart's client of it, without a network.
         """
-        async with application(self.settings(), tmp_path) as app:
+        async with self.application(tmp_path) as app:
             yield app, create_app(app, list(self.routes(app)))
 
     async def test_there_are_routes_and_none_takes_the_place_of_teamchats_own(self, tmp_path: Path) -> None:
-        async with application(self.settings(), tmp_path) as app:
+        async with self.application(tmp_path) as app:
             own = _rules(create_app(app, []))
             try:
                 brought = _rules(create_app(app, list(self.routes(app))))

@@ -21,7 +21,7 @@ from tests.web.client import Client
 
 def plugins_with(*offers: Capability) -> Plugins:
     """Return the installed plugins that a server can't do without, and one that offers these."""
-    needed = {"storage-sqlite", "images-files", "storage-postgres"}
+    needed = {"storage-sqlite", "images-files", "storage-postgres", "auth-password"}
     installed: list[Any] = [one for one in metadata.entry_points(group="teamchat") if one.name in needed]
     module = plugin(capabilities=lambda: list(offers))
     module.__package__ = __package__
@@ -51,6 +51,7 @@ class Served:
 @asynccontextmanager
 async def served(directory: Path, *offers: Capability, **options: Any) -> AsyncIterator[Served]:
     """Serve these capabilities; `options` are those of the plugin that offers them."""
+    (directory / "data").mkdir(parents=True, exist_ok=True)
     section = storage_section(directory / "data")
     known = {name: value for name, value in section.items() if name in {"backend", "path"}}
     rest = {name: value for name, value in section.items() if name not in known}

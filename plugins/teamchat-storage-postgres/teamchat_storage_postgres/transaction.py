@@ -11,6 +11,7 @@ from teamchat import Event, StorageError
 from teamchat.storage.log import Blanking, blank_in
 from teamchat_storage_postgres.connection import Connection, Row
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+from teamchat_storage_postgres.migrations import translated
 
 
 class ReadingTransaction:
@@ -26,6 +27,9 @@ class ReadingTransaction:
             raise DatabaseUnavailable("ended the connection") from None
         except psycopg.Error as error:
             raise refused(error) from None
+
+    async def define(self, statement: str) -> None:
+        await self.fetch(translated(statement))
 
     async def append(self, _: Event) -> None:
         raise StorageError("An event can be appended in a writing transaction alone.")

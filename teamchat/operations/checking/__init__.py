@@ -41,7 +41,8 @@ async def check(
     note(await check_mail(installation, mail_to))
     try:
         async with installation.existing_storage() as storage:
-            await check_database(storage, installation.settings.storage.backend, note)
+            tables = installation.plugins.capabilities(installation.settings.plugins).tables
+            await check_database(storage, installation.settings.storage.backend, note, tables)
             note(await check_clock(storage))
             for finding in await check_images(installation, storage):
                 note(finding)

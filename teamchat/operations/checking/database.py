@@ -7,12 +7,13 @@ run meanwhile; what they do between two checks is no finding, for each rule is a
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage, Transaction
 from teamchat.operations.checking.findings import Finding, Say, ok, problem, warning
+from teamchat.storage.capability_tables import CapabilityTables, UnknownTables, stored_in
 
 _SLOW_READ_MS = 50.0
 _SLOW_WRITE_MS = 500.0
@@ -104,15 +105,36 @@ RULES = (
 )
 
 
-async def check_database(storage: Storage, backend: str, say: Say) -> None:
+async def check_database(
+    storage: Storage, backend: str, say: Say, wanted: Sequence[CapabilityTables] = ()
+) -> None:
     """Check all of it, and say what was found as it is found."""
     say(await _answers(storage))
     if backend == "sqlite":
         say(await _guarded("database", _is_whole, storage))
         say(await _guarded("database", _refers_rightly, storage))
     say(await _guarded("event log", _ends_rightly, storage))
+    for finding in await _tables_of_capabilities(storage, wanted):
+        say(finding)
     for rule in RULES:
         say(await _guarded(rule.subject, _checker(rule), storage))
+
+
+async def _tables_of_capabilities(storage: Storage, wanted: Sequence[CapabilityTables]) -> list[Finding]:
+    """Compare the tables of capabilities that are there with those that plugins know."""
+    async with storage.read() as tx:
+        there = {name: max(numbers) for name, numbers in (await stored_in(tx)).items()}
+    known = {ours.namespace: ours for ours in wanted}
+    found = []
+    for name, number in there.items():
+        ours = known.get(name)
+        if ours is None:
+            found.append(
+                ok("capabilities", f"the tables of {name} are kept, though no active plugin offers it")
+            )
+        elif number > ours.newest:
+            found.append(problem("capabilities", str(UnknownTables(ours, number)), "Do as it says."))
+    return found
 
 
 async def _answers(storage: Storage) -> Finding:

@@ -17,7 +17,7 @@ from teamchat.storage.schema import MIGRATIONS, Migration
 
 MOST_LOG_BYTES = 16 * 1024 * 1024
 """How long the write-ahead log may stay once a long reader, such as a backup, has let go of it."""
-_DIALECT = {"int": "integer", "log_key": "integer primary key autoincrement", "table_end": " strict"}
+DIALECT = {"int": "integer", "log_key": "integer primary key autoincrement", "table_end": " strict"}
 
 
 def migrate(connection: apsw.Connection, begins: Callable[[Migration], object] | None = None) -> None:
@@ -49,7 +49,7 @@ def _run(step: Sequence[Migration], connection: apsw.Connection) -> None:
         for migration in step:
             if migration.number > version_of(connection):
                 for statement in migration.statements:
-                    connection.execute(statement.format(**_DIALECT))
+                    connection.execute(statement.format(**DIALECT))
                 connection.pragma("user_version", migration.number)
         connection.execute("commit")
     except BaseException:

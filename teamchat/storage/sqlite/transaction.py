@@ -19,7 +19,7 @@ from teamchat.events import Event
 from teamchat.interfaces import Row
 from teamchat.model import now_ms
 from teamchat.storage.log import blank_in, encoded_audience
-from teamchat.storage.sqlite.connections import cause
+from teamchat.storage.sqlite.connections import DIALECT, cause
 
 
 class DiskUnwritable(Unavailable, StorageError):
@@ -44,6 +44,9 @@ class SqliteTransaction:
         except apsw.Error as error:
             self._has_failed = True
             raise failure_of("refused a statement", error) from error
+
+    async def define(self, statement: str) -> None:
+        await self.fetch(statement.format(**DIALECT))
 
     def check(self) -> None:
         """Raise `StorageError` if a statement has failed in a transaction that writes."""

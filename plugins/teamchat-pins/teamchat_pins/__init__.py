@@ -1,0 +1,39 @@
+"""Pinned messages: the capability `pins`, version 1 (extension H-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from teamchat import Capability, MessageFields, Options, Parts, hookimpl
+from teamchat_pins.endpoints import section_for
+from teamchat_pins.events import MessagePinned, MessageUnpinned
+from teamchat_pins.pins import MOST_PINS, PinFields, Pins, read_fields
+from teamchat_pins.tables import MIGRATIONS
+
+if TYPE_CHECKING:
+    from teamchat import Teamchat
+
+
+def parts(app: Teamchat, _: Options) -> Parts:
+    """Return what the capability brings to one server."""
+    return Parts(
+        limits={"perPlace": MOST_PINS},
+        routes=[section_for(Pins(app))],
+        message_fields=MessageFields(kind=PinFields, read=read_fields),
+    )
+
+
+PINS = Capability(
+    name="pins",
+    version=1,
+    tables=MIGRATIONS,
+    events=[MessagePinned, MessageUnpinned],
+    parts=parts,
+)
+
+
+@hookimpl
+def capabilities() -> Sequence[Capability]:
+    """Offer the capability."""
+    return [PINS]

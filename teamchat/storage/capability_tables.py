@@ -1,0 +1,240 @@
+"""Tables that capabilities bring: numbered migrations, each capability's in a namespace of its own.
+
+Which were run, and how they define tables, stands in the database itself (``capability_migrations``).  So
+what copies a whole database knows these tables without their plugin, and a plugin that is removed leaves its
+own as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import apsw
+
+from teamchat.errors import DeclarationError, StorageError
+from teamchat.interfaces import Storage, Transaction
+from teamchat.storage.schema import Migration
+from teamchat.storage.tables import DIALECT, Table, filled, tables
+
+_DEFINES = re.compile(r"(create|alter|drop)\s+(unique\s+)?(table|index)\s", re.IGNORECASE)
+_STORED = "select namespace, number, definitions from capability_migrations order by namespace, number"
+_REFERRED = {"messages", "rooms", "users"}
+"""The tables of teamchat that others may refer to."""
+
+Stored = Mapping[str, Mapping[int, Sequence[str]]]
+"""The statements that define tables, by namespace and number."""
+
+
+class CapabilityTables(NamedTuple):
+    """The tables of one capability, and the plugin that brings it, as a sentence calls it."""
+
+    capability: str
+    migrations: Sequence[Migration]
+    plugin: str
+
+    @property
+    def namespace(self) -> str:
+        """What the names of its tables and indexes are, or begin with and an underscore."""
+        return namespace(self.capability)
+
+    @property
+    def newest(self) -> int:
+        """The number of its last migration."""
+        return self.migrations[-1].number
+
+
+class UnknownTables(StorageError):
+    """The tables of a capability are newer than its plugin knows."""
+
+    def __init__(self, ours: CapabilityTables, found: int) -> None:
+        super().__init__(
+            f"The tables of the capability {ours.capability} have schema {found}, and {ours.plugin} knows "
+            f"{ours.newest} at most. Install the version that wrote them, or a later one."
+        )
+
+
+def namespace(capability: str) -> str:
+    """Return the namespace of a capability's tables."""
+    return re.sub(r"[.-]", "_", capability)
+
+
+def check(capability: str, migrations: Sequence[Migration]) -> None:
+    """Raise `DeclarationError` for migrations that can't be run, or that touch what is not theirs."""
+    if [migration.number for migration in migrations] != list(range(1, len(migrations) + 1)):
+        raise DeclarationError(f"the migrations of {capability} must be numbered 1, 2, 3 and so on")
+    connection = filled()
+    try:
+        before = _objects(connection)
+        for migration in migrations:
+            for statement in migration.statements:
+                _try(connection, capability, migration.number, statement)
+        if wrong := _wrong_about(connection, namespace(capability), before):
+            raise DeclarationError(f"the tables of {capability}: {wrong}")
+    finally:
+        connection.close()
+
+
+async def tables_in(tx: Transaction) -> tuple[Table, ...]:
+    """Return every table of this database that is to be kept, those first that others refer to."""
+    return tables(_definitions(await stored_in(tx)))
+
+
+async def stored_in(tx: Transaction) -> Stored:
+    """Return which migrations of capabilities this database has seen."""
+    return stored_from(await tx.fetch(_STORED))
+
+
+def stored_from(rows: Sequence[tuple[str, int, str]]) -> Stored:
+    """Return what rows of ``capability_migrations`` say."""
+    found: dict[str, dict[int, list[str]]] = {}
+    for name, number, definitions in rows:
+        found.setdefault(name, {})[number] = json.loads(definitions)
+    return found
+
+
+def defined(stored: Stored) -> tuple[Table, ...]:
+    """Return every table of a database that has seen these migrations.
+
+    Raises `DeclarationError` if one does something else than define tables of its namespace.
+    """
+    for name, migrations in stored.items():
+        for statements in migrations.values():
+            if not all(_DEFINES.match(statement) and ";" not in statement for statement in statements):
+                raise DeclarationError(f"the tables of {name} are defined by what defines no table")
+        check(name, [Migration(number, tuple(some)) for number, some in sorted(migrations.items())])
+    return tables(_definitions(stored))
+
+
+async def define_in(tx: Transaction, stored: Stored) -> None:
+    """Make these tables, of which there is none yet, and note nothing."""
+    for statement in _definitions(stored):
+        await tx.define(statement)
+
+
+async def drop_in(tx: Transaction) -> None:
+    """Remove the tables of all capabilities, and forget that there were any."""
+    core = {table.name for table in tables()}
+    for table in reversed(await tables_in(tx)):
+        if table.name not in core:
+            await tx.define(f"drop table {table.name}")
+    await tx.fetch("delete from capability_migrations")
+
+
+async def upgrade(storage: Storage, wanted: Sequence[CapabilityTables]) -> None:
+    """Run the migrations that the database has not seen, each in a transaction of its own.
+
+    Raises `StorageError` if a migration fails, or if tables are newer than their plugin knows.
+    """
+    for ours in wanted:
+        while True:
+            async with storage.read() as tx:
+                if not _unseen(ours, await stored_in(tx)):
+                    break
+            async with storage.write() as tx:
+                for migration in _unseen(ours, await stored_in(tx))[:1]:
+                    await _run(tx, ours, migration)
+
+
+async def rehearse(storage: Storage, wanted: Sequence[CapabilityTables]) -> int:
+    """Try what `upgrade` would do, take it back, and return how many migrations were run.
+
+    Others who write wait meanwhile. Raises `StorageError` as `upgrade` does.
+    """
+    count = 0
+    try:
+        async with storage.write() as tx:
+            for ours in wanted:
+                for migration in _unseen(ours, await stored_in(tx)):
+                    await _run(tx, ours, migration)
+                    count += 1
+            raise _TakeBackError
+    except _TakeBackError:
+        return count
+
+
+class _TakeBackError(Exception):
+    """Raised to have nothing of a transaction kept."""
+
+
+def _unseen(ours: CapabilityTables, stored: Stored) -> list[Migration]:
+    last = max(stored.get(ours.namespace, {0: ()}))
+    if last > ours.newest:
+        raise UnknownTables(ours, last)
+    return [migration for migration in ours.migrations if migration.number > last]
+
+
+async def _run(tx: Transaction, ours: CapabilityTables, migration: Migration) -> None:
+    statements = [statement.strip() for statement in migration.statements]
+    try:
+        for statement in statements:
+            await tx.define(statement)
+        await tx.fetch(
+            "insert into capability_migrations (namespace, number, definitions) values ($1, $2, $3)",
+            ours.namespace,
+            migration.number,
+            json.dumps([statement for statement in statements if _DEFINES.match(statement)]),
+        )
+    except StorageError as error:
+        raise StorageError(
+            f"Migration {migration.number} of the capability {ours.capability}, which {ours.plugin} brings, "
+            f"failed: {error}"
+        ) from error
+
+
+def _definitions(stored: Stored) -> tuple[str, ...]:
+    return tuple(
+        statement
+        for _, migrations in sorted(stored.items())
+        for _, statements in sorted(migrations.items())
+        for statement in statements
+    )
+
+
+def _try(connection: apsw.Connection, capability: str, number: int, statement: str) -> None:
+    try:
+        connection.execute(statement.format(**DIALECT))
+    except (apsw.Error, KeyError, IndexError, ValueError) as error:
+        raise DeclarationError(
+            f"migration {number} of {capability} has a statement that can't be run: {error}"
+        ) from None
+
+
+def _objects(connection: apsw.Connection) -> dict[str, str]:
+    rows = connection.execute(
+        "select name, type || ' ' || coalesce(sql, '') from sqlite_schema where name not like 'sqlite%'"
+    )
+    return {str(name): str(sql) for name, sql in rows}
+
+
+def _wrong_about(connection: apsw.Connection, own: str, before: Mapping[str, str]) -> str | None:
+    """Say what is wrong about the tables and indexes that migrations have left, or return None."""
+    after = _objects(connection)
+    if any(after.get(name) != sql for name, sql in before.items()):
+        return "a migration changes a table of teamchat's own"
+    for name, sql in after.items():
+        if name in before:
+            continue
+        if name != own and not name.startswith(f"{own}_"):
+            return f'"{name}" must be called {own}, or begin with {own}_'
+        if sql.startswith("table"):
+            if not connection.execute("select 1 from pragma_table_info(?) where pk > 0", (name,)).fetchall():
+                return f"the table {name} has no primary key"
+            if wrong := _wrong_reference(connection, name, set(before)):
+                return wrong
+    return None
+
+
+def _wrong_reference(connection: apsw.Connection, name: str, core: set[str]) -> str | None:
+    """A row that stayed behind would keep its message, and retention with it."""
+    for other, on_delete in connection.execute(
+        'select "table", on_delete from pragma_foreign_key_list(?)', (name,)
+    ):
+        if other in core and (other not in _REFERRED or on_delete != "CASCADE"):
+            return (
+                f"{name} refers to {other}; it may refer to messages, rooms and users, and with "
+                "`on delete cascade` alone"
+            )
+    return None
