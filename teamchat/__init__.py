@@ -10,7 +10,7 @@ is counted, `teamchat.testing` for tests.  Everything else is private.
 """
 
 from teamchat.api import Teamchat
-from teamchat.capabilities import Capability, Changes, MessageFields, Options, Parts
+from teamchat.capabilities import Capability, Changes, Check, MessageFields, Options, Parts
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.errors import (
     BadRequest,
@@ -63,6 +63,7 @@ __all__ = [
     "BadRequest",
     "Capability",
     "Changes",
+    "Check",
     "Command",
     "Event",
     "EventListener",

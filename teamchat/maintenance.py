@@ -6,12 +6,13 @@ again the next time: housekeeping must not end a server that can still serve.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat.capabilities import Job
 from teamchat.chat.retention import Retention
 from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Service, Storage
@@ -27,8 +28,6 @@ IDEMPOTENCY_SECONDS = 24 * 3600  # D-07b
 _BATCH = 5000  # rows a transaction: others can write in between
 
 _log = get_logger(__name__)
-
-Job = Callable[[], Awaitable[object]]
 
 
 class Sweeper:
@@ -50,7 +49,8 @@ class Sweeper:
 
     def _housekeeping(self) -> Sequence[Job]:
         app = self._app
-        return [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
+        jobs: list[Job] = [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
+        return [*jobs, *app.capabilities.jobs]
 
     async def forget_events(self) -> None:
         """Remove events older than ``events.retentionSeconds``.

@@ -6,7 +6,7 @@
 from teamchat.capabilities.announced import Announced
 from teamchat.capabilities.changes import ChangeFailed, Changes
 from teamchat.capabilities.fields import MessageFields
-from teamchat.capabilities.offer import Capability, Options, Parts
+from teamchat.capabilities.offer import Capability, Check, Job, Options, Parts
 from teamchat.capabilities.taken import Capabilities, Taken
 
 __all__ = [
@@ -15,6 +15,8 @@ __all__ = [
     "Capability",
     "ChangeFailed",
     "Changes",
+    "Check",
+    "Job",
     "MessageFields",
     "Options",
     "Parts",

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
+from teamchat.errors import PluginError
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller, Message
 
@@ -83,9 +84,15 @@ class Fields:
 
 def _extended(offered: Sequence[MessageFields]) -> type[Message]:
     """Return the struct of a message that has all these fields."""
-    fields = [
-        (field.name, field.type, UNSET) for one in offered for field in msgspec.structs.fields(one.kind)
-    ]
+    kinds = [one.kind for one in offered]
+    fields = [(field.name, field.type, UNSET) for kind in kinds for field in msgspec.structs.fields(kind)]
     if not fields:
         return Message
+    every: list[type[Struct]] = [Message, *kinds]
+    names = [field.encode_name for one in every for field in msgspec.structs.fields(one)]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise PluginError(
+            f"Two capabilities add the field {twice[0]} to messages, or it is there already. "
+            "Turn one of them off."
+        )
     return msgspec.defstruct("Message", fields, bases=(Message,), frozen=True, rename="camel")  # type: ignore[return-value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -24,6 +24,24 @@ May = Callable[[Transaction, Caller], Awaitable[Sequence[str]]]
 """Returns what a user may do besides, as ``GET /me`` lists it under `may`."""
 
 
+Job = Callable[[], Awaitable[object]]
+"""Removes what has had its time, some rows a transaction; it may run on several servers at once."""
+
+
+class Check(NamedTuple):
+    """What must be true of rows, for ``teamchat check``; `offenders` is a statement that counts the others.
+
+    `subject` and `sentence` are what is told: "each stands in a channel", say; `remedy` what to do otherwise.
+    """
+
+    subject: str
+    sentence: str
+    offenders: str
+    remedy: str = (
+        "Restore the last backup, or report how this came about: no version of teamchat should do it."
+    )
+
+
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """The keys of a capability's table. `enabled`: false turns it off, and its data are kept."""
 
@@ -36,13 +54,15 @@ class Parts:
 
     `limits` are the numbers that ``GET /capabilities`` tells under its name. `routes` are sections of
     endpoints. `changes` is called in the transactions of the chat, `message_fields` when messages are read.
-    `may` says what a user may do besides.
+    `jobs` are run every hour, beginning at once; one that fails is run again the next time. `may` says what a
+    user may do besides.
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)
     routes: Sequence[Blueprint] = ()
     changes: Changes | None = None
     message_fields: MessageFields | None = None
+    jobs: Sequence[Job] = ()
     may: May | None = None
 
 
@@ -59,7 +79,8 @@ class Capability:
     `options` is a subclass of `Options`; it is read from the plugin's table of the configuration. `tables`
     are its numbered migrations, in the words of `teamchat.storage.schema`; the names of tables and indexes
     begin with the capability's (``polls``, ``polls_votes``). `events` are the types of its events; an event
-    is appended in the transaction that makes the change. `client` is the folder of its part of the web
+    is appended in the transaction that makes the change. `checks` are what ``teamchat check`` asks of its
+    tables. `client` is the folder of its part of the web
     client, within the plugin's package.
 
     `parts` is called once for each server with the façade and the options, and does no work of its own.
@@ -71,5 +92,6 @@ class Capability:
     options: type[Options] = Options
     tables: Sequence[Migration] = ()
     events: Sequence[type[Payload]] = ()
+    checks: Sequence[Check] = ()
     client: str | None = None
     parts: Callable[[Teamchat, Any], Parts] = _nothing

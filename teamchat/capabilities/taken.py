@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from teamchat.capabilities.announced import Announced
 from teamchat.capabilities.changes import InTransaction
 from teamchat.capabilities.fields import Fields
-from teamchat.capabilities.offer import Capability, Parts
+from teamchat.capabilities.offer import Capability, Job, Parts
 from teamchat.errors import PluginError
 from teamchat.events import OWN_TYPES, Payload
 
@@ -57,6 +57,11 @@ class Capabilities:
     def client_folders(self) -> list[tuple[str, Traversable]]:
         """The parts of the web client: a name and a folder, in the order of the names."""
         return [(one.name, one.folder) for one in self.taken if one.folder is not None]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """What they have done every hour."""
+        return [job for one in self.taken for job in one.parts.jobs]
 
     @property
     def tables(self) -> list[CapabilityTables]:

@@ -81,7 +81,7 @@ def _tables(offer: Capability, plugin: Plugin) -> CapabilityTables | None:
         check(offer.name, offer.tables)
     except DeclarationError as error:
         raise plugin.failure(f"it declares something wrong: {error}.") from error
-    return CapabilityTables(offer.name, offer.tables, plugin.described)
+    return CapabilityTables(offer.name, offer.tables, plugin.described, offer.checks)
 
 
 def _folder(offer: Capability, plugin: Plugin) -> Traversable | None:

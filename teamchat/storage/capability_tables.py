@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import apsw
 
+from teamchat.capabilities.offer import Check
 from teamchat.errors import DeclarationError, StorageError
 from teamchat.interfaces import Storage, Transaction
 from teamchat.storage.schema import Migration
@@ -29,11 +30,12 @@ Stored = Mapping[str, Mapping[int, Sequence[str]]]
 
 
 class CapabilityTables(NamedTuple):
-    """The tables of one capability, and the plugin that brings it, as a sentence calls it."""
+    """The tables of one capability, the plugin that brings it, as a sentence calls it, and their checks."""
 
     capability: str
     migrations: Sequence[Migration]
     plugin: str
+    checks: Sequence[Check] = ()
 
     @property
     def namespace(self) -> str:

@@ -20,7 +20,7 @@ from teamchat.chat import Draft
 from teamchat.events import OWN_TYPES, LoggedEvent
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, Message
-from teamchat.storage.capability_tables import CapabilityTables, check, stored_in
+from teamchat.storage.capability_tables import CapabilityTables, check
 from teamchat.storage.log import logged_in
 from teamchat.storage.tables import Table, tables
 from teamchat.testing.auth import application, on_sqlite
@@ -75,12 +75,6 @@ class CapabilityContract(RoutesContract):
             assert told["version"] == offer.version, f"{offer.name} is announced with another version"
             wrong = [name for name, limit in told.items() if type(limit) is not int]
             assert not wrong, f"limits are whole numbers, and these are not: {wrong}"
-
-    async def test_its_tables_are_made_once(self, tmp_path: Path) -> None:
-        for _ in range(2):
-            async with self.application(tmp_path) as app, app.storage.read() as tx:
-                seen = await stored_in(tx)
-        assert bool(seen) == bool(self.capability().tables), "the tables were not made"
 
     async def test_x15_nothing_of_a_message_stays_when_it_is_deleted(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:

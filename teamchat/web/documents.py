@@ -92,7 +92,7 @@ def routes(app: Application) -> Sequence[Section]:
     async def openapi_document(site: Site) -> Response:
         """Read this document."""
         if not described:
-            described.append(_encode(document(site.endpoints)))
+            described.append(_encode(document(site.endpoints, site.core.capabilities.message_fields.offered)))
         return _document(described[0], "application/json")
 
     @section.endpoint("GET", "/config.json", answer=ClientConfiguration, open=True)

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from teamchat import __version__
+from teamchat.capabilities import MessageFields
 from teamchat.web.endpoints import Endpoint
 from teamchat.web.problems import Error
 from teamchat.web.reader import PAGE_DEFAULT, PAGE_MOST
@@ -67,10 +68,14 @@ _KEY: Document = {
 _RETRY_AFTER: Document = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 
 
-def document(endpoints: Sequence[Endpoint]) -> Document:
-    """Return the document that describes `endpoints` and the event stream."""
+def document(endpoints: Sequence[Endpoint], fields: Sequence[MessageFields] = ()) -> Document:
+    """Return the document that describes `endpoints` and the event stream.
+
+    `fields` are what capabilities add to messages.
+    """
     endpoints = [endpoint for endpoint in endpoints if not endpoint.static]
     schemas, components = _schemas(endpoints)
+    _add_fields(components, fields)
     paths: Document = {"/events": {"get": _events()}}
     ids = {"events"}
     for endpoint in endpoints:
@@ -113,6 +118,15 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[Any, Document], Docume
         schemas |= dict(zip(types, _renamed(found, names), strict=True))
         components |= {names.get(name, name): _renamed(schema, names) for name, schema in brought.items()}
     return schemas, components
+
+
+def _add_fields(components: Document, fields: Sequence[MessageFields]) -> None:
+    """Put what capabilities add to messages among a message's properties."""
+    for one in fields:
+        [reference], brought = msgspec.json.schema_components([one.kind], ref_template=_REF)
+        own = brought.pop(_name(reference["$ref"]))
+        components |= {name: schema for name, schema in brought.items() if name not in components}
+        components["Message"]["properties"] |= own["properties"]
 
 
 def _names(section: str, brought: Document, there: Document) -> dict[str, str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from teamchat import Capability, MessageFields, Options, Parts, hookimpl
 from teamchat_pins.endpoints import section_for
 from teamchat_pins.events import MessagePinned, MessageUnpinned
-from teamchat_pins.pins import MOST_PINS, PinFields, Pins, read_fields
-from teamchat_pins.tables import MIGRATIONS
+from teamchat_pins.pins import PinFields, Pins, read_fields
+from teamchat_pins.tables import CHECKS, MIGRATIONS, MOST_PINS
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
@@ -29,6 +29,7 @@ PINS = Capability(
     version=1,
     tables=MIGRATIONS,
     events=[MessagePinned, MessageUnpinned],
+    checks=CHECKS,
     parts=parts,
 )
 

@@ -15,11 +15,10 @@ from teamchat import BadRequest, Transaction
 from teamchat.model import Caller, Message, now_ms
 from teamchat.storage.statements import chunks
 from teamchat_pins.events import MessagePinned, MessageUnpinned
+from teamchat_pins.tables import MOST_PINS
 
 if TYPE_CHECKING:
     from teamchat import Room, Teamchat
-
-MOST_PINS = 100
 
 
 class PinFields(Struct, frozen=True, rename="camel"):

@@ -1,7 +1,9 @@
 """The table of pins: one row a pinned message. It goes with its message, and with its room."""
 
-from teamchat import Migration
+from teamchat import Check, Migration
 
+MOST_PINS = 100
+"""How many pins a place has at most."""
 MIGRATIONS = (
     Migration(
         1,
@@ -12,5 +14,13 @@ MIGRATIONS = (
                pinned_by text not null, pinned_at {int} not null){table_end}""",
             "create index pins_by_room on pins(room_id, number)",
         ),
+    ),
+)
+
+CHECKS = (
+    Check(
+        "pins",
+        "a place has no more than it may have",
+        f"select count(*) from (select 1 from pins group by room_id having count(*) > {MOST_PINS}) crowded",  # noqa: S608
     ),
 )

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 import trio
 from teamchat_pins import PINS
-from teamchat_pins.pins import MOST_PINS, Pins
+from teamchat_pins.pins import Pins
+from teamchat_pins.tables import MOST_PINS
 
 from teamchat import BadRequest, Capability, Forbidden, NotFound, Storage
 from teamchat.application import Application

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
 
+from teamchat.capabilities import Check
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage, Transaction
 from teamchat.operations.checking.findings import Finding, Say, ok, problem, warning
@@ -20,47 +20,38 @@ _SLOW_WRITE_MS = 500.0
 _BROKEN = "Restore the last backup, or report how this came about: no version of teamchat should do it."
 
 
-class Rule(NamedTuple):
-    """What must be true of the rows; `offenders` counts those of which it is not."""
-
-    subject: str
-    sentence: str
-    offenders: str
-    remedy: str = _BROKEN
-
-
 RULES = (
-    Rule(
+    Check(
         "users",
         "there is an admin",
         "select case when count(*) = 0 then 1 else 0 end from users"
         " where is_admin = 1 and removed_at is null",
         "Make one: teamchat user promote EMAIL",
     ),
-    Rule(
+    Check(
         "users",
         "those who are gone have no session and no password",
         """select count(*) from users u where removed_at is not null and (password_hash is not null
            or exists (select 1 from sessions s where s.user_id = u.id))""",
     ),
-    Rule(
+    Check(
         "messages",
         "each stands in a channel or conversation that is there",
         "select count(*) from messages where room_id not in (select id from rooms)",
     ),
-    Rule(
+    Check(
         "messages",
         "each author is known",
         """select count(*) from messages m where bot_name is null
            and not exists (select 1 from users u where u.id = m.author_id)""",
     ),
-    Rule(
+    Check(
         "threads",
         "each reply stands under a message of its channel that is no reply",
         """select count(*) from messages r join messages p on p.id = r.parent_id
            where p.parent_id is not null or p.room_id <> r.room_id""",
     ),
-    Rule(
+    Check(
         "threads",
         "the figures are those of the replies",
         """select count(*) from (
@@ -69,34 +60,34 @@ RULES = (
            ) counted full join threads t on t.parent_id = counted.parent_id
            where counted.parent_id is null or t.parent_id is null or t.reply_count <> counted.replies""",
     ),
-    Rule(
+    Check(
         "conversations",
         "the last activity is that of the newest message",
         """select count(*) from rooms r where kind = 'direct' and coalesce(last_message_at, -1) <> coalesce(
              (select m.created_at from messages m where m.room_id = r.id and m.parent_id is null
               order by m.id desc limit 1), -1)""",
     ),
-    Rule(
+    Check(
         "conversations",
         "each has its two members",
         """select count(*) from rooms r where kind = 'direct' and pair_key is distinct from (
              select min(user_id) || ' ' || max(user_id) from memberships m where m.room_id = r.id)""",
     ),
-    Rule(
+    Check(
         "reactions",
         "each is shown with its message",
         """select count(*) from messages m where is_decorated = 0
            and (exists (select 1 from reactions r where r.message_id = m.id)
              or exists (select 1 from message_images i where i.message_id = m.id))""",
     ),
-    Rule(
+    Check(
         "images",
         "each belongs to a channel or conversation that is there, and to messages of it alone",
         """select count(*) from images i where room_id not in (select id from rooms)
            or exists (select 1 from message_images a join messages m on m.id = a.message_id
              where a.filename = i.filename and m.room_id <> i.room_id)""",
     ),
-    Rule(
+    Check(
         "webhooks",
         "each has its channel",
         """select count(*) from webhooks w
@@ -116,7 +107,7 @@ async def check_database(
     say(await _guarded("event log", _ends_rightly, storage))
     for finding in await _tables_of_capabilities(storage, wanted):
         say(finding)
-    for rule in RULES:
+    for rule in (*RULES, *await _of_capabilities(storage, wanted)):
         say(await _guarded(rule.subject, _checker(rule), storage))
 
 
@@ -135,6 +126,13 @@ async def _tables_of_capabilities(storage: Storage, wanted: Sequence[CapabilityT
         elif number > ours.newest:
             found.append(problem("capabilities", str(UnknownTables(ours, number)), "Do as it says."))
     return found
+
+
+async def _of_capabilities(storage: Storage, wanted: Sequence[CapabilityTables]) -> list[Check]:
+    """Return the checks of those capabilities whose tables are as their plugins know them."""
+    async with storage.read() as tx:
+        there = {name: max(numbers) for name, numbers in (await stored_in(tx)).items()}
+    return [check for ours in wanted if there.get(ours.namespace) == ours.newest for check in ours.checks]
 
 
 async def _answers(storage: Storage) -> Finding:
@@ -187,7 +185,7 @@ async def _ends_rightly(tx: Transaction) -> Finding:
     return ok("event log", f"holds {count} events without a gap")
 
 
-def _checker(rule: Rule) -> Checker:
+def _checker(rule: Check) -> Checker:
     async def check(tx: Transaction) -> Finding:
         [(offenders,)] = await tx.fetch(rule.offenders)
         if offenders:
