@@ -95,6 +95,29 @@ def test_a_plugin_made_by_its_tutorial_passes_its_tests_and_a_server_takes_its_s
     assert "ready on" in author.run(secret + served("teamchat serve &", free_port()), tmp_path)
 
 
+@needs_curl
+def test_a_capability_made_by_its_tutorial_passes_its_tests_and_a_server_takes_its_settings(
+    author: Environment, tmp_path: Path
+) -> None:
+    page = "tutorials/first-capability.md"
+    new_plugin, install_and_test, test_again = blocks(page, "sh")
+    author.run(new_plugin, tmp_path)
+    assert "passed" in author.run(install_and_test, tmp_path)
+    made, text = tmp_path / "teamchat-stars", (DOCS / page).read_text()
+    files = ["teamchat_stars/starred.py", "teamchat_stars/__init__.py", "tests/test_starred.py"]
+    for name, code in zip(files, blocks(page, "python"), strict=True):
+        assert f"`teamchat-stars/{name}`" in text
+        (made / name).write_text(code)
+    assert "passed" in author.run(test_again, tmp_path)
+    author.run(f"mypy --strict --cache-dir {author.directory / 'mypy'} {made / 'teamchat_stars'}", tmp_path)
+    [configuration] = blocks(page, "toml")
+    (tmp_path / "teamchat.toml").write_text(configuration)
+    port = free_port()
+    ask = f"curl -s http://127.0.0.1:{port}/capabilities"
+    said = author.run(served("teamchat serve &", port, ask), tmp_path)
+    assert '"org.example.stars":{"version":1,"most":5}' in said
+
+
 def test_the_first_plugin_is_told_all_that_an_endpoint_may_name() -> None:
     page = (DOCS / "tutorials" / "first-plugin.md").read_text()
     told = page.partition("An endpoint's function gets what its parameters name")[2].partition("\n\nRaise")[0]

@@ -1,7 +1,7 @@
 """Makes a new plugin: a distribution of its own, whose tests pass at once.
 
 There is a template for each kind of thing that a plugin can offer.  In a template ``$plugin`` is the plugin's
-name, ``$package`` its Python package, ``$Class`` the class in it.
+name, ``$package`` its Python package, ``$Class`` the class in it, ``$snake`` the name with underscores.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def _words(kind: str, plugin: str) -> dict[str, str]:
         "plugin": plugin,
         "distribution": f"teamchat-{plugin}",
         "package": f"teamchat_{plugin.replace('-', '_')}",
+        "snake": plugin.replace("-", "_"),
         "Class": "".join(part.capitalize() for part in plugin.split("-")),
         "what": what,
         "Sentence": what[0].upper() + what[1:],
@@ -94,7 +95,10 @@ def _words(kind: str, plugin: str) -> dict[str, str]:
 
 
 def _files(kind: str, package: str) -> dict[str, str]:
-    return {
+    """Return where each template goes; beside module and test a kind may have others, for the package."""
+    folder = files(__name__).joinpath("templates", kind)
+    others = {one.name for one in folder.iterdir()} - {"module.py.tmpl", "test.py.tmpl"}
+    return {f"{kind}/{name}": f"{package}/{name.removesuffix('.tmpl')}" for name in sorted(others)} | {
         "pyproject.toml.tmpl": "pyproject.toml",
         "README.md.tmpl": "README.md",
         f"{kind}/module.py.tmpl": f"{package}/__init__.py",
