@@ -8,7 +8,8 @@ from __future__ import annotations
 import inspect
 import re
 import tempfile
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import cli_reference
@@ -19,6 +20,7 @@ import testing_reference
 
 import teamchat
 from teamchat import api, events, hookspecs, scaffold, settings
+from teamchat.plugins import Plugins
 
 REFERENCE = Path(__file__).parent / "reference"
 MARK = "<!-- generated -->\n"
@@ -49,8 +51,15 @@ def _example(kind: str) -> tuple[str, str]:
 
 def event_types() -> str:
     """Return the table of event types, when it is sent, and its fields: in brackets what may be missing."""
+    table = _of_events(public_payloads())
+    for _, offer in Plugins.load().capability_offers():
+        table += f"\n## Of the capability `{offer.name}`\n\n" + _of_events(offer.events)
+    return table
+
+
+def _of_events(payloads: Sequence[type[events.Payload]]) -> str:
     rows = ["| type | sent when | payload |", "|---|---|---|"]
-    for payload in public_payloads():
+    for payload in payloads:
         fields = [
             name if field.required else f"[{name}]"
             for field in msgspec.structs.fields(payload)
@@ -79,7 +88,20 @@ def _payloads(base: type[events.Payload]) -> list[type[events.Payload]]:
 
 def configuration() -> str:
     """Return the file that ``teamchat init`` writes."""
-    return f"```toml\n{settings.sample()}```\n"
+    return f"```toml\n{settings.sample(Plugins.load().tables())}```\n"
+
+
+def installed() -> str:
+    """Return a table of the plugins in ``plugins/``, and what each says of itself."""
+    offers = Plugins.load().capability_offers()
+    rows = ["| plugin | what it does | capabilities |", "|---|---|---|"]
+    for directory in sorted((REFERENCE.parent.parent / "plugins").glob("teamchat-*")):
+        project = tomllib.loads((directory / "pyproject.toml").read_text())["project"]
+        entries = project["entry-points"]["teamchat"]
+        brought = ", ".join(f"`{offer.name}` {offer.version}" for name, offer in offers if name in entries)
+        what = project["description"].removeprefix("teamchat: ")
+        rows.append(f"| [{directory.name}](../../plugins/{directory.name}/README.md) | {what} | {brought} |")
+    return "\n".join(rows) + "\n"
 
 
 def plugin_api() -> str:
@@ -111,6 +133,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "hooks.md": hooks,
     "events.md": event_types,
     "configuration.md": configuration,
+    "plugins.md": installed,
     "http.md": http_reference.rendered,
     "cli.md": cli_reference.rendered,
     "testing.md": testing_reference.rendered,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from teamchat.capabilities.changes import Changes
 from teamchat.capabilities.fields import MessageFields
@@ -45,7 +45,7 @@ class Check(NamedTuple):
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """The keys of a capability's table. `enabled`: false turns it off, and its data are kept."""
 
-    enabled: bool = True
+    enabled: Annotated[bool, Meta(description="False turns it off; its data are kept.")] = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from teamchat.cli.printing import printable
 from teamchat.errors import SettingsError
+from teamchat.plugins import Plugins
 from teamchat.settings import sample
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the sample configuration, readable by its owner alone."""
+    """Write the sample configuration, readable by its owner alone.
+
+    The tables of capabilities that are installed stand in it.
+    """
     file: Path = options.file
     if file.suffix != ".toml":
         raise SettingsError(f"{file}: the configuration is written as TOML; the name must end in .toml.")
@@ -38,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-                opened.write(sample())
+                opened.write(sample(Plugins.load().tables()))
         except OSError:
             file.unlink()  # Half a configuration is one, and not what was meant.
             raise

@@ -10,16 +10,21 @@ import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 from teamchat import text
 from teamchat.accounts import Accounts
 from teamchat.accounts.records import user_by_email, user_by_id
 from teamchat.accounts.scrypt import Hasher
+from teamchat.application import Application
+from teamchat.chat import Chat
 from teamchat.errors import BadRequest, OperatorError, Problem, SettingsError
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import ImageStore, Storage, Transaction
 from teamchat.model import ListedUser, User
 from teamchat.operations.installation import Installation
 from teamchat.settings import jwt_secret
+from teamchat.storage.capability_tables import refuse_older
+from teamchat.stream import Hub
 
 _GENERATED_BYTES = 15
 
@@ -117,9 +122,20 @@ async def open_users(installation: Installation) -> AsyncIterator[UserOffice]:
     async with installation.existing_storage() as storage:
         has_mail = settings.email is not None
         sign_in = installation.plugins.sign_in_traits_of(settings)
+        capabilities = installation.plugins.capabilities(settings.plugins)
+        await refuse_older(storage, capabilities.tables)
         accounts = Accounts.build(
-            storage, settings.auth, jwt_secret(settings), has_mail=has_mail, sign_in=sign_in
+            storage,
+            settings.auth,
+            jwt_secret(settings),
+            has_mail=has_mail,
+            sign_in=sign_in,
+            capabilities=capabilities,
         )
+        # Capabilities are told within the transaction who is gone, here as in a server.
+        chat = Chat.build(storage, cast("ImageStore", None), settings.chat.max_message_length, capabilities)
+        hub = Hub(storage, settings.events)
+        capabilities.bring(Application(settings, storage, accounts, chat, hub, capabilities=capabilities))
         asks = sign_in.asks_for_passwords
         must_change = asks and settings.auth.must_change_set_passwords
         yield UserOffice(storage, accounts, has_mail and asks, asks, must_change)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from teamchat import hookspecs
-from teamchat.capabilities import Capabilities
+from teamchat.capabilities import Capabilities, Capability, Options
 from teamchat.errors import OperatorError, PluginError, SettingsError
 from teamchat.interfaces import NO_TRAITS, AuthBackend, Backend, OAuthProvider, SignInTraits
 from teamchat.plugins.chosen import CHOICES, check_mode, routes_of, watched
@@ -181,6 +181,15 @@ class Plugins:
         offers = self._from_all("capabilities")
         found = [taken(offer, self._bringer(offer), settings, self._brought) for offer in offers]
         return Capabilities([one for one in found if one is not None])
+
+    def capability_offers(self) -> list[tuple[str, Capability]]:
+        """Return every capability that is offered, on or off, with the name of its plugin."""
+        offers = self._from_all("capabilities")
+        return [(self._bringer(offer).name, offer) for offer in offers]
+
+    def tables(self) -> dict[str, type[Options]]:
+        """Return what the tables of the configuration that capabilities have are read into, by name."""
+        return {name: offer.options for name, offer in self.capability_offers()}
 
     def commands(self) -> list[Command]:
         """Return every plugin's verbs of the command line, in the plugins' order."""

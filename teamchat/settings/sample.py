@@ -7,7 +7,7 @@ begin with ``# ``; a setting that could be uncommented begins with ``#`` and no 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -22,11 +22,16 @@ _HEAD = """\
 # Any key can also come from the environment: auth.authMode is TEAMCHAT_AUTH__AUTHMODE.
 # A secret is text, or {file = "/run/secrets/name"}, or {env = "NAME"}.
 """
+_NO_PLUGINS: Mapping[str, type[Struct]] = {}
 
 
-def sample() -> str:
-    """Return a commented ``teamchat.toml`` with every key."""
-    return _HEAD + "\n".join(_table(Settings, "", off="")) + "\n"
+def sample(plugins: Mapping[str, type[Struct]] = _NO_PLUGINS) -> str:
+    """Return a commented ``teamchat.toml`` with every key; `plugins` have tables of their own, by name."""
+    lines = [*_table(Settings, "", off="")]
+    for name, options in plugins.items():
+        lines += ["", f"# What the plugin {name} brings.", f"#[{name}]"]
+        lines += [line for line in _table(options, name, off="#") if line != "# "]
+    return _HEAD + "\n".join(lines) + "\n"
 
 
 def _table(struct: type[Struct], path: str, *, off: str) -> Iterator[str]:

@@ -140,6 +140,18 @@ async def upgrade(storage: Storage, wanted: Sequence[CapabilityTables]) -> None:
                     await _run(tx, ours, migration)
 
 
+async def refuse_older(storage: Storage, wanted: Sequence[CapabilityTables]) -> None:
+    """Raise `StorageError` if tables are not as their plugins know them."""
+    async with storage.read() as tx:
+        stored = await stored_in(tx)
+    for ours in wanted:
+        if _unseen(ours, stored):
+            raise StorageError(
+                f"The tables of the capability {ours.capability} are older than {ours.plugin} uses. Stop the "
+                "server and give teamchat upgrade, or use the version that they are of."
+            )
+
+
 async def rehearse(storage: Storage, wanted: Sequence[CapabilityTables]) -> int:
     """Try what `upgrade` would do, take it back, and return how many migrations were run.
 

@@ -17,7 +17,9 @@ from teamchat.capabilities.changes import CHANGE_SECONDS
 from teamchat.chat import Draft, MessageEdit
 from teamchat.chat.retention import Retention
 from teamchat.model import Caller, Message
-from tests.capabilities.serving import served
+from teamchat.operations.installation import Installation
+from teamchat.operations.users import open_users
+from tests.capabilities.serving import plugins_with, served
 
 
 class Noting(Changes):
@@ -155,3 +157,13 @@ async def test_what_takes_too_long_fails_and_lets_others_write(
         assert trio.current_time() - begun == pytest.approx(CHANGE_SECONDS, abs=0.5)
         assert await kept(here.app) == []
         await here.app.chat.channels.create(ada, "Other")
+
+
+async def test_an_operator_who_removes_a_user_tells_it_too(tmp_path: Path) -> None:
+    noting = Noting()
+    async with served(tmp_path, taking_part(noting)) as here:
+        bob = await here.app.accounts.users.add(await signed_in(here.app), "bob@example.org")
+        one = Installation(here.app.settings, plugins_with(taking_part(noting)))
+    async with open_users(one) as office:
+        await office.remove("bob@example.org")
+    assert noting.noted == [("gone", bob)]
