@@ -5,8 +5,8 @@ settings, `teamchat.model` for callers and what signing in answers, `teamchat.ac
 in are made of, `teamchat.text` for what people write, `teamchat.logs` for lines of the log, `teamchat.web`
 for endpoints, `teamchat.mail` for mailers, `teamchat.storage.statements` for lists in SQL,
 `teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
-`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.measures` for what
-is counted, `teamchat.testing` for tests.  Everything else is private.
+`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.measures` for
+what is counted, `teamchat.testing` for tests.  Everything else is private.
 """
 
 from teamchat.api import Teamchat

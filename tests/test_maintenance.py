@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import trio
 
+from teamchat.capabilities import Capabilities
 from teamchat.events import DeleteMessage
 from teamchat.interfaces import Storage
 from teamchat.maintenance import Sweeper
@@ -44,7 +45,11 @@ class Jobs:
 def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
     jobs = jobs or Jobs()
     app: Any = SimpleNamespace(
-        storage=storage, settings=Settings(), accounts=jobs, chat=SimpleNamespace(images=jobs)
+        storage=storage,
+        settings=Settings(),
+        accounts=jobs,
+        chat=SimpleNamespace(images=jobs),
+        capabilities=Capabilities(),
     )
     return Sweeper(app)
 

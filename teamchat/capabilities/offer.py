@@ -11,12 +11,10 @@ from msgspec import Meta, Struct
 from teamchat.capabilities.changes import Changes
 from teamchat.capabilities.fields import MessageFields
 from teamchat.events import Payload
-from teamchat.interfaces import Transaction
+from teamchat.interfaces import Routes, Transaction
 from teamchat.model import Caller
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.api import Teamchat
     from teamchat.storage.schema import Migration
 
@@ -59,7 +57,7 @@ class Parts:
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)
-    routes: Sequence[Blueprint] = ()
+    routes: Sequence[Routes] = ()
     changes: Changes | None = None
     message_fields: MessageFields | None = None
     jobs: Sequence[Job] = ()

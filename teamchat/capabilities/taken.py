@@ -15,10 +15,8 @@ from teamchat.errors import PluginError
 from teamchat.events import OWN_TYPES, Payload
 
 if TYPE_CHECKING:
-    from quart import Blueprint
-
     from teamchat.api import Teamchat
-    from teamchat.interfaces import Transaction
+    from teamchat.interfaces import Routes, Transaction
     from teamchat.model import Caller
     from teamchat.storage.capability_tables import CapabilityTables
 
@@ -69,7 +67,7 @@ class Capabilities:
         return [one.tables for one in self.taken if one.tables is not None]
 
     @property
-    def routes(self) -> list[Blueprint]:
+    def routes(self) -> list[Routes]:
         """The sections of endpoints that they bring."""
         return [section for one in self.taken for section in one.parts.routes]
 

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from quart import Blueprint
 
 from teamchat.application import Application
 from teamchat.capabilities import Capabilities, Capability, Taken
 from teamchat.chat import Draft
 from teamchat.events import OWN_TYPES, LoggedEvent
-from teamchat.interfaces import Storage
+from teamchat.interfaces import Routes, Storage
 from teamchat.model import Caller, Message
 from teamchat.storage.capability_tables import CapabilityTables, check
 from teamchat.storage.log import logged_in
@@ -53,7 +52,7 @@ class CapabilityContract(RoutesContract):
         """Open the storage of the application. Override it to ask on another than SQLite."""
         return on_sqlite(directory)
 
-    def routes(self, app: Application) -> Sequence[Blueprint]:
+    def routes(self, app: Application) -> Sequence[Routes]:
         return app.capabilities.routes
 
     @asynccontextmanager

@@ -10,6 +10,7 @@ import pytest
 import trio
 
 from teamchat import maintenance
+from teamchat.capabilities import Capabilities
 from teamchat.chat import Draft, retention
 from teamchat.chat.retention import Retention
 from teamchat.errors import SettingsError
@@ -173,6 +174,7 @@ async def test_the_sweeper_keeps_all_unless_it_is_asked_and_then_begins_at_once(
     for days, expected in ((0, [old]), (365, [])):
         app: Any = type("App", (), {})()
         app.storage, app.chat = world.storage, world.chat
+        app.capabilities = Capabilities()
         app.accounts = type("Accounts", (), {"sweep": None})()
         app.settings = Settings(chat=ChatSettings(retention_days=days))
         ran.clear()

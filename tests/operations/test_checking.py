@@ -120,7 +120,8 @@ async def test_every_rule_holds_in_use_and_finds_what_breaks_it(tmp_path: Path) 
     async with lived_in(config) as storage:
         findings = await found(storage)
         assert problems(findings) == []
-        assert len(findings) == len(RULES) + 4
+        of_core = [finding for finding in findings if finding.subject != "capabilities"]
+        assert len(of_core) == len(RULES) + 4
     for sentence, statements in HARM.items():
         harmed = tmp_path / "harmed"
         shutil.copytree(tmp_path / "data", harmed)

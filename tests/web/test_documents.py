@@ -82,7 +82,10 @@ async def test_open_endpoints_are_the_ones_the_interface_names(world: World) -> 
     unlocked = {
         path for path, item in document["paths"].items() for one in item.values() if not one["security"]
     }
-    assert unlocked == {"/health", "/ready", "/auth/refresh", "/openapi.json", "/config.js", "/config.json"}
+    assert unlocked == {
+        *("/health", "/ready", "/auth/refresh", "/openapi.json", "/config.js", "/config.json"),
+        "/capabilities",
+    }
 
 
 def references(value: Any) -> Iterator[str]:
@@ -109,12 +112,13 @@ async def test_every_answer_is_as_the_document_says(world: World) -> None:
         await nursery.start(world.app.hub.run)
         assert (await call(world.nobody, "GET", "/ready")) == b"OK"
         nursery.cancel_scope.cancel()
-    for path in ("/openapi.json", "/config.json"):
+    for path in ("/openapi.json", "/config.json", "/capabilities"):
         await call(world.nobody, "GET", path)
     api.seen |= {"client_configuration_script", "events"}
 
     me = (await call(bob, "GET", "/auth/me"))["user"]
     assert set(me) == {"id", "userName", "email", "isAdmin"}
+    assert set(await call(bob, "GET", "/me")) == {"user", "role", "may", "asOf"}
     users = (await call(bob, "GET", "/users"))["users"]
     assert set(users[0]) == {*me, "createdAt"}
     assert (await call(bob, "PUT", "/users/me", {"userName": "Bobby"}))["user"]["userName"] == "Bobby"
