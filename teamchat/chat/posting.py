@@ -2,8 +2,8 @@
 
 Who posts has been let in and the room found (`teamchat.chat.sight`).  In one transaction then: the content is
 held to the rules, a retry finds what it made before, the message is stored with its images, capabilities do
-their part, what counts messages is counted, and whoever may see it is told.  Ids come in the order of commits within a room or a
-thread, whatever clock a server has: bodies of writing transactions run one at a time.
+their part, what counts messages is counted, and whoever may see it is told.  Ids come in the order of commits
+within a room or a thread, whatever clock a server has: bodies of writing transactions run one at a time.
 """
 
 from __future__ import annotations

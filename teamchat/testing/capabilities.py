@@ -142,7 +142,7 @@ async def _posted(app: Application) -> tuple[Caller, Message]:
     email = app.settings.chat.initial_user.email
     _, signed_in = await app.accounts.sign_in(email, "192.0.2.1", "tests")
     caller = await app.accounts.authenticate(signed_in.access_token)
-    [channel, *_] = await app.chat.channels.list()
+    [channel, *_] = await app.chat.channels.list(caller)
     return caller, await app.chat.messages.post(caller, channel.id, Draft("What is on today?"))
 
 

@@ -62,7 +62,7 @@ async def test_each_change_is_told_wherever_it_is_made(tmp_path: Path) -> None:
         chat, users = here.app.chat, here.app.accounts.users
         ada = await signed_in(here.app)
         bob = await users.add(ada, "bob@example.org")
-        [channel] = await chat.channels.list()
+        [channel] = await chat.channels.list(ada)
         message = await chat.messages.post(ada, channel.id, Draft("a question"))
         await chat.threads.reply(ada, message.id, Draft("an answer"))
         dm = (await chat.conversations.open(ada, bob)).conversation.id
@@ -89,7 +89,7 @@ async def test_a_retry_of_a_post_is_told_once(tmp_path: Path) -> None:
     noting = Noting()
     async with served(tmp_path, taking_part(noting)) as here:
         ada = await signed_in(here.app)
-        [channel] = await here.app.chat.channels.list()
+        [channel] = await here.app.chat.channels.list(ada)
         for _ in range(2):
             await here.app.chat.messages.post(ada, channel.id, Draft("once"), "key")
     assert len(noting.noted) == 1
@@ -126,7 +126,8 @@ async def test_a_failure_fails_the_request_and_nothing_is_kept(
     tmp_path: Path, error: Exception, status: int, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with served(tmp_path, taking_part(Failing(error))) as here:
-        [channel] = await here.app.chat.channels.list()
+        caller = await signed_in(here.app)
+        [channel] = await here.app.chat.channels.list(caller)
         ada, (_, last) = await here.user(), await here.app.storage.log_bounds()
         answer = await ada.call("POST", f"/channels/{channel.id}/messages", {"content": "hello"})
         assert words in answer.problem(status)
@@ -150,7 +151,7 @@ async def test_what_takes_too_long_fails_and_lets_others_write(
 ) -> None:
     async with served(tmp_path, taking_part(Slow())) as here:
         ada = await signed_in(here.app)
-        [channel] = await here.app.chat.channels.list()
+        [channel] = await here.app.chat.channels.list(ada)
         begun = trio.current_time()
         with pytest.raises(ChangeFailed, match=r"message_stored of acme .* took longer than 5 seconds"):
             await here.app.chat.messages.post(ada, channel.id, Draft("hello"))

@@ -51,7 +51,7 @@ async def post(app: Application, text: str = "Lunch?") -> str:
     """Post a message as the first user, and return its id."""
     _, signed_in = await app.accounts.sign_in("admin@localhost", "192.0.2.1", "tests")
     caller = await app.accounts.authenticate(signed_in.access_token)
-    [channel] = await app.chat.channels.list()
+    [channel] = await app.chat.channels.list(caller)
     return (await app.chat.messages.post(caller, channel.id, Draft(text))).id
 
 
