@@ -5,7 +5,7 @@ A member that is not here is private, and may change with any version; docs/refe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from teamchat.accounts import Accounts
     from teamchat.capabilities import Announced
     from teamchat.chat.sight import Room, SeenMessage
-    from teamchat.interfaces import Storage, Transaction
+    from teamchat.interfaces import OAuthProvider, Storage, Transaction
     from teamchat.model import Caller, Message
     from teamchat.settings import Settings
     from teamchat.stream import Hub
@@ -70,6 +70,10 @@ class Teamchat(Protocol):
 
         Those that the caller does not see, or that are not there, are left out.
         """
+
+    @property
+    def oauth_provider(self) -> Callable[[str], OAuthProvider]:
+        """Returns the provider of an id that a plugin offers. Raises `SettingsError` if none does."""
 
     @property
     def client_folders(self) -> Sequence[tuple[str, Traversable]]:

@@ -20,7 +20,7 @@ from teamchat_auth_oauth.endpoints import section_for
 from teamchat_auth_oauth.sign_in import OAuth, sweep
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
+    from teamchat import Teamchat
     from teamchat.settings import Settings
     from teamchat.web import Section
 
@@ -41,7 +41,7 @@ class OAuthMode:
                 "configure providers in [oauth]."
             )
 
-    def routes(self, app: Application) -> Section:
+    def routes(self, app: Teamchat) -> Section:
         """Return the endpoints. Raises `SettingsError` for a provider that can't be what is configured."""
         return section_for(OAuth.build(app.settings, app.oauth_provider, app.accounts))
 
@@ -51,7 +51,7 @@ class Sweeper:
 
     name = "oauth sweeper"
 
-    def __init__(self, app: Application) -> None:
+    def __init__(self, app: Teamchat) -> None:
         self._app = app
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
@@ -86,6 +86,6 @@ def auth_modes() -> Sequence[AuthBackend]:
 
 
 @hookimpl
-def services(app: Application) -> Sequence[Service]:
+def services(app: Teamchat) -> Sequence[Service]:
     """Offer the sweeper, where there is something to sweep."""
     return [Sweeper(app)] if is_configured(app.settings) else []

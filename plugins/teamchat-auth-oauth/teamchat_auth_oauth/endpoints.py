@@ -14,8 +14,7 @@ from werkzeug.http import dump_cookie
 from werkzeug.sansio.http import parse_cookie
 from werkzeug.urls import iri_to_uri
 
-from teamchat import NotFound, OAuthFailed, TooManyRequests
-from teamchat.application import Application
+from teamchat import NotFound, OAuthFailed, Teamchat, TooManyRequests
 from teamchat.logs import get_logger
 from teamchat.web import Answer, Redirect, Request, Section, Visitor
 from teamchat_auth_oauth.sign_in import Callback, OAuth
@@ -75,7 +74,7 @@ def section_for(oauth: OAuth) -> Section:
         return response
 
     @section.endpoint("GET", "/auth/oauth/:providerId/callback", open=True, failed=_tell_failure)
-    async def callback(app: Application, request: Request, visitor: Visitor, provider_id: str) -> Redirect:
+    async def callback(app: Teamchat, request: Request, visitor: Visitor, provider_id: str) -> Redirect:
         """Take the browser back from a provider, and send it to the application with its tokens."""
         if request.method == "HEAD":
             return _redirect(app.settings.auth.app_url)
@@ -102,7 +101,7 @@ def section_for(oauth: OAuth) -> Section:
     return section
 
 
-def _tell_failure(app: Application, error: Exception) -> Redirect:
+def _tell_failure(app: Teamchat, error: Exception) -> Redirect:
     """Return the redirect that tells why the callback failed (interface, part 7)."""
     match error:
         case OAuthFailed():
@@ -139,7 +138,7 @@ def _parameters(query: bytes) -> Mapping[str, str]:
     return told if len(told) == len(found) else {}
 
 
-def _to_application(app: Application, **parameters: str) -> Redirect:
+def _to_application(app: Teamchat, **parameters: str) -> Redirect:
     """Return the redirect to ``auth.appUrl``, whose own query stays."""
     parts = urlsplit(app.settings.auth.app_url)
     query = "&".join(filter(None, [parts.query, urlencode(parameters)]))
