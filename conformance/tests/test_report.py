@@ -309,6 +309,7 @@ class TestForeign:
         }
         assert "ours to keep" in files["report.html"]
 
+    @pytest.mark.slow
     async def test_nothing_of_other_people_is_written_of_a_server_in_use(self, tmp_path: Path) -> None:
         chosen = areas("CHAN", "EVT", "USER")
         async with running("dev") as server, trio.open_nursery() as nursery:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from conformance.tests.servers import played, running
 from conformance.tests.support import areas
 from teamchat_conformance.http import Recorder
@@ -24,6 +26,7 @@ def test_what_is_too_short_to_be_a_secret_is_left_alone() -> None:
     assert recorder.redact("a user") == "a user"
 
 
+@pytest.mark.slow
 async def test_every_token_of_a_run_is_known_as_a_secret() -> None:
     async with running("password") as server:
         result = await played(server, areas("SET"))
