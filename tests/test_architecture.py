@@ -151,7 +151,9 @@ def test_plugins_never_import_each_other(plugin: Path) -> None:
     own = plugin.name.replace("-", "_")
     for path in plugin.rglob("*.py"):
         others = {name.split(".")[0] for name in imports(path)}
-        assert not {name for name in others if name.startswith("teamchat_")} - {own}
+        # The checks of a capability are an area of the conformance suite, which alone loads them.
+        allowed = {own, "teamchat_conformance"} if path.name == "conformance.py" else {own}
+        assert not {name for name in others if name.startswith("teamchat_")} - allowed
 
 
 def test_the_facade_tells_what_plugins_may_import() -> None:
