@@ -14,6 +14,7 @@ import pytest
 import trio
 from quart import Blueprint, Response
 
+from teamchat.chat import records
 from teamchat.stream.transport import ABORT
 from teamchat.web import sending
 from teamchat.web.budget import RETRY_SECONDS, WAIT_SECONDS
@@ -143,7 +144,7 @@ async def test_what_is_known_to_be_large_is_not_made_again_in_vain(
     first = Reader(world.site, world.bob.token, rate=SLOWEST)
     with (
         room(world, 10_000),
-        patch.object(world.app.chat.messages, "page", wraps=world.app.chat.messages.page) as made,
+        patch.object(records, "page_of_room", wraps=records.page_of_room) as made,
     ):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first.ok, "GET", path)
