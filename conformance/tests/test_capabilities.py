@@ -52,7 +52,7 @@ class Polls:
         if "garbage" in self.wrong:
             return Answer(200, [("Content-Type", "text/html")], b"<!doctype html>")
         if not self.announced:
-            return await forward(ask)
+            return refused(404)
         told = as_json({"capabilities": self.announced, "links": {"openapi": "/openapi.json"}})
         told = told.with_header("ETag", '"1"').with_header("Cache-Control", "no-cache")
         return Answer(304, told.headers, b"") if ask.header("if-none-match") == '"1"' else told
