@@ -169,6 +169,11 @@ class Watch:
 # A browser in which the greetings of the first minute were dismissed.
 _GREETED = """try { localStorage["teamchat/greeted"] = '["admin","member"]'; } catch {}"""
 
+# The browser without windows refuses all notifications; here it has not been asked yet, as any other.
+_UNASKED = """if (globalThis.Notification?.permission === "denied") {
+  Object.defineProperty(Notification, "permission", { value: "default", configurable: true });
+}"""
+
 
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
@@ -186,6 +191,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
             stack.callback(context.close)
             context.set_default_timeout(DEADLINE_MS)
             watch.on(context)
+            context.add_init_script(_UNASKED)
             if greeted:
                 context.add_init_script(_GREETED)
             page = context.new_page()
