@@ -60,7 +60,7 @@ def count_of(*labels: str) -> int:
     [
         ("GET", "/channels/123/messages", "/channels/<channelId>/messages", "/channels/<channelId>/messages"),
         ("GET", "/whatever/somebody/typed", None, "none"),
-        ("GET", "/events", None, "/events"),
+        ("GET", "/events", "/events", "/events"),
     ],
 )
 async def test_a_request_is_counted_by_the_rule_of_its_endpoint(

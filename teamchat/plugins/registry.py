@@ -219,7 +219,7 @@ class Plugins:
             raise plugin.failure(cause, "Uninstall one of the two; by this name both would be disabled.")
         try:
             module = plugin.entry.load()
-            plugin.package = getattr(module, "__package__", None) or module.__name__
+            plugin.package = str(getattr(module, "__package__", None) or getattr(module, "__name__", ""))
             plugin.hooks = hooks_of(module, self._manager, plugin)
             self._manager.register(module, name=plugin.name)
         except PluginError:

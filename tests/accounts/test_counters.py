@@ -53,14 +53,14 @@ async def test_d18_a_window_is_over_when_its_time_has_passed_or_the_clock_was_se
 
 
 @pytest.mark.parametrize("seconds", [WINDOW, -WINDOW - 1])
-async def test_what_is_over_is_swept_and_oauths_counts_apart(world, counters, counted, seconds):
+async def test_what_is_over_is_swept_and_what_is_counted_apart_by_itself(world, counters, counted, seconds):
     await counted()
     async with world.storage.write() as tx:
         await counters.add(tx, "oauth-start:192.0.2.1")
     world.clock.pass_seconds(seconds)
     left = []
-    for oauth in (False, True):
+    for apart in (False, True):
         async with world.storage.write() as tx:
-            await counters.sweep(tx, oauth=oauth)
+            await counters.sweep(tx, apart=apart)
         left.append([subject for (subject,) in await world.fetch("select subject from attempts")])
     assert left == [["oauth-start:192.0.2.1"], []]

@@ -23,6 +23,7 @@ CONTRACTS = {
     "message_filters": {"MessageFilterContract"},
     "event_listeners": {"EventListenerContract"},
     "commands": {"CommandContract"},
+    "capabilities": {"CapabilityContract"},
 }
 
 

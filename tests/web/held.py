@@ -283,6 +283,7 @@ REQUESTS: Mapping[tuple[str, str], Request] = {
         _nothing, lambda victim: {"refreshToken": victim.tokens.refresh_token}, _WRITES
     ),
     ("GET", "/auth/me"): Request(_nothing),
+    ("GET", "/me"): Request(_nothing),
     ("GET", "/auth/sessions"): Request(_nothing),
     ("DELETE", "/auth/sessions"): Request(_nothing, {}, _WRITES),
     ("PUT", "/auth/password"): Request(
@@ -357,6 +358,7 @@ OPEN = {
     ("GET", "/health"),
     ("GET", "/ready"),
     ("GET", "/openapi.json"),
+    ("GET", "/capabilities"),
     ("GET", "/config.json"),
     ("GET", "/config.js"),
     ("GET", "/"),

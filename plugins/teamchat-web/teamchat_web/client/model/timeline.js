@@ -69,7 +69,7 @@ export class Timeline extends Emitter {
     return this.isLoaded ? Promise.resolve() : this.#once(() => this.#loadNewest());
   }
 
-  /** Load anew what is there, as far back as `MOST` messages; what is on its way may be older than the call. */
+  /** Load anew what is there, as far back as `MOST` messages; what is on its way may be of before. */
   async reload() {
     while (this.#loading) await this.#loading;
     return this.#once(() => this.#loadNewest());
