@@ -56,6 +56,9 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
         await export_to(one, directory / "export")
 
     trio.run(fill)
+    assert (
+        ended("", "upgrade", "--config", config).returncode == 0
+    )  # the tables of plugins, which a start makes
     return directory
 
 
