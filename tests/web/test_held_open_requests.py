@@ -21,6 +21,7 @@ WITHOUT_A_TOKEN = {
     ("GET", "/health"),
     ("GET", "/ready"),
     ("GET", "/openapi.json"),
+    ("GET", "/capabilities"),
     ("GET", "/config.json"),
     ("GET", "/config.js"),
     ("GET", "/"),
