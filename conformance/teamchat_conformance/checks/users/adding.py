@@ -66,9 +66,9 @@ async def what_makes_no_user(run: Run) -> None:
         (await add(run, email)).error(400)
         require(len(await listed(run, email)) == 1, "an email has two users")
     with run.verdict("USER-ADD-15") as finding:
-        finding.value = {"with spaces around": summary(await add(run, f" {email} "))}
         (await add(run, email.upper())).error(400)
         require(len(await listed(run, email)) == 1, "an email in other letter case has a user of its own")
+        finding.value = {"with spaces around": summary(await add(run, f" {email} "))}
     with run.verdict("USER-ADD-09"):
         (await send(run, {"role": "user"})).error(400)
         await each_bad(lambda body: send(run, body), [{"email": one, "role": "user"} for one in NOT_TEXT])
