@@ -42,7 +42,8 @@ run: install
 # Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`. All together they start some
 # hundred servers and browsers on whatever machine this is: one that fails is run once more, and the summary says so.
 # What is marked as slow is left to `make test-all`.
-ALL_TESTS = -n auto --maxprocesses 3 --dist loadfile --reruns 1
+# Three at a time also on two cores: much of what they do is waiting.
+ALL_TESTS = -n 3 --dist loadfile --reruns 1
 
 test: install
 	$(BIN)/python -m pytest $(or $(ARGS),-m "not slow" $(ALL_TESTS))
