@@ -174,7 +174,7 @@ def test_links_to_a_heading_lead_to_one_heading(page: Path) -> None:
 
 
 def test_every_decision_that_is_cited_can_be_read() -> None:
-    cited = re.compile(r"\bA-[1-9]\b|\bX-[1-9]\d?\b|\bD-\d{1,2}[ab]?\b")
+    cited = re.compile(r"\b[AH]-[1-9]\b|\bX-[1-9]\d?\b|\bD-\d{1,2}[ab]?\b")
     pages = [ROOT / "docs" / "reference" / f"{name}.md" for name in ("decisions", "extensions")]
     explained = {heading.upper() for page in pages for heading in anchors(page)}
     texts = {path: path.read_text() for path in tracked() if path.suffix in {".py", ".md", ".js", ".toml"}}

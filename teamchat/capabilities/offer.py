@@ -78,8 +78,7 @@ class Capability:
     are its numbered migrations, in the words of `teamchat.storage.schema`; the names of tables and indexes
     begin with the capability's (``polls``, ``polls_votes``). `events` are the types of its events; an event
     is appended in the transaction that makes the change. `checks` are what ``teamchat check`` asks of its
-    tables. `client` is the folder of its part of the web
-    client, within the plugin's package.
+    tables. `client` is the folder of its part of the web client, within the plugin's package.
 
     `parts` is called once for each server with the façade and the options, and does no work of its own.
     """

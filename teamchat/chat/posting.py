@@ -67,20 +67,13 @@ async def post_reply(
 async def _post(
     tx: Transaction, room: Room, submission: Submission, rules: Rules, parent: SeenMessage | None
 ) -> tuple[Message, ThreadMeta | None]:
-    author_id, asked, kept, key, path, bot_name = submission
+    kept = submission.kept
     content_of(kept, most=rules.most, has_images=bool(images_of(kept)))
-    request = keyed(author_id, key, path, asked)
+    request = keyed(submission.author_id, submission.key, submission.path, submission.asked)
     message = await recollect(tx, request)
     if message is not None:
         return (await rules.capabilities.message_fields.added(tx, [message]))[0], None
-    message = await _insert(
-        tx,
-        room_id=room.id,
-        author_id=author_id,
-        bot_name=bot_name,
-        draft=kept,
-        parent_id=None if parent is None else parent.id,
-    )
+    message = await _insert(tx, room.id, submission, None if parent is None else parent.id)
     await remember(tx, request, message)
     await rules.capabilities.in_transaction.message_stored(tx, message, room)
     message = await rules.capabilities.message_fields.of_new(tx, message)
@@ -97,20 +90,13 @@ async def _post(
     return message, None
 
 
-async def _insert(
-    tx: Transaction,
-    *,
-    room_id: str,
-    author_id: str,
-    bot_name: str | None,
-    draft: Draft,
-    parent_id: str | None = None,
-) -> Message:
-    """Store a draft whose content was accepted, with its images, and return the message as everyone sees it.
+async def _insert(tx: Transaction, room_id: str, submission: Submission, parent_id: str | None) -> Message:
+    """Store what was posted, with its images, and return the message as everyone sees it.
 
-    A bot's `author_id` is ``webhook:<id>``. Raises `Unauthorized` if the
-    author was removed since they were authenticated, `BadRequest` if an image is not one of the place.
+    Raises `Unauthorized` if the author was removed since they were authenticated, `BadRequest` if an image is
+    not one of the room.
     """
+    author_id, bot_name, draft = submission.author_id, submission.bot_name, submission.kept
     sql, container_id = (_BEFORE_MESSAGE, room_id) if parent_id is None else (_BEFORE_REPLY, parent_id)
     [(name, last)] = await tx.fetch(sql, author_id, container_id)
     if name is None and bot_name is None:

@@ -86,10 +86,12 @@ def together(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent | list[Frame
 def addressed(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:
     """Work out who gets what of `frames`, among the streams that are live at this moment."""
     rooms = streams.rooms
-    public = [frame for frame in frames if rooms.is_for_everyone(frame.audience)]
-    if len(public) == len(frames):
+    public: list[Frame] = []
+    private: list[Frame] = []
+    for frame in frames:
+        (public if rooms.is_for_everyone(frame.audience) else private).append(frame)
+    if not private:
         return [(tuple(streams.live), Parcel(public))]
-    private = [frame for frame in frames if not rooms.is_for_everyone(frame.audience)]
     named = {user for frame in private for user in rooms.connected(frame.audience)}
     deliveries = _private(frames, named, streams)
     if public:

@@ -35,7 +35,7 @@ from teamchat.web.registration import Bringers, Nobody, register
 from teamchat.web.routing import PREFLIGHT, Table, Target
 from teamchat.web.rules import Segment, Shape
 from teamchat.web.sections import SECTIONS
-from teamchat.web.sending import Rooms
+from teamchat.web.sending import AnswerSpace
 from teamchat.web.serving import serve
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Site(QuartTrio):
         self.endpoints: list[Endpoint] = []
         self._targets: dict[str, Target] = {}
         self._plugins: dict[tuple[str, str], str] = {}
-        self.rooms = Rooms(self.guard.owner)
+        self.answer_space = AnswerSpace(self.guard.owner)
         self.room_for_bodies = Budget(BODIES_BYTES)
         self._uploads = trio.CapacityLimiter(UPLOADS_AT_ONCE)
         self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect

@@ -157,7 +157,7 @@ class Endpoint:
             raise
         await self._ask_again(site, values)
         if self.answer is bytes:  # It may be made piece by piece: room for that, before anything is opened.
-            await site.rooms.open_stream(request.scope)
+            await site.answer_space.open_stream(request.scope)
         with acting_for(values.get("caller")):
             return await self.handler(**{name: values[name] for name in self._names})
 

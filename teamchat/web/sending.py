@@ -35,8 +35,8 @@ _HOLD = "teamchat.hold"
 _STREAM_BYTES = 2 * PIECE  # of an answer that is made piece by piece: one under way, and one being made
 
 
-class Rooms:
-    """The room there is for what is sent."""
+class AnswerSpace:
+    """The memory there is for answers that are being sent."""
 
     def __init__(self, owner: Callable[[Any], Owner]) -> None:
         self._owner = owner

@@ -35,7 +35,7 @@ async def serve(
 
     try:
         try:
-            response = await site.rooms.answer(scope, make)
+            response = await site.answer_space.answer(scope, make)
         except BaseExceptionGroup as error:
             if error.split(trio.Cancelled)[0] is not None:
                 raise
@@ -50,4 +50,4 @@ async def serve(
         await send_body(scope, send, response)
     finally:
         body.release()
-        site.rooms.release(scope)
+        site.answer_space.release(scope)

@@ -72,7 +72,7 @@ async def path(world: World) -> str:
 @contextmanager
 def room(world: World, size: int) -> Iterator[None]:
     """Leave so much room for answers."""
-    with patch.object(world.site.rooms.answers, "most", size):
+    with patch.object(world.site.answer_space.answers, "most", size):
         yield
 
 
@@ -83,10 +83,10 @@ async def test_a_page_that_is_kept_is_in_memory_once_for_all_who_read_it(world: 
         for reader in readers:
             nursery.start_soon(reader.ok, "GET", path)
             await reader.begun.wait()
-        assert world.site.rooms.answers.held == size + 5 * PIECE
+        assert world.site.answer_space.answers.held == size + 5 * PIECE
         for reader in readers:
             reader.go.set()
-    assert world.site.rooms.answers.held == 0
+    assert world.site.answer_space.answers.held == 0
 
 
 @pytest.mark.parametrize("query", ["", "?limit=200"])
@@ -102,7 +102,7 @@ async def test_a_page_that_finds_no_room_waits_without_being_in_memory_and_is_th
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first.ok, "GET", older)
             await first.begun.wait()
-            held = world.site.rooms.answers.held
+            held = world.site.answer_space.answers.held
 
             async def ask() -> None:
                 answers.append(await second.call("GET", path + query))
@@ -110,7 +110,7 @@ async def test_a_page_that_finds_no_room_waits_without_being_in_memory_and_is_th
             nursery.start_soon(ask)
             await trio.sleep(WAIT_SECONDS / 2)
             assert not second.begun.is_set()
-            assert world.site.rooms.answers.held == held
+            assert world.site.answer_space.answers.held == held
             autojump_clock.autojump_threshold = inf  # A thread that commits looks as if nothing went on.
             await world.message(world.eve, "while it waited")
             autojump_clock.autojump_threshold = 0
@@ -118,7 +118,7 @@ async def test_a_page_that_finds_no_room_waits_without_being_in_memory_and_is_th
     [answer] = answers
     contents = [message["content"] for message in answer.json()["messages"]]
     assert contents == [LONG] * 8 + ["the last", "while it waited"], "as it is when its turn has come"
-    assert world.site.rooms.answers.held == 0
+    assert world.site.answer_space.answers.held == 0
 
 
 async def test_after_30_seconds_without_room_it_is_told_503_and_when_to_come_back(
@@ -135,7 +135,7 @@ async def test_after_30_seconds_without_room_it_is_told_503_and_when_to_come_bac
             answer.problem(503)
             assert answer.headers["retry-after"] == str(RETRY_SECONDS)
             assert (await world.eve.call("GET", "/channels")).status == 200, "a small answer needs no room"
-    assert world.site.rooms.answers.held == 0
+    assert world.site.answer_space.answers.held == 0
 
 
 async def test_what_is_known_to_be_large_is_not_made_again_in_vain(
@@ -168,7 +168,7 @@ async def test_what_has_been_done_is_told_whatever_room_there_is(world: World, p
             await first.begun.wait()
             assert (await world.message(world.eve, LONG))["content"] == LONG
             first.go.set()
-    assert world.site.rooms.answers.held == 0
+    assert world.site.answer_space.answers.held == 0
 
 
 async def test_a_stream_that_answers_a_post_is_sent_whatever_room_there_is(world: World) -> None:
@@ -182,11 +182,11 @@ async def test_a_stream_that_answers_a_post_is_sent_whatever_room_there_is(world
         return Response(pieces())
 
     site = world.rebuilt(plain)
-    with patch.object(site.rooms.answers, "most", 10):
-        other = site.rooms._hold({"headers": [], "client": ("192.0.2.9", 1)})
+    with patch.object(site.answer_space.answers, "most", 10):
+        other = site.answer_space._hold({"headers": [], "client": ("192.0.2.9", 1)})
         assert other.take(10)
         assert (await Client(site, world.eve.token).call("POST", "/do")).body == b"done"
-    assert site.rooms.answers.held == 10
+    assert site.answer_space.answers.held == 10
 
 
 async def test_who_asks_for_the_head_alone_needs_no_room(world: World, path: str) -> None:
@@ -222,7 +222,7 @@ async def test_an_answer_of_any_length_arrives_whole(world: World, length: int, 
     site = world.rebuilt(plain)
     answer = await Client(site, world.bob.token).call("GET", "/text")
     assert answer.body == text
-    assert site.rooms.answers.held == 0
+    assert site.answer_space.answers.held == 0
 
 
 async def test_a_plugins_plain_view_waits_for_room_too(world: World, autojump_clock: Any) -> None:
@@ -235,7 +235,7 @@ async def test_a_plugins_plain_view_waits_for_room_too(world: World, autojump_cl
 
     site = world.rebuilt(plain)
     first = Reader(site, rate=SLOWEST)
-    with patch.object(site.rooms.answers, "most", 10_000):
+    with patch.object(site.answer_space.answers, "most", 10_000):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first.call, "GET", "/text")
             await first.begun.wait()
@@ -256,12 +256,12 @@ async def test_strangers_behind_one_proxy_do_not_wait_behind_the_one_who_has_tak
     site = world.rebuilt(pages, trusted_proxies=["192.0.2.0/24"])
     greedy, other = [("X-Forwarded-For", "198.51.100.1")], [("X-Forwarded-For", "203.0.113.1")]
     readers = [Reader(site), Reader(site)]
-    with patch.object(site.rooms.answers, "most", 1_000_000):
+    with patch.object(site.answer_space.answers, "most", 1_000_000):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(partial(readers[0].call, "GET", "/large", headers=greedy))
             await readers[0].begun.wait()
             nursery.start_soon(partial(readers[1].call, "GET", "/large", headers=greedy))
-            while not site.rooms.answers.lines:
+            while not site.answer_space.answers.lines:
                 await trio.lowlevel.checkpoint()
             since = trio.current_time()
             answer = await Client(site).call("GET", "/large", headers=other)
@@ -269,7 +269,7 @@ async def test_strangers_behind_one_proxy_do_not_wait_behind_the_one_who_has_tak
             assert trio.current_time() == since
             for reader in readers:
                 reader.go.set()
-    assert site.rooms.answers.held == 0
+    assert site.answer_space.answers.held == 0
 
 
 async def test_an_image_is_opened_when_there_is_room_for_it(world: World, autojump_clock: Any) -> None:
@@ -282,7 +282,7 @@ async def test_an_image_is_opened_when_there_is_room_for_it(world: World, autoju
             with patch.object(world.images, "get") as opened:
                 (await world.eve.call("GET", image)).problem(503)
             opened.assert_not_called()
-    assert world.site.rooms.answers.held == 0
+    assert world.site.answer_space.answers.held == 0
     assert len((await world.eve.call("GET", image)).body) > 600_000
 
 
@@ -294,7 +294,7 @@ async def test_who_reads_slower_than_16_kib_a_second_is_cut_off(
     slow = Reader(world.site, world.bob.token, rate=SLOWEST * 0.3)
     with pytest.raises(ConnectionError):
         await slow.call("GET", target)
-    assert world.site.rooms.answers.held == 0
+    assert world.site.answer_space.answers.held == 0
     steady = Reader(world.site, world.bob.token, rate=SLOWEST * 1.1)
     assert (await steady.call("GET", target)).status == 200
 

@@ -17,7 +17,6 @@ from teamchat.accounts import Accounts
 from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.interfaces import NO_TRAITS, OAuthProvider, Storage
-from teamchat.model import now_ms
 from teamchat.settings import (
     AuthSettings,
     CustomProvider,
@@ -30,25 +29,12 @@ from teamchat.stream import Hub
 from teamchat.testing import Provider, provider
 from teamchat.testing.images import MemoryStore
 from teamchat.web.app import Site, create_app
+from tests.accounts.conftest import SECRET, Clock
 from tests.storages import open_storage
 from tests.web.client import Answer, Client
 
-SECRET = b"a secret of the tests that is long enough"
 APP_URL = "https://chat.example.org/app?from=sign-in"
 ADMIN = "ada@example.org"
-
-
-class Clock:
-    """The wall clock, as far as sign-in knows."""
-
-    def __init__(self) -> None:
-        self.now = now_ms() // 1000 * 1000
-
-    def __call__(self) -> int:
-        return self.now
-
-    def pass_seconds(self, seconds: float) -> None:
-        self.now += int(seconds * 1000)
 
 
 @dataclass
