@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 PACKAGES := . conformance $(wildcard plugins/teamchat-*)
 READY := $(VENV)/.ready
 
+# Tests start Python some hundred times, and without bytecode it compiles all of teamchat at each start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: install server run test test-all test-postgres conformance conformance-postgres same-verdicts lint format new-plugin bench docs dist lock clean
 
 # What installs the rest comes first: a new environment has the pip of the Python that made it.
@@ -62,7 +65,7 @@ conformance: install
 
 # The same on PostgreSQL, one to throw away: every test that has to do with a storage, and the conformance suite,
 # whose verdicts must be those that it gave on SQLite. What knows no storage, or has its own, has run by `make test`.
-NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/deploy tests/guides tests/scaffold \
+NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/deploy tests/docs tests/scaffold \
 	tests/test_architecture.py \
 	tests/test_benchmarks.py tests/test_docs.py tests/settings \
 	$(addprefix plugins/teamchat-,images-files images-s3 storage-postgres web)

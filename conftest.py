@@ -8,7 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from teamchat.testing import servers
-from tests import forks, storages
+from tests import forks, shortcuts, storages
+from tests.chromium import browser
+from tests.shortcuts import real_hashes
+
+__all__ = ["browser", "real_hashes"]
 
 # All that tests ask is on this machine, and no proxy leads there.
 for _name in [name for name in os.environ if name.lower().endswith("_proxy")]:
@@ -16,6 +20,7 @@ for _name in [name for name in os.environ if name.lower().endswith("_proxy")]:
 
 
 servers._open_process = forks.open_process
+shortcuts.take()
 
 
 @pytest.fixture(autouse=True)

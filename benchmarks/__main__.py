@@ -11,7 +11,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine
+from benchmarks import against, machine
 from benchmarks.report import Report
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.sizes import QUICK, Sizes
@@ -22,6 +22,8 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 def main() -> None:
     """Parse the arguments, measure, tell; exit with 1 if a scenario failed."""
     given = _parser().parse_args()
+    if given.against:
+        sys.exit(_against(given))
     sizes = _sizes(given)
     machine.raise_descriptors()
     gc.disable()  # A collection among ten thousand streams would be told as the server's latency.
@@ -38,6 +40,25 @@ def main() -> None:
             reports[name] = report
             _write(output, facts, sizes, reports)
     sys.exit(0 if len(reports) == len(chosen) else 1)
+
+
+def _against(given: argparse.Namespace) -> int:
+    """Measure beside another version, and return the exit status."""
+    options = [("only", name) for name in given.only or ()]
+    for size in fields(Sizes):
+        if (value := getattr(given, size.name)) is not None and size.name != "rounds":
+            options.append((size.name, value))
+    arguments = ["--quick"] if given.quick else []
+    for name, value in options:
+        several = value if isinstance(value, list) else [value]
+        arguments += [f"--{name.replace('_', '-')}", *map(str, several)]
+    try:
+        report = against.compare(given.against, given.rounds or Sizes().rounds, arguments)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"\n{report.text()}")
+    return 0
 
 
 def _measured(name: str, sizes: Sizes) -> Report | None:
@@ -60,6 +81,11 @@ def _parser() -> argparse.ArgumentParser:
         choices=SCENARIOS,
         metavar="SCENARIO",
         help=f"run this one ({', '.join(SCENARIOS)}); may be repeated",
+    )
+    parser.add_argument(
+        "--against",
+        metavar="COMMIT",
+        help="measure this checkout and that version in turns (--rounds), and name what became worse",
     )
     parser.add_argument(
         "--quick",

@@ -1,6 +1,6 @@
 """Many requests: at an even pace whatever the answers take, or each connection as fast as it is answered.
 
-What must stay true: at an even pace a request's time begins when it was due.  If the server is so slow that
+At an even pace a request's time begins when it was due.  If the server is so slow that
 no connection is free, the request waits here, and its waiting counts; a server can't look fast by being
 asked less.
 """

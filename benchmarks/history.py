@@ -6,8 +6,8 @@ from pathlib import Path
 
 import trio
 
-from teamchat.ids import new_id
 from teamchat.model import now_ms
+from teamchat.model.ids import new_id
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 
 _BATCH = 5_000

@@ -1,6 +1,6 @@
 """The one loop that all load runs in: sockets that became ready, and actions that became due.
 
-What must stay true: nothing here waits but the selector.  A thousand streams may be ready at once, and to
+Nothing here waits but the selector.  A thousand streams may be ready at once, and to
 read them takes milliseconds; requests and timers are therefore looked at again after every few streams, so
 that the time of an answer is the server's and not this loop's.
 """

@@ -27,9 +27,16 @@ class Sizes:
     messages: int = _size(1_000_000, "messages in the long history")
     connections: int = _size(16, "connections of the request load")
     seconds: float = _size(4.0, "seconds of each measurement that runs as fast as it can")
+    users: int = _size(5000, "users of the large team")
+    channels: int = _size(500, "channels of the large team, of which three fifths are private")
+    memberships: int = _size(100_000, "memberships of the large team, about")
+    joining: int = _size(200, "people who are added to a channel at once, at most half of the users")
     rounds: int = _size(3, "interleaved rounds")
     settle: float = _size(2.0, "seconds of rest before memory is read")
     samples: int = _size(2000, "samples of each kind where times are compared")
+    members: int = _size(5000, "members of the channel that is posted to where reading is measured")
+    rooms: int = _size(200, "private rooms of the user who searches")
+    places: int = _size(500, "places of the user who asks what is unread")
 
 
 QUICK = Sizes(
@@ -46,7 +53,14 @@ QUICK = Sizes(
     messages=100,
     connections=4,
     seconds=0.1,
+    users=30,
+    channels=8,
+    memberships=100,
+    joining=5,
     rounds=1,
     settle=0.1,
     samples=3,
+    members=20,
+    rooms=5,
+    places=9,
 )

@@ -19,7 +19,9 @@ import msgspec
 import testing_reference
 
 import teamchat
-from teamchat import api, events, hookspecs, scaffold, settings
+from teamchat import events, settings
+from teamchat.cli import scaffold
+from teamchat.interfaces import api, hookspecs
 from teamchat.plugins import Plugins
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -72,13 +74,18 @@ def _of_events(payloads: Sequence[type[events.Payload]]) -> str:
 
 def public_payloads() -> list[type[events.Payload]]:
     """Return the payloads of the events that reach clients."""
-    return _payloads(events.Payload)
+    order = ("streams", "messages", "channels", "resources")
+    return sorted(_payloads(events.Payload), key=lambda payload: order.index(_module(payload)))
+
+
+def _module(payload: type[events.Payload]) -> str:
+    return payload.__module__.rpartition(".")[2]
 
 
 def _payloads(base: type[events.Payload]) -> list[type[events.Payload]]:
     found = []
     for payload in base.__subclasses__():
-        if payload.__module__ != events.__name__:
+        if not payload.__module__.startswith(f"{events.__name__}."):
             continue
         if "type" in vars(payload) and not events.is_internal(payload.type):
             found.append(payload)
@@ -115,12 +122,46 @@ def plugin_api() -> str:
         arguments = ", ".join(list(shown.parameters)[1:])
         told = f"`app.{name}: {returns}`" if is_property else f"`app.{name}({arguments}) -> {returns}`"
         parts.append(f"### {told}\n\n{testing_reference.markdown(inspect.getdoc(member) or '')}")
+    parts.append("## What `app` returns\n")
+    parts += [_told(kind) for kind in (teamchat.SeenMessage, teamchat.Room)]
     parts.append("## What a capability is made of\n")
-    for offered in (teamchat.Capability, teamchat.Options, teamchat.Parts):
-        parts.append(
-            f"### `{offered.__name__}`\n\n{testing_reference.markdown(inspect.getdoc(offered) or '')}"
-        )
+    for offered in (
+        teamchat.Capability,
+        teamchat.Options,
+        teamchat.Parts,
+        teamchat.MessageFields,
+        teamchat.DraftFields,
+        teamchat.Written,
+        teamchat.Outcome,
+        teamchat.Changes,
+        teamchat.Signal,
+        teamchat.ExportPart,
+        teamchat.Imported,
+    ):
+        parts.append(_told(offered))
+        if offered in (teamchat.Changes, teamchat.ExportPart, teamchat.Imported):
+            parts += testing_reference.members(offered)
+    parts.append("## What a plugin may raise\n")
+    parts.append('These are answered as `{"error": sentence}`; the sentence is what they are made with.\n')
+    parts += ["| error | status | when |", "|---|---|---|"]
+    parts += [
+        f"| `{kind.__name__}` | {kind.status} | {testing_reference.markdown(kind.__doc__ or '').strip()} |"
+        for kind in sorted(problems(), key=lambda kind: kind.status)
+    ]
+    parts.append("\n## What a plugin may import\n")
+    parts.append(testing_reference.markdown((inspect.getdoc(teamchat) or "").partition("\n\n")[2]))
+    parts.append(f"Of `teamchat`: {', '.join(f'`{name}`' for name in teamchat.__all__)}.\n")
     return "\n".join(parts)
+
+
+def _told(kind: type) -> str:
+    return f"### `{kind.__name__}`\n\n{testing_reference.markdown(inspect.getdoc(kind) or '')}"
+
+
+def problems() -> list[type[teamchat.Problem]]:
+    """Return the errors that plugins may raise to answer a request."""
+    exported = [vars(teamchat)[name] for name in teamchat.__all__]
+    return [one for one in exported if inspect.isclass(one) and one in teamchat.Problem.__subclasses__()]
 
 
 def facade() -> list[str]:

@@ -78,6 +78,11 @@ def _members(described: type[Any]) -> Iterator[str]:
     yield ""
 
 
+def members(described: type[Any]) -> list[str]:
+    """Return the public methods and attributes of a class, a line of Markdown each."""
+    return list(_members(described))
+
+
 def _public(described: type[Any]) -> Iterator[tuple[str, Any]]:
     own = vars(described)
     yield from (

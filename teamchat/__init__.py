@@ -1,16 +1,30 @@
 """teamchat: a self-hosted team chat server.
 
-A plugin author needs the names below and those of some modules: `teamchat.settings` for a plugin's own
-settings, `teamchat.model` for callers and what signing in answers, `teamchat.accounts` for what ways to sign
-in are made of, `teamchat.text` for what people write, `teamchat.logs` for lines of the log, `teamchat.web`
-for endpoints, `teamchat.mail` for mailers, `teamchat.storage.statements` for lists in SQL,
+A plugin may import the names of this package and those of some modules: `teamchat.settings` for a plugin's
+own settings, `teamchat.model` for callers and what signing in answers, `teamchat.accounts` for what ways to
+sign in are made of, `teamchat.model.text` for what people write, `teamchat.observability` for lines of the
+log (`teamchat.observability.logs`) and what is counted (`teamchat.observability.metrics`), `teamchat.web` for
+endpoints, `teamchat.accounts.message` for mailers, `teamchat.storage.statements` for lists in SQL,
 `teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
-`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.measures` for
-what is counted, `teamchat.testing` for tests.  Everything else is private.
+`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.testing` for
+tests. Everything else is private.
 """
 
-from teamchat.api import Teamchat
-from teamchat.capabilities import Capability, Changes, Check, MessageFields, Options, Parts
+from teamchat.capabilities import (
+    Capability,
+    Changes,
+    Check,
+    DraftFields,
+    ExportPart,
+    Imported,
+    MessageFields,
+    MessageTest,
+    Options,
+    Outcome,
+    Parts,
+    Written,
+)
+from teamchat.chat.corpus import Corpus, Said
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.errors import (
     BadRequest,
@@ -28,16 +42,13 @@ from teamchat.errors import (
     Unauthorized,
     Unavailable,
 )
-from teamchat.events import Event, LoggedEvent, Payload
-from teamchat.hookspecs import hookimpl
+from teamchat.events import Event, LoggedEvent, Payload, Signal
 from teamchat.interfaces import (
-    AuthBackend,
-    AuthMode,
     Backend,
-    Command,
     EventListener,
     Grant,
     ImageStore,
+    KeepsCopies,
     Mail,
     Mailer,
     MessageFilter,
@@ -47,11 +58,16 @@ from teamchat.interfaces import (
     Posting,
     Profile,
     Service,
+    SignalCarrier,
     SignInTraits,
+    SpeaksDialect,
     Storage,
     Transaction,
     Upgrade,
 )
+from teamchat.interfaces.api import Teamchat
+from teamchat.interfaces.hookspecs import hookimpl
+from teamchat.interfaces.offers import AuthBackend, AuthMode, Command
 from teamchat.storage.schema import Migration
 
 __version__ = "0.1.0"
@@ -65,11 +81,16 @@ __all__ = [
     "Changes",
     "Check",
     "Command",
+    "Corpus",
+    "DraftFields",
     "Event",
     "EventListener",
+    "ExportPart",
     "Forbidden",
     "Grant",
     "ImageStore",
+    "Imported",
+    "KeepsCopies",
     "LoggedEvent",
     "Mail",
     "MailDelayed",
@@ -77,6 +98,7 @@ __all__ = [
     "Mailer",
     "MessageFields",
     "MessageFilter",
+    "MessageTest",
     "Migration",
     "MissedEventsListener",
     "NoOptions",
@@ -85,16 +107,21 @@ __all__ = [
     "OAuthProvider",
     "OperatorError",
     "Options",
+    "Outcome",
     "Parts",
     "Payload",
     "Posting",
     "Problem",
     "Profile",
     "Room",
+    "Said",
     "SeenMessage",
     "Service",
     "SettingsError",
     "SignInTraits",
+    "Signal",
+    "SignalCarrier",
+    "SpeaksDialect",
     "Storage",
     "StorageError",
     "Teamchat",
@@ -104,6 +131,7 @@ __all__ = [
     "Unauthorized",
     "Unavailable",
     "Upgrade",
+    "Written",
     "__version__",
     "hookimpl",
 ]

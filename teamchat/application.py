@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -12,16 +12,20 @@ from msgspec import Struct
 from teamchat.accounts import Accounts, keys
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
-from teamchat.capabilities import Announced, Capabilities
-from teamchat.chat import Chat, sight
+from teamchat.capabilities import Announced, Capabilities, MessageTest
+from teamchat.chat import Chat, rooms_table, sight
+from teamchat.chat.corpus import Corpus
+from teamchat.chat.rooms_table import RoomCounts
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.cluster import Members, agree_on_images, agree_on_secret
 from teamchat.errors import SettingsError
+from teamchat.events import InRoom, Signal
 from teamchat.interfaces import (
     NO_TRAITS,
     ImageStore,
     Mailer,
     OAuthProvider,
+    SignalCarrier,
     SignInTraits,
     Storage,
     Transaction,
@@ -30,7 +34,7 @@ from teamchat.model import Caller, Message
 from teamchat.settings import Settings, backend_options, jwt_secret, plugin_options
 from teamchat.storage import capability_tables
 from teamchat.storage.moving import refuse_unfinished
-from teamchat.stream import Census, Hub
+from teamchat.stream import Hub, StreamRegistry
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -50,7 +54,7 @@ def no_provider(provider_id: str) -> OAuthProvider:
 
 @dataclass(frozen=True)
 class Application:
-    """Everything behind the web layer; to plugins it is `teamchat.api.Teamchat` and nothing more."""
+    """Everything behind the web layer; to plugins it is `teamchat.Teamchat` and nothing more."""
 
     settings: Settings
     storage: Storage
@@ -89,9 +93,28 @@ class Application:
         return await self.chat.messages.seen(tx, caller, message_ids)
 
     @property
+    def corpus(self) -> Corpus:
+        """What was said, for capabilities that look through all of it."""
+        return Corpus()
+
+    @property
+    def message_tests(self) -> Mapping[str, MessageTest]:
+        """What capabilities can say of messages, by the words of a search."""
+        return self.capabilities.message_tests
+
+    def signal(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
+        """Send a signal to the streams that ask for it, of those who are in its audience."""
+        self.hub.signalling.send(signal, audience)
+
+    @property
     def client_folders(self) -> Sequence[tuple[str, Traversable]]:
         """The parts of the web client that capabilities bring: a name and a folder, in the names' order."""
         return self.capabilities.client_folders
+
+    async def room_counts(self) -> RoomCounts:
+        """Count the rooms of each kind, and memberships."""
+        async with self.storage.read() as tx:
+            return await rooms_table.counts(tx)
 
     def announced(self) -> Announced:
         """Return what ``GET /capabilities`` answers."""
@@ -127,7 +150,7 @@ async def open_application(
     ):
         storage = AskingStorage(opened)
         await refuse_unfinished(storage)
-        await capability_tables.upgrade(storage, capabilities.tables)
+        await capability_tables.upgrade(opened, capabilities.tables)
         accounts = Accounts.build(
             storage,
             settings.auth,
@@ -142,13 +165,22 @@ async def open_application(
             await plugins.secret_changed_in(tx)
 
         async with _as_member(storage, image_store, renew_in, secret) as members:
-            census = Census(storage, members, settings.events.max_streams_per_user)
+            registry = StreamRegistry(storage, members, settings.events.max_streams_per_user)
             app = Application(
                 settings=settings,
                 storage=storage,
                 accounts=accounts,
-                chat=Chat.build(storage, image_store, settings.chat.max_message_length, capabilities),
-                hub=Hub(storage, settings.events, census=census, expiries=accounts.sessions.expiries),
+                chat=Chat.build(
+                    storage, image_store, settings.chat.max_message_length, capabilities, settings.chat
+                ),
+                hub=Hub(
+                    storage,
+                    settings.events,
+                    registry=registry,
+                    expiries=accounts.sessions.expiries,
+                    signals=capabilities.signals,
+                    carrier=opened if isinstance(opened, SignalCarrier) else None,
+                ),
                 mailer=mailer,
                 composer=composer,
                 sign_in=sign_in,

@@ -5,7 +5,7 @@ holds a secret, a message text or an inner detail.  An `OperatorError` reaches w
 it names the configuration key, the plugin or the file, and what to do about it.
 
     TeamchatError
-    ├── Problem                   told to the client as {"error": sentence}
+    ├── Problem                   answered to the client as {"error": sentence}
     │   ├── BadRequest            400
     │   ├── Unauthorized          401
     │   ├── Forbidden             403
@@ -16,7 +16,7 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   ├── UnsupportedMedia      415
     │   ├── TooManyRequests       429, with Retry-After
     │   └── Unavailable           503
-    ├── OperatorError             told to the operator; `serve` stops
+    ├── OperatorError             printed for the operator; `serve` stops
     │   ├── SettingsError         a configuration key is wrong
     │   ├── PluginError           a plugin can't be loaded or clashes
     │   ├── StorageError          the database can't be opened or written
@@ -153,8 +153,8 @@ class ServiceCrashed(OperatorError):
 
     def __init__(self, service: str, bringer: str | None = None, remedy: str = "") -> None:
         whose = "" if bringer is None else f" of {bringer}"
-        told = f"The service {service!r}{whose} crashed; the server has ended. The log above says why."
-        super().__init__(f"{told} {remedy}".rstrip())
+        sentence = f"The service {service!r}{whose} crashed; the server has ended. The log above says why."
+        super().__init__(f"{sentence} {remedy}".rstrip())
         self.service = service
 
 

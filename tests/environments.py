@@ -6,8 +6,12 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.harness import free_port
 
 PROGRAMS = ("pip", "pytest", "mypy", "teamchat")
 
@@ -47,6 +51,22 @@ class Environment:
         )
         assert ran.returncode == 0, ran.stdout
         return ran.stdout
+
+    @contextmanager
+    def serving(self, serve: str, cwd: Path) -> Iterator[str]:
+        """Run a command that serves, on a free port, and give the address once it is ready."""
+        port = free_port()
+        command = ["bash", "-c", f"exec {serve.strip()} --port {port}"]
+        process = subprocess.Popen(
+            command, cwd=cwd, env=self.variables, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        assert process.stdout is not None
+        with process, process.stdout as said:
+            try:
+                assert any("ready on" in line for line in said)
+                yield f"http://127.0.0.1:{port}"
+            finally:
+                process.terminate()
 
 
 def environment(directory: Path) -> Environment:

@@ -1,4 +1,4 @@
-"""Servers as forks of a process that has imported all they need: importing is three quarters of a start.
+"""Servers and commands as forks of a process that has imported all they need: three quarters of a start.
 
 Each process of pytest has one such process, begun with its first server and ended with itself. A fork is what
 is started as ``python -m teamchat serve`` in a usual environment; tests about starts don't come here.
@@ -22,6 +22,7 @@ from functools import cache
 from importlib import metadata
 from io import TextIOWrapper
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, NoReturn, TypeVar, cast
 
 import trio
@@ -31,16 +32,17 @@ _ROOT = Path(__file__).parent.parent
 _NUMBER = struct.Struct("i")
 _MOST = 1 << 17  # bytes of a command and its environment
 _MOST_DESCRIPTORS = 4096
+_USUAL = dict(os.environ)
+"""The environment before any test has changed it."""
 
 
 class Forked:
     """A fork, with the part of `subprocess.Popen`'s interface that tests use."""
 
-    def __init__(self, pid: int, ended: socket.socket, stdout: int) -> None:
+    def __init__(self, pid: int, ended: socket.socket) -> None:
         self.pid = pid
         self._ended = ended
         self._status: int | None = None
-        self._descriptor = stdout
 
     @property
     def returncode(self) -> int | None:
@@ -63,6 +65,15 @@ class Forked:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
+    def wait_for(self, timeout: float | None = None) -> int:
+        """Return the exit status once it has ended."""
+        if self._status is None:
+            if not select.select([self._ended], [], [], timeout)[0]:
+                raise subprocess.TimeoutExpired(_SERVES, timeout or 0)
+            self._hear()
+        assert self._status is not None
+        return self._status
+
     def _hear(self) -> int:
         with self._ended:
             (self._status,) = _NUMBER.unpack(self._ended.recv(_NUMBER.size))
@@ -73,16 +84,10 @@ class Waited(Forked):
     """One that is waited for as `subprocess.Popen` is, with its output as text."""
 
     def __init__(self, pid: int, ended: socket.socket, stdout: int) -> None:
-        super().__init__(pid, ended, stdout)
+        super().__init__(pid, ended)
         self.stdout: TextIOWrapper = open(stdout, encoding="utf-8")  # noqa: SIM115 - the caller's to close
 
-    def wait(self, timeout: float | None = None) -> int:
-        if self._status is None:
-            if not select.select([self._ended], [], [], timeout)[0]:
-                raise subprocess.TimeoutExpired(_SERVES, timeout or 0)
-            self._hear()
-        assert self._status is not None
-        return self._status
+    wait = Forked.wait_for
 
     def communicate(self) -> tuple[str, None]:
         with self.stdout:
@@ -93,7 +98,7 @@ class Awaited(Forked):
     """One that is waited for as `trio.Process` is."""
 
     def __init__(self, pid: int, ended: socket.socket, stdout: int) -> None:
-        super().__init__(pid, ended, stdout)
+        super().__init__(pid, ended)
         self.stdout = trio.lowlevel.FdStream(stdout)
         self._one_waits = trio.Lock()
 
@@ -106,7 +111,7 @@ class Awaited(Forked):
         return self._status
 
 
-_Kind = TypeVar("_Kind", bound=Forked)
+_Kind = TypeVar("_Kind", Waited, Awaited)
 
 
 def serve(config: Path, stderr: IO[Any], environment: Mapping[str, str]) -> subprocess.Popen[str]:
@@ -125,23 +130,56 @@ async def open_process(
 
 
 def _is_usual(environment: Mapping[str, str]) -> bool:
-    """Whether Python would begin as it did here."""
-    names = {name for name in {*environment, *os.environ} if name.startswith(("PYTHON", "LD_", "COVERAGE"))}
-    return all(environment.get(name) == os.environ.get(name) for name in names)
+    """Whether Python would begin as it did for the process that is forked."""
+    names = {name for name in {*environment, *_USUAL} if name.startswith(("PYTHON", "LD_", "COVERAGE"))}
+    return all(environment.get(name) == _USUAL.get(name) for name in names)
+
+
+def run(
+    arguments: Sequence[str], environment: Mapping[str, str], stdin: str = "", timeout: float = 120.0
+) -> subprocess.CompletedProcess[str]:
+    """Run ``teamchat`` with these arguments to its end, as `subprocess.run` does; `timeout` is in seconds."""
+    with TemporaryFile() as given, TemporaryFile() as stdout, TemporaryFile() as stderr:
+        given.write(stdin.encode())
+        given.seek(0)
+        files = (given.fileno(), stdout.fileno(), stderr.fileno())
+        process = Forked(*_ask(arguments, Path.cwd(), environment, files))
+        try:
+            status = process.wait_for(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        written = [_read(file) for file in (stdout, stderr)]
+    return subprocess.CompletedProcess(list(arguments), status, *written)
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
 
 
 def _fork(
     kind: type[_Kind], command: Sequence[str], cwd: Path, environment: Mapping[str, str], stderr: IO[Any]
 ) -> _Kind:
     read, write = os.pipe()
+    with open(write, "wb") as stdout, open(os.devnull, "rb") as stdin:
+        files = (stdin.fileno(), stdout.fileno(), stderr.fileno())
+        pid, ended = _ask(command[3:], cwd, environment, files)
+    return kind(pid, ended, read)
+
+
+def _ask(
+    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], files: tuple[int, int, int]
+) -> tuple[int, socket.socket]:
+    """Have a fork made that begins with `files` open; return its id, and what says when it has ended."""
     ended, theirs = socket.socketpair()
-    said = json.dumps([list(command[3:]), str(cwd), dict(environment)]).encode()
+    said = json.dumps([list(arguments), str(cwd), dict(environment)]).encode()
     assert len(said) < _MOST
     parent, _ = _begun()
-    with theirs, open(write, "wb") as stdout:
-        socket.send_fds(parent, [said], [stdout.fileno(), stderr.fileno(), theirs.fileno()])
+    with theirs:
+        socket.send_fds(parent, [said], [*files, theirs.fileno()])
     (pid,) = _NUMBER.unpack(ended.recv(_NUMBER.size))
-    return kind(pid, ended, read)
+    return pid, ended
 
 
 @cache
@@ -150,7 +188,9 @@ def _begun() -> tuple[socket.socket, subprocess.Popen[bytes]]:
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with theirs:
         command = [sys.executable, "-m", "tests.forks", str(theirs.fileno())]
-        process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=_ROOT, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], cwd=_ROOT, stdin=subprocess.DEVNULL, env=_USUAL
+        )
     return ours, process
 
 
@@ -158,10 +198,15 @@ def _begun() -> tuple[socket.socket, subprocess.Popen[bytes]]:
 
 
 def _main(asked: socket.socket) -> None:
+    from teamchat_web import site
+
     import teamchat.server  # noqa: F401
+    from tests import shortcuts
 
     for plugin in metadata.entry_points(group="teamchat"):
         plugin.load()
+    shortcuts.take()
+    site.build(site.CLIENT)
     gc.collect()
     gc.freeze()  # so that collecting in a fork doesn't copy what they all share
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest
@@ -173,15 +218,15 @@ def _main(asked: socket.socket) -> None:
             child_ended.recv(_MOST)
             _reap(running)
         if asked in ready:
-            said, descriptors, _, _ = socket.recv_fds(asked, _MOST, 3)
+            said, descriptors, _, _ = socket.recv_fds(asked, _MOST, 4)
             if not said:
                 break
             pid = os.fork()
             if not pid:
                 _become(said, descriptors)
-            for descriptor in descriptors[:2]:
+            for descriptor in descriptors[:3]:
                 os.close(descriptor)
-            running[pid] = socket.socket(fileno=descriptors[2])
+            running[pid] = socket.socket(fileno=descriptors[3])
             running[pid].send(_NUMBER.pack(pid))
     for pid in running:
         os.kill(pid, signal.SIGKILL)
@@ -214,10 +259,11 @@ def _become(said: bytes, descriptors: Sequence[int]) -> NoReturn:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        for given, usual in zip(descriptors, (1, 2), strict=False):
+        for given, usual in zip(descriptors, (0, 1, 2), strict=False):
             os.dup2(given, usual)
         os.closerange(3, _MOST_DESCRIPTORS)
-        sys.stdout, sys.stderr = open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115 - to the end
+        sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115 - to the end
+        sys.stderr = open(2, "w", buffering=1)  # noqa: SIM115
         arguments, cwd, environment = json.loads(said)
         os.chdir(cwd)
         os.environ.clear()

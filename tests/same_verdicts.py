@@ -1,6 +1,6 @@
 """Compares two reports (``results.json``) of the conformance suite: ``python -m tests.same_verdicts A B``.
 
-What must stay true: the same server on another storage conforms in the same way, check by check.  A check
+The same server on another storage conforms in the same way, check by check.  A check
 that decides otherwise, or is missing in one, is told, and the exit status is 1.
 """
 

@@ -1,6 +1,6 @@
 """Serves a configuration on PostgreSQL in place of SQLite: ``serve_on_postgres.py --config FILE …``.
 
-What must stay true: the database belongs to the configuration's file, as a data directory would.  It is made
+The database belongs to the configuration's file, as a data directory would.  It is made
 when it is not there, found again after a restart, and no other configuration gets it.  All else is as the
 configuration says.  The server is the one of ``TEAMCHAT_TEST_POSTGRES_URL`` (`tests.on_postgres`).
 """

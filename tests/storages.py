@@ -1,6 +1,6 @@
 """Which storage the tests run on: SQLite, or PostgreSQL with ``TEAMCHAT_TEST_STORAGE=postgres``.
 
-What must stay true: a test gives a directory and gets the storage that belongs to it: empty at first, the
+A test gives a directory and gets the storage that belongs to it: empty at first, the
 same when it is opened again, by this process or another, and gone when the test has ended (`forget`, which
 the fixture in ``conftest.py`` calls) or the directory has.  No test knows which it is, save those marked
 `sqlite_only`.

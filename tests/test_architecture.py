@@ -20,35 +20,38 @@ CORE = ROOT / "teamchat"
 # From the top down: a module may import from its own layer and from those below it.
 LAYERS = [
     {"__main__", "cli"},
-    {"operations", "scaffold"},
-    {"workers"},
+    {"operations"},
     {"server"},
-    {"http1", "hypercorn_server", "tls", "process", "sockets"},
-    {"crowd", "systemd"},
-    {"maintenance", "listeners"},
+    {"http"},
+    {"mentions"},
+    {"read_state"},
     {"web"},
     {"application"},
     {"chat", "accounts"},
-    {"recall"},
     {"stream", "plugins", "settings", "storage"},
     {"cluster"},
-    {"hookspecs", "interfaces", "mail", "api", "capabilities"},
-    {"events", "text", "logs"},
-    {"model", "ids"},
-    {"disk", "errors", "measures", "patience"},
+    {"interfaces", "capabilities"},
+    {"events", "observability"},
+    {"model"},
+    {"errors"},
 ]
 # Not part of the running server: the façade that plugins import, and what their tests import.
 OUTSIDE = {"__init__", "testing"}
 # What `teamchat/__init__.py` says that plugins may import.
 PUBLIC = {
     *("teamchat", "teamchat.application", "teamchat.settings", "teamchat.model", "teamchat.web"),
-    *("teamchat.mail", "teamchat.storage.schema", "teamchat.storage.log", "teamchat.storage.sqlite"),
+    *(
+        "teamchat.accounts.message",
+        "teamchat.storage.schema",
+        "teamchat.storage.log",
+        "teamchat.storage.sqlite",
+    ),
     "teamchat.storage.statements",
-    *("teamchat.plugins", "teamchat.measures", "teamchat.testing"),
-    *("teamchat.accounts", "teamchat.text", "teamchat.logs"),
+    *("teamchat.plugins", "teamchat.observability", "teamchat.observability.metrics", "teamchat.testing"),
+    *("teamchat.accounts", "teamchat.model.text", "teamchat.observability.logs"),
 }
 FRAMEWORKS = {"quart", "quart_trio", "flask", "werkzeug", "hypercorn", "httptools"}
-KNOWS_HTTP = {"web", "server", "http1", "hypercorn_server", "cli", "__main__"}
+KNOWS_HTTP = {"web", "server", "http", "cli", "__main__"}
 
 
 def part_of(path: Path) -> str:
@@ -110,15 +113,32 @@ _SAID = re.compile(
 )
 # These read them by an id that somebody gave, and ask whether that one sees it; the others of the chat are
 # handed what was found so, the stream reads who is in which room, and the operator's commands see everything.
-_FINDS = {"chat/sight.py"}
+_FINDS = {"chat/sight.py", "chat/corpus.py"}
 _IS_HANDED = {
     f"chat/{name}.py"
     for name in (
-        *("records", "images_table", "rooms_table"),
+        *("records", "pages", "images_table", "rooms_table"),
         *("changes", "posting", "reactions", "channels", "conversations", "retention"),
-        *("membership", "webhooks"),
+        *(
+            "membership",
+            "groups",
+            "webhooks",
+            "posting",
+            "channel_rows",
+            "joining",
+            "leaving",
+            "members",
+            "privacy",
+        ),
+        "administration",
     )
-} | {"stream/rooms.py"}
+} | {
+    "stream/rooms.py",
+    *(f"mentions/{name}.py" for name in ("exported", "tables")),
+    *(f"mentions/activity/{name}.py" for name in ("exported", "feed", "noting", "tables")),
+    *(f"read_state/{name}.py" for name in ("places", "following", "tables", "levels/levels")),
+    *(f"read_state/threads/{name}.py" for name in ("following", "follows", "states", "tables")),
+}
 _SEES_ALL = {"operations", "storage", "testing"}
 
 
@@ -138,7 +158,7 @@ def test_what_reads_messages_by_their_ids_asks_sight_first() -> None:
     askers = {path for path in MODULES if readers & imports(path) and part_of(path) == "chat"}
     unseen = {path.name for path in askers if "teamchat.chat.sight" not in imports(path)}
     # They are handed what others found.
-    assert unseen == {"idempotency.py"}
+    assert unseen == {"idempotency.py", "pages.py"}
 
 
 def test_the_storage_driver_alone_knows_its_database() -> None:
@@ -163,7 +183,7 @@ def test_the_facade_tells_what_plugins_may_import() -> None:
 
 def test_plugins_import_public_names_alone() -> None:
     code = [path.read_text() for path in ROOT.glob("plugins/teamchat-*/teamchat_*/**/*.py")]
-    code += [path.read_text() for path in CORE.glob("scaffold/templates/*/*.tmpl")]
+    code += [path.read_text() for path in CORE.glob("cli/scaffold/templates/**/*.py.tmpl")]
     code += [path.read_text() for path in ROOT.glob("docs/tutorials/*.md")]
     imported = re.compile(r"^ *(?:from|import) (teamchat(?:\.[a-z0-9_.]+)?)(?: |$)", re.MULTILINE)
     assert {module for text in code for module in imported.findall(text)} <= PUBLIC
@@ -271,6 +291,32 @@ def test_the_walk_of_a_post_names_few_modules_and_they_are_there(walk: str, most
     modules = re.findall(r"^\| `([a-z0-9_/]+\.py)` \|", section, re.MULTILINE)
     assert 5 < len(modules) <= most
     assert [module for module in modules if not (CORE / module).exists()] == []
+
+
+def test_no_modules_import_each_other_in_a_circle_not_even_for_their_types() -> None:
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in MODULES
+    }
+    graph = {name: _imported(name) & (names - {name}) for name in names}
+    while leaves := {name for name, needs in graph.items() if not needs}:
+        graph = {name: needs - leaves for name, needs in graph.items() if name not in leaves}
+    assert graph == {}, "what stands here is in a circle, or imports what is"
+
+
+def _imported(module: str) -> set[str]:
+    """Return the modules that one names, for its annotations too: a submodule counts, and not its package."""
+    path = ROOT.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = ROOT.joinpath(*node.module.split("."), alias.name)
+                is_module = inner.with_suffix(".py").exists() or inner.is_dir()
+                found.add(f"{node.module}.{alias.name}" if is_module else node.module)
+    return found
 
 
 def test_every_module_opens_with_its_rule() -> None:

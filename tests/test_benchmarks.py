@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import capacity, yardsticks
+from benchmarks import against, capacity, yardsticks
 from benchmarks.asking import Asker
 from benchmarks.client import request
 from benchmarks.counting import MARK, Tail, Tally, Witness, marked
@@ -33,7 +33,19 @@ ROWS = {
     "shutdown": {"0 stalled", "2 stalled"},
     "drivers": {"psycopg on Trio, a commit each", "triopg, a commit each", "the storage, shared commits"},
     "enumeration": {"password-login, with a password", "request-password-reset", "login (magic link)"},
+    "hidden": {"the page of a private channel", "an edit of a direct message", "a conversation of others"},
+    "reading": {
+        *("a post", "all places", "what has changed since", "a place is read, or marked"),
+        *("20 users read at once", "a post at that pace, nobody reads", "a post at that pace, all read"),
+    },
+    "search": {"sqlite: backfill", "sqlite: a rare word", "postgres: two characters of Chinese"},
     "log": {"1 server", "4 servers", "16 servers"},
+    "scale": {
+        "sqlite: start",
+        "postgres: adding 5 people",
+        "sqlite: a post to 30, of whom 30 listen",
+        "sqlite: a post to ten, 20 streams of scope=joined elsewhere",
+    },
     "workers": {"sqlite, 1 worker", "sqlite, 2 workers", "postgres, 1 worker", "postgres, 2 workers"},
 }
 
@@ -156,3 +168,73 @@ def test_medians_keep_counts_whole_and_leave_out_what_is_empty() -> None:
     assert medians(rows) == {"n": 2, "s": 0.5, "x": ""}
     assert percentile([], 0.99) == 0
     assert percentile([3.0, 1.0, 2.0], 0.99) == 3.0
+
+
+BETTER_BY = {
+    "a second": 1,
+    "deliveries/s": 1,
+    "median ms": -1,
+    "last, p99": -1,
+    "KiB a stream": -1,
+    "seconds to open": -1,
+    "missing": 0,
+    "deliveries/s, against one": 0,
+}
+
+
+@pytest.mark.parametrize("column", BETTER_BY)
+def test_of_a_figure_it_is_known_what_is_better_or_it_is_not_compared(column: str) -> None:
+    assert against.is_better_by(column) == BETTER_BY[column]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "better_by", "verdict"),
+    [
+        ([0.9, 0.92, 0.95], 1, "worse"),
+        ([0.9, 0.92, 0.95], -1, "better"),
+        ([1.1, 1.2, 1.04], -1, "worse"),
+        ([1.1, 1.2, 1.04], 1, "better"),
+        ([0.99, 0.98, 0.98], 1, ""),  # in every turn, and little
+        ([0.8, 0.9, 1.01], 1, ""),  # much, and not in every turn
+        ([1.0], -1, ""),
+    ],
+)
+def test_a_figure_became_worse_if_it_did_in_every_turn_and_notably(
+    ratios: list[float], better_by: int, verdict: str
+) -> None:
+    assert against.judged(ratios, better_by) == verdict
+
+
+def test_versions_are_compared_by_what_both_have_measured_in_every_turn() -> None:
+    def turn(rate: float, **other: float) -> against.Figures:
+        rows = {"pages": {"a second": rate, "missing": 3, "text": "-"}} | {
+            name: {"a second": value} for name, value in other.items()
+        }
+        return against.figures({"scenarios": {"requests": {"title": "", "rows": rows}}})
+
+    turns = [(turn(100, old=1), turn(80, new=1)), (turn(110), turn(90, new=1))]
+    before = against.Version("abc", ROOT, Path(sys.executable))
+    report = against.told(before, turns)
+    assert set(report.rows) == {"requests: pages, a second"}
+    assert report.rows["requests: pages, a second"]["ratio"] == 0.809
+    assert report.notes[0] == "Worse than the noise: requests: pages, a second."
+    assert report.notes[1] == "Better than the noise: nothing."
+
+
+def test_a_commit_that_is_not_there_is_named() -> None:
+    with pytest.raises(RuntimeError, match="there is no commit nonsense here"):
+        against.checked_out("nonsense")
+
+
+def test_a_run_that_fails_is_told_with_what_it_printed() -> None:
+    version = against.Version("this", ROOT, Path(sys.executable))
+    with pytest.raises(RuntimeError, match=r"(?s)this: .*invalid choice"):
+        version.measured(["--only", "nonsense"])
+
+
+@pytest.mark.slow
+def test_two_versions_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    itself = against.Version("itself", ROOT, Path(sys.executable))
+    monkeypatch.setattr(against, "checked_out", lambda _: itself)
+    report = against.compare("HEAD", 2, ["--quick", "--only", "posts"])
+    assert set(report.rows) >= {"posts: nobody listens, median"}

@@ -59,10 +59,10 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
         if ran.error:
             raise ran.error
 
-    module = ModuleType("teamchat.workers")
+    module = ModuleType("teamchat.server.workers")
     module.run = run  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "teamchat.workers", module)
-    monkeypatch.setattr("teamchat.workers", module, raising=False)
+    monkeypatch.setitem(sys.modules, "teamchat.server.workers", module)
+    monkeypatch.setattr("teamchat.server.workers", module, raising=False)
     return ran
 
 

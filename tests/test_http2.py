@@ -18,11 +18,11 @@ import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from teamchat import tls
-from teamchat.crowd import Crowd
-from teamchat.http1.head import HeadReader, Refusal
-from teamchat.hypercorn_server import HttpServer, http2
-from teamchat.hypercorn_server.connection import MOST_AT_ONCE
+from teamchat.http import tls
+from teamchat.http.http1.head import HeadReader, Refusal
+from teamchat.http.hypercorn import HttpServer, http2
+from teamchat.http.hypercorn.connection import MOST_AT_ONCE
+from teamchat.http.limiter import ConnectionLimiter
 from teamchat.stream.transport import ABORT
 from teamchat.testing import DEADLINE
 from tests.http1.apps import hello
@@ -75,9 +75,9 @@ class Answer:
 class Client:
     """One connection."""
 
-    def __init__(self, stream: trio.SSLStream[trio.SocketStream], crowd: Crowd[Any]) -> None:
+    def __init__(self, stream: trio.SSLStream[trio.SocketStream], limiter: ConnectionLimiter[Any]) -> None:
         self._stream = stream
-        self.crowd = crowd
+        self.limiter = limiter
         self._h2 = h2.connection.H2Connection(
             h2.config.H2Configuration(
                 client_side=True,
@@ -191,7 +191,7 @@ async def connected(app: Any, directory: Path) -> AsyncIterator[Client]:
         await nursery.start(lambda task_status: server.run(trio.Event(), grace=0, task_status=task_status))
         raw = await trio.open_tcp_stream("127.0.0.1", listeners[0].socket.getsockname()[1])
         stream = trio.SSLStream(raw, trust, server_hostname="localhost", https_compatible=True)
-        yield Client(stream, server._crowd)
+        yield Client(stream, server._limiter)
         await trio.aclose_forcefully(stream)
         nursery.cancel_scope.cancel()
 
@@ -224,13 +224,13 @@ async def test_a_connection_whose_only_request_was_taken_back_is_idle_again(tmp_
         await app(scope, receive, into_nothing)
 
     async with connected(gives_up, tmp_path) as client:
-        client.crowd.most = 1
+        client.limiter.most = 1
         await client.ask(and_take_back=True)
         await app.has(1)
-        assert not client.crowd.has_room(("127.0.0.1", 1)), "it still runs"
+        assert not client.limiter.has_room(("127.0.0.1", 1)), "it still runs"
         app.go.set()
         with trio.fail_after(DEADLINE):
-            while not client.crowd.has_room(("127.0.0.1", 1)):
+            while not client.limiter.has_room(("127.0.0.1", 1)):
                 await trio.lowlevel.checkpoint()
         await client.until_dropped()
 
@@ -298,7 +298,7 @@ async def test_an_image_to_a_client_that_gives_no_window_does_not_pile_up(tmp_pa
     async with connected(image, tmp_path) as client:
         await client.ask()
         await trio.testing.wait_all_tasks_blocked(0.05)
-        [connection] = client.crowd.all()
+        [connection] = client.limiter.all()
         [buffer] = connection.protocol.protocol.stream_buffers.values()
         assert isinstance(buffer, http2.Buffer)
         assert 0 < len(buffer.buffer) < WINDOW

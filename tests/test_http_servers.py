@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat import http1, hypercorn_server, patience
-from teamchat.http1 import connection as http1_connection
-from teamchat.http1 import exchange as http1_exchange
-from teamchat.http1 import transport as http1_transport
-from teamchat.hypercorn_server import connection as hypercorn_connection
-from teamchat.hypercorn_server import unread
+from teamchat.http import http1
+from teamchat.http import hypercorn as hypercorn_server
+from teamchat.http.http1 import connection as http1_connection
+from teamchat.http.http1 import exchange as http1_exchange
+from teamchat.http.http1 import transport as http1_transport
+from teamchat.http.hypercorn import connection as hypercorn_connection
+from teamchat.http.hypercorn import unread
+from teamchat.stream import slow_clients
 
 PATIENCE = 30
 
@@ -147,7 +149,7 @@ async def test_a_reader_that_stalls_does_not_hold_the_server_up(server: Any) -> 
 
 async def test_a_reader_that_stalls_is_cut(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WRITING[server], "WRITE_SECONDS", 0.05)
-    monkeypatch.setattr(patience, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(slow_clients, "MOST_SECONDS", 0.05)
     ended = trio.Event()
 
     async def flooding(*arguments: Any) -> None:

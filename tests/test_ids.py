@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from teamchat import ids
+from teamchat.model import ids
 
 
 def test_d07_ids_made_in_one_millisecond_are_in_order_and_distinct(monkeypatch: pytest.MonkeyPatch) -> None:

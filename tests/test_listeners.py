@@ -10,10 +10,10 @@ import pytest
 import trio
 
 from teamchat import LoggedEvent, Storage
-from teamchat import listeners as module
 from teamchat.events import Encoded, SessionsEnded
-from teamchat.listeners import Listeners
 from teamchat.model import now_ms
+from teamchat.server import listeners as module
+from teamchat.server.listeners import Listeners
 from teamchat.testing.storage import append
 from tests.storages import open_storage
 
@@ -137,7 +137,7 @@ async def test_when_a_process_ends_the_other_takes_over(storage: Storage) -> Non
 
 
 async def test_a_listener_whose_process_died_is_taken_over_when_its_time_is_up(storage: Storage) -> None:
-    dead = module._Place(storage, "ear")
+    dead = module._Cursor(storage, "ear")
     await dead.take()
     await append(storage, "heard, but not written down")
     ear = Ear()
@@ -148,7 +148,7 @@ async def test_a_listener_whose_process_died_is_taken_over_when_its_time_is_up(s
 
 
 async def test_a_hold_from_before_the_clock_was_set_back_holds_nobody_off(storage: Storage) -> None:
-    dead = module._Place(storage, "ear", clock=lambda: now_ms() + 3_600_000)
+    dead = module._Cursor(storage, "ear", clock=lambda: now_ms() + 3_600_000)
     await dead.take()
     await append(storage, "while the clock was ahead")
     ear = Ear()

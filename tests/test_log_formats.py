@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from teamchat.errors import SettingsError
-from teamchat.logs import FORMATS, Prepared, TextFormatter, configure, get_logger
+from teamchat.observability.logs import FORMATS, Prepared, TextFormatter, configure, get_logger
 from teamchat.settings import load
 from teamchat.testing import DEADLINE
 

@@ -20,9 +20,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamchat import logs
 from teamchat.errors import SettingsError
-from teamchat.logs import LineFormatter, configure, get_logger, redact
+from teamchat.observability import logs
+from teamchat.observability.logs import LineFormatter, configure, get_logger, redact
 
 SENTINEL = "s3ntinel"
 Lines = Callable[[], list[dict[str, Any]]]

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from teamchat import Mail, MailRefused, SettingsError
-from teamchat.mail import message, one_line, sender
+from teamchat.accounts.message import message, one_line, sender
 
 FROM = "Team chat <chat@example.org>"
 HEADERS = ["Message-ID", "Date", "From", "To", "Subject", "Auto-Submitted", "MIME-Version", "Content-Type"]

@@ -13,8 +13,8 @@ import trio
 from teamchat.capabilities import Capabilities
 from teamchat.events import DeleteMessage
 from teamchat.interfaces import Storage
-from teamchat.maintenance import Sweeper
 from teamchat.model import now_ms
+from teamchat.server.maintenance import Sweeper
 from teamchat.settings import Settings
 from tests.storages import open_storage
 
@@ -29,7 +29,7 @@ async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
 
 
 class Jobs:
-    """Stands for accounts and images: counts what is asked of it, and fails the first time."""
+    """Stands for accounts, images and groups: counts what is asked of it, and fails the first time."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -41,6 +41,9 @@ class Jobs:
     async def remove_doomed(self) -> None:
         self.done.append("remove doomed")
 
+    async def remove_empty(self) -> None:
+        self.done.append("remove empty")
+
 
 def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
     jobs = jobs or Jobs()
@@ -48,7 +51,7 @@ def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
         storage=storage,
         settings=Settings(),
         accounts=jobs,
-        chat=SimpleNamespace(images=jobs),
+        chat=SimpleNamespace(images=jobs, groups=jobs),
         capabilities=Capabilities(),
     )
     return Sweeper(app)
@@ -110,5 +113,5 @@ async def test_a_job_that_fails_stops_neither_the_others_nor_the_server(
     jobs = Jobs()
     await nursery.start(sweeper(storage, jobs).run)
     with trio.fail_after(PATIENCE):
-        while sorted(jobs.done) != ["remove doomed", "sweep", "sweep"]:
+        while sorted(jobs.done) != ["remove doomed", "remove empty", "sweep", "sweep"]:
             await trio.lowlevel.checkpoint()

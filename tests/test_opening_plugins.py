@@ -10,7 +10,8 @@ import pytest
 import trio
 
 from teamchat.errors import PluginError, ServiceCrashed, SettingsError
-from teamchat.interfaces import AuthBackend, Backend
+from teamchat.interfaces import Backend
+from teamchat.interfaces.offers import AuthBackend
 from teamchat.plugins import Plugins
 from teamchat.settings import AuthSettings, Settings
 from tests.test_plugins import Entry, plugin

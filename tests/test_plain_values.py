@@ -13,12 +13,13 @@ from markupsafe import Markup
 from teamchat_auth_oauth.providers import configured
 from teamchat_auth_oauth.sign_in import _checked
 
-from teamchat import BadRequest, Posting, text
+from teamchat import BadRequest, Posting
 from teamchat.accounts.mails import _written
 from teamchat.chat import Chat, Draft
 from teamchat.errors import OAuthFailed
 from teamchat.interfaces import OAuthProvider, Profile
-from teamchat.listeners import Listeners
+from teamchat.model import text
+from teamchat.server.listeners import Listeners
 from teamchat.settings import load
 from tests.chat.conftest import MAX_LENGTH, MemoryImages, World
 from tests.storages import open_storage

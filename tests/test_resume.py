@@ -42,7 +42,7 @@ SIZE = Size(
 
 
 @dataclass
-class House:
+class Installation:
     """The server, which comes and goes: `server` is the one that runs now, `is_up` whether there is one."""
 
     directory: Path
@@ -76,8 +76,8 @@ class House:
 class Reader:
     """A client that reads its stream, is cut now and then, and comes back with the last id it saw."""
 
-    def __init__(self, house: House, token: str) -> None:
-        self._house = house
+    def __init__(self, installation: Installation, token: str) -> None:
+        self._installation = installation
         self._token = token
         self._cut = trio.CancelScope()
         self.last_id = ""
@@ -89,7 +89,7 @@ class Reader:
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
         """Read for ever; started once CONNECTED has come for the first time."""
         while True:
-            await self._house.up()
+            await self._installation.up()
             try:
                 with trio.CancelScope() as self._cut:
                     async with aclosing(self._frames()) as frames:
@@ -120,7 +120,7 @@ class Reader:
         self._cut.cancel()
 
     async def _frames(self) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
-        stream = await trio.open_tcp_stream("127.0.0.1", self._house.port)
+        stream = await trio.open_tcp_stream("127.0.0.1", self._installation.port)
         try:
             target = f"/events?lastEventId={self.last_id}&token={self._token}"
             reader = h11.Connection(our_role=h11.CLIENT)
@@ -158,11 +158,11 @@ class Reader:
                 reader.receive_data(data)
 
 
-async def post(house: House, client: httpx2.AsyncClient, path: str, number: int) -> str:
+async def post(installation: Installation, client: httpx2.AsyncClient, path: str, number: int) -> str:
     """Post a message, and again until it is acknowledged; return its id."""
     headers = {"Idempotency-Key": f"post-{number}"}
     while True:
-        await house.up()
+        await installation.up()
         try:
             answer = await client.post(path, json={"content": f"number {number}"}, headers=headers)
         except httpx2.TransportError:
@@ -173,10 +173,10 @@ async def post(house: House, client: httpx2.AsyncClient, path: str, number: int)
             return str(answer.json()["message"]["id"])
 
 
-async def keep_house(house: House, *, task_status: trio.TaskStatus[None]) -> None:
+async def keep_running(installation: Installation, *, task_status: trio.TaskStatus[None]) -> None:
     """Run one server after the other: a new one whenever the old one has been killed."""
     while True:
-        async with house.open() as server:
+        async with installation.open() as server:
             task_status.started()
             task_status = trio.TASK_STATUS_IGNORED
             await server.process.wait()
@@ -196,16 +196,16 @@ async def all_messages(client: httpx2.AsyncClient, path: str) -> list[str]:
 async def test_r2_d34_over_cuts_and_kills_every_client_gets_every_event_once_and_in_order(
     tmp_path: Path,
 ) -> None:
-    house, chance = House(tmp_path), random.Random(34)
+    installation, chance = Installation(tmp_path), random.Random(34)
     with trio.fail_after(10 * DEADLINE + SIZE.posts / SIZE.posts_a_second):
         async with trio.open_nursery() as nursery:
-            await nursery.start(keep_house, house)
-            await _storm(house, chance, nursery)
+            await nursery.start(keep_running, installation)
+            await _storm(installation, chance, nursery)
             nursery.cancel_scope.cancel()
 
 
-async def _storm(house: House, chance: random.Random, nursery: trio.Nursery) -> None:
-    server = await house.up()
+async def _storm(installation: Installation, chance: random.Random, nursery: trio.Nursery) -> None:
+    server = await installation.up()
     users = [await server.sign_in(f"user{number}@example.org") for number in range(USERS)]
     channel = (await users[0].get("/channels")).json()["channels"][0]["id"]
     other = (await users[1].get("/auth/me")).json()["user"]["id"]
@@ -213,7 +213,7 @@ async def _storm(house: House, chance: random.Random, nursery: trio.Nursery) -> 
     paths = [f"/channels/{channel}/messages", f"/conversations/{opened['conversation']['id']}/messages"]
 
     tokens = [user.headers["Authorization"].removeprefix("Bearer ") for user in users]
-    readers = [Reader(house, tokens[number % USERS]) for number in range(SIZE.clients)]
+    readers = [Reader(installation, tokens[number % USERS]) for number in range(SIZE.clients)]
     for reader in readers:
         await nursery.start(reader.run)
 
@@ -224,17 +224,17 @@ async def _storm(house: House, chance: random.Random, nursery: trio.Nursery) -> 
         await trio.sleep_until(start + number / SIZE.posts_a_second)  # A pace, not a wait.
         path = paths[number % 5 == 4]
         async with trio.open_nursery() as now:
-            if number in kills and house.server is not None:
-                now.start_soon(_after_some_turns, chance.randrange(30), house.server.process.kill)
+            if number in kills and installation.server is not None:
+                now.start_soon(_after_some_turns, chance.randrange(30), installation.server.process.kill)
             for _ in range(cuts.count(number)):
                 now.start_soon(_after_some_turns, chance.randrange(30), chance.choice(readers).cut)
-            posted[path].append(await post(house, users[0], path, number))
-    last = await post(house, users[0], paths[0], SIZE.posts)
+            posted[path].append(await post(installation, users[0], path, number))
+    last = await post(installation, users[0], paths[0], SIZE.posts)
     posted[paths[0]].append(last)
     with trio.fail_after(DEADLINE):
         for reader in readers:
             await reader.until(last)
-    await house.up()
+    await installation.up()
     await _compare(readers, users, paths, posted)
     for user in users:
         await user.aclose()

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from teamchat.errors import ServiceCrashed, SettingsError
-from teamchat.hookspecs import hookimpl
+from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.plugins import Plugins
 from teamchat.server import serve
 from teamchat.settings import AuthSettings, ServerSettings, Settings, StorageSettings, TlsSettings
@@ -39,7 +39,7 @@ class Entry:
 def plugins(*more: Any) -> Plugins:
     modules = [
         STORAGE_PLUGIN,
-        "teamchat.maintenance",
+        "teamchat.server.maintenance",
         "teamchat_auth_dev",
         "teamchat_auth_password",
         "teamchat_images_files",

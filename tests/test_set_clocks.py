@@ -27,6 +27,7 @@ time.time = lambda: real() + ahead()
 
 
 # Processes follow each other's clocks for a day; what is further ahead was brought in so (ids.new_id_after).
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "step"), [(1, DAY), (2, 2 * HOUR)])
 async def test_messages_keep_their_order_and_streams_go_on_when_the_clock_is_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, step: int

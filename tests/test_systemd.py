@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat import systemd
+from teamchat.server import systemd
 from teamchat.testing import DEADLINE
 from tests.harness import running
 from tests.workers.several import several
@@ -105,7 +105,7 @@ def test_an_abstract_name_is_an_address_too(monkeypatch: pytest.MonkeyPatch) -> 
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(f"\0teamchat-{os.getpid()}")
         monkeypatch.setenv("NOTIFY_SOCKET", f"@teamchat-{os.getpid()}")
-        systemd.tell("READY=1")
+        systemd.notify("READY=1")
         assert listening.recv(100) == b"READY=1"
 
 
@@ -116,8 +116,8 @@ def test_that_it_is_ready_waits_for_a_queue_that_is_full_and_nothing_else_does(
         others.setblocking(False)
         while True:
             others.sendto(b"X=1", os.environ["NOTIFY_SOCKET"])
-    systemd.tell("WATCHDOG=1")
-    telling = threading.Thread(target=systemd.tell, args=("READY=1",))
+    systemd.notify("WATCHDOG=1")
+    telling = threading.Thread(target=systemd.notify, args=("READY=1",))
     telling.start()
     telling.join(0.2)
     assert telling.is_alive(), "it waits"
@@ -134,11 +134,11 @@ def test_a_queue_that_stays_full_keeps_no_server_from_its_start(
 ) -> None:
     monkeypatch.setattr(systemd, "_READY_SECONDS", 0.01)
     for _ in range(20):  # more than a queue holds, by far less than a test may last
-        systemd.tell("READY=1")
+        systemd.notify("READY=1")
     assert manager.recv(100) == b"READY=1"
 
 
 @pytest.mark.parametrize("address", ["", "/nowhere", "vsock:2:1", "/" + "x" * 500])
 def test_nobody_who_listens_is_no_failure(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", address)
-    systemd.tell("READY=1")
+    systemd.notify("READY=1")

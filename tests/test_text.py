@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamchat import text
 from teamchat.errors import BadRequest
+from teamchat.model import text
 
 SURROGATE = "\ud800"
 

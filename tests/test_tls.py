@@ -15,8 +15,8 @@ import h2.events
 import pytest
 import trio
 
-from teamchat import tls
 from teamchat.errors import SettingsError
+from teamchat.http import tls
 from teamchat.settings import TlsSettings
 from teamchat.testing import DEADLINE, Server
 from tests.certificates import certified

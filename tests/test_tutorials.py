@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 import trio
+from playwright.sync_api import Browser, Page, expect
 
 from teamchat.testing import DEADLINE, PASSWORD
 from teamchat.web import endpoints
+from tests.docs.pages import DOCS, blocks
 from tests.environments import Environment, environment
-from tests.guides.pages import DOCS, blocks
 from tests.harness import free_port, running
 
 ROOT = Path(__file__).parent.parent
@@ -84,7 +85,11 @@ def test_the_first_plugin_is_seen_running(author: Environment, tmp_path: Path) -
     assert '{"text":"Be kind; there are people behind the names."}' in said
 
 
-@pytest.mark.parametrize("page", ["tutorials/first-filter.md", "tutorials/sign-in-plugin.md"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page",
+    ["tutorials/first-filter.md", "tutorials/sign-in-plugin.md"],
+)
 def test_a_plugin_made_by_its_tutorial_passes_its_tests_and_a_server_takes_its_settings(
     page: str, author: Environment, tmp_path: Path
 ) -> None:
@@ -95,27 +100,66 @@ def test_a_plugin_made_by_its_tutorial_passes_its_tests_and_a_server_takes_its_s
     assert "ready on" in author.run(secret + served("teamchat serve &", free_port()), tmp_path)
 
 
+@pytest.mark.slow
 @needs_curl
-def test_a_capability_made_by_its_tutorial_passes_its_tests_and_a_server_takes_its_settings(
-    author: Environment, tmp_path: Path
+def test_a_capability_made_by_its_tutorial_passes_its_tests_and_is_seen_in_a_browser(
+    author: Environment, tmp_path: Path, browser: Browser
 ) -> None:
     page = "tutorials/first-capability.md"
-    new_plugin, install_and_test, test_again = blocks(page, "sh")
+    new_plugin, install_and_test, serve, test_again = blocks(page, "sh")
+    trying, settings = blocks(page, "toml")
     author.run(new_plugin, tmp_path)
     assert "passed" in author.run(install_and_test, tmp_path)
+    (tmp_path / "teamchat.toml").write_text(trying)
+    with author.serving(serve, tmp_path) as base:
+        assert star(entered(browser, base), "Lunch?", "Mark") == "1 mark"
+
     made, text = tmp_path / "teamchat-stars", (DOCS / page).read_text()
     files = ["teamchat_stars/starred.py", "teamchat_stars/__init__.py", "tests/test_starred.py"]
-    for name, code in zip(files, blocks(page, "python"), strict=True):
+    files += ["teamchat_stars/client/main.js", "teamchat_stars/client/strings/en.json"]
+    codes = [*blocks(page, "python"), *blocks(page, "js"), *blocks(page, "json")]
+    for name, code in zip(files, codes, strict=True):
         assert f"`teamchat-stars/{name}`" in text
         (made / name).write_text(code)
     assert "passed" in author.run(test_again, tmp_path)
     author.run(f"mypy --strict --cache-dir {author.directory / 'mypy'} {made / 'teamchat_stars'}", tmp_path)
-    [configuration] = blocks(page, "toml")
-    (tmp_path / "teamchat.toml").write_text(configuration)
-    port = free_port()
-    ask = f"curl -s http://127.0.0.1:{port}/capabilities"
-    said = author.run(served("teamchat serve &", port, ask), tmp_path)
-    assert '"org.example.stars":{"version":1,"most":5}' in said
+
+    (tmp_path / "teamchat.toml").write_text(trying + settings)
+    with author.serving(serve, tmp_path) as base:
+        announced = author.run(f"curl -s {base}/capabilities", tmp_path)
+        assert '"org.example.stars":{"version":1,"most":5}' in announced
+        seen = entered(browser, base)
+        assert star(seen, "Dinner?", "Star") == "1 star"
+        seen.get_by_role("button", name="Starred").click()
+        listed = seen.get_by_role("dialog", name="Starred").get_by_role("listitem")
+        expect(listed).to_have_count(2)
+        listed.first.get_by_role("button").click()
+        expect(seen.get_by_role("article").last).to_be_focused()
+        seen.keyboard.press("ArrowUp")
+        seen.keyboard.press("ArrowDown")
+        seen.keyboard.press("s")
+        expect(seen.get_by_role("article").last).not_to_contain_text("1 star")
+
+
+def entered(browser: Browser, base: str) -> Page:
+    """Sign in as the tutorial says."""
+    page = browser.new_context(locale="en-GB", service_workers="block").new_page()
+    page.goto(f"{base}/")
+    page.get_by_label("Email").fill("admin@localhost")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+    return page
+
+
+def star(page: Page, content: str, label: str) -> str:
+    """Write a message, press its tool, and return what the message says then."""
+    page.get_by_role("main").get_by_role("textbox").fill(content)
+    page.keyboard.press("Enter")
+    said = page.locator("article:not(.pending)").filter(has_text=content)
+    said.hover()
+    said.get_by_role("button", name=label, exact=True).click()
+    expect(said.locator(".message-marks")).to_be_visible()
+    return said.locator(".message-marks").inner_text()
 
 
 def test_the_first_plugin_is_told_all_that_an_endpoint_may_name() -> None:

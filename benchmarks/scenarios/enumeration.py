@@ -1,34 +1,29 @@
 """Whether the time of an answer tells which emails have an account (decision D-16).
 
-Known and unknown emails are asked for in random order on one connection, one at a time, by who wants to know.
-"known sooner" is how often an answer for a known email came sooner than one for an unknown email: 0.5 if the
-time tells nothing.  "p" is how likely a share as far from 0.5 is where there is no difference (Mann-Whitney,
-two-sided): a thousand samples show what a patient stranger could see.  "after it" is the next request, which
-would be slower if work were left over for one of them.
+Known and unknown emails are asked for on one connection, by who wants to know; `benchmarks.comparing` says
+how to read the table.  "after it" is the next request, which would be slower if work were left over for one
+of them.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import random
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import Report, Row, middle, ms
+from benchmarks.comparing import compared, sampled, timed
+from benchmarks.report import Report
 from benchmarks.server import EMAIL, running
 from benchmarks.sizes import Sizes
 
 _PASSWORD = "a password of the benchmark"
 _MOST_PEOPLE = 20
-_SEED = 16
 _ENDLESS = {"attempts": 1_000_000, "windowSeconds": 900}
-_WARM_UP = 20
 
 Body = Callable[[str], dict[str, str]]
 
@@ -98,67 +93,22 @@ def _compare(
     unknown: Sequence[str],
     sizes: Sizes,
 ) -> None:
-    chance = random.Random(_SEED)  # an order, no secret
-    warm_up = min(_WARM_UP, sizes.samples)
-    order = [True, False] * (sizes.samples + warm_up)
-    chance.shuffle(order)
-    took: dict[bool, list[float]] = {True: [], False: []}
-    after: dict[bool, list[float]] = {True: [], False: []}
-    for number, is_known in enumerate(order):
+    def ask(is_known: bool, chance: random.Random) -> tuple[float, float]:
         email = chance.choice(known if is_known else unknown)
         seconds, _ = _ask(connection, path, body(email))
         next_seconds, _ = _ask(connection, "/health", None)
-        if number >= 2 * warm_up:
-            took[is_known].append(seconds)
-            after[is_known].append(next_seconds)
-    report.rows[name] = _row(took)
-    report.rows[f"{name}, after it"] = _row(after)
+        return seconds, next_seconds
 
-
-def _row(took: dict[bool, list[float]]) -> Row:
-    share, p = mann_whitney(took[True], took[False])
-    return {
-        "known ms": ms(middle(took[True])),
-        "unknown ms": ms(middle(took[False])),
-        "known sooner": round(share, 3),
-        "p": round(p, 4),
-    }
-
-
-def mann_whitney(ones: Sequence[float], others: Sequence[float]) -> tuple[float, float]:
-    """Return how often one of `ones` is less than one of `others`, and the two-sided p of that share.
-
-    A tie counts half.  The p is that of the normal approximation without a correction for ties.
-    """
-    pairs = len(ones) * len(others)
-    ordered = sorted([(value, 0) for value in ones] + [(value, 1) for value in others])
-    ranks, at = [0.0, 0.0], 0
-    while at < len(ordered):
-        end = at
-        while end < len(ordered) and ordered[end][0] == ordered[at][0]:
-            end += 1
-        for _, side in ordered[at:end]:
-            ranks[side] += (at + 1 + end) / 2
-        at = end
-    greater = ranks[0] - len(ones) * (len(ones) + 1) / 2
-    deviation = math.sqrt(pairs * (len(ones) + len(others) + 1) / 12)
-    z = (greater - pairs / 2) / deviation
-    return 1 - greater / pairs, math.erfc(abs(z) / math.sqrt(2))
+    took = sampled(sizes.samples, ask)
+    for label, number in ((name, 0), (f"{name}, after it", 1)):
+        ones, others = ([one[number] for one in took[is_known]] for is_known in (True, False))
+        report.rows[label] = compared("known", ones, "unknown", others)
 
 
 def _ask(connection: HTTPConnection, path: str, body: Any, token: str = "") -> tuple[float, Any]:
     """Return how many seconds an answer took, and its JSON."""
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    payload = None if body is None else json.dumps(body)
-    began = time.perf_counter()
-    connection.request("GET" if body is None else "POST", path, payload, headers)
-    answer = connection.getresponse()
-    data = answer.read()
-    seconds = time.perf_counter() - began
-    if answer.status not in {200, 401}:
-        raise RuntimeError(f"{path} answered {answer.status}: {data[:200]!r}")
+    method = "GET" if body is None else "POST"
+    seconds, data = timed(connection, method, path, body, token, expected={200, 401})
     return seconds, None if body is None else json.loads(data)
 
 

@@ -1,6 +1,6 @@
 """The monitors of answers: their form, the form of errors, and what must never stand in them.
 
-What must stay true: nothing is judged here but answers of endpoints that the interface has, save where a
+Nothing is judged here but answers of endpoints that the interface has, save where a
 check says "every answer"; and a list of other people's things is looked at for its form alone, never kept.
 """
 
@@ -123,7 +123,7 @@ class _Form:
             self._fields(event.payload, f"{event.type} to {observer.name}", 0)
 
     def _is_known(self, *what: object) -> bool:
-        """Tell whether the same was looked at before: what comes again is no better and no worse."""
+        """Return whether the same was looked at before: what comes again is no better and no worse."""
         if what in self._seen:
             return True
         self._seen.add(what)
@@ -155,7 +155,7 @@ class _Form:
 
 
 def _is_json(endpoint: Endpoint, answered: Answered) -> bool:
-    """Tell whether an answer is one that the interface wants to be JSON."""
+    """Return whether an answer is one that the interface wants to be JSON."""
     if 300 <= answered.status < 400:
         return False
     return endpoint.kind == "json" or answered.status >= 400

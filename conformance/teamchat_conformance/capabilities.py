@@ -78,7 +78,7 @@ class Announced:
 
 
 def is_capability(limits: object) -> bool:
-    """Tell whether this is how a capability is announced: with a whole number above zero as its version."""
+    """Return whether this is how a capability is announced: with a whole number above zero as its version."""
     version = limits.get("version") if isinstance(limits, dict) else None
     return isinstance(version, int) and not isinstance(version, bool) and version > 0
 

@@ -1,6 +1,6 @@
 """The command line: ``run`` (also without saying so), ``init``, ``list``, ``explain``, ``doctor``.
 
-What must stay true: the exit code is 0 if the server conforms, 1 if it does not, 2 if the command line or the
+The exit code is 0 if the server conforms, 1 if it does not, 2 if the command line or the
 description is wrong, 3 if the server can't be reached or a run can't begin, and 4 if nothing can be said:
 required checks are undecided where that matters, or the suite itself has a fault.
 """

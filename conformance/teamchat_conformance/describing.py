@@ -1,6 +1,6 @@
 """A description to begin with, and the configuration of the server that makes it true.
 
-What must stay true: what is written can be read back by `instance.load`, and every key in it is explained.
+What is written can be read back by `instance.load`, and every key in it is explained.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Looks whether a run could go well, and says what to do where it could not. It decides no check.
 
-What must stay true: every line tells one thing that was tried; and what is made for trying is removed again.
+Every line tells one thing that was tried; and what is made for trying is removed again.
 """
 
 from __future__ import annotations

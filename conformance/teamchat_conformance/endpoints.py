@@ -1,6 +1,6 @@
 """Every endpoint of the interface (part 4) as data.
 
-What must stay true: the order is the interface's, for families of checks are numbered by it; an endpoint that
+The order is the interface's, for families of checks are numbered by it; an endpoint that
 is ever added stands at the end.  What a request needs, what stands in its body and what may stand in its
 answer is said here and nowhere else.
 """
@@ -52,7 +52,7 @@ class Endpoint:
         return tuple(part[1:] for part in self.path.split("/") if part.startswith(":"))
 
     def fits(self, path: str) -> bool:
-        """Tell whether a path, without its query, is one of this endpoint's."""
+        """Return whether a path, without its query, is one of this endpoint's."""
         return _pattern(self.path).fullmatch(path) is not None
 
     @property
@@ -65,7 +65,7 @@ class Endpoint:
         return "/".join(values[part[1:]] if part.startswith(":") else part for part in self.path.split("/"))
 
     def is_well_formed(self, body: bytes) -> bool:
-        """Tell whether a body is what this endpoint asks for; one that asks for none takes any."""
+        """Return whether a body is what this endpoint asks for; one that asks for none takes any."""
         if not self.fields:
             return True
         try:

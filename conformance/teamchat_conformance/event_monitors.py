@@ -1,6 +1,6 @@
 """What is looked at in every event and every stream of a run, whatever the scenario was about.
 
-What must stay true: a monitor only looks.  What an event may hold is judged as it comes; what needs the
+A monitor only looks.  What an event may hold is judged as it comes; what needs the
 whole of a run, such as a secret that is told before the answer that makes it one, is judged at the end.
 """
 
@@ -162,12 +162,19 @@ class Streams:
             self._look("SSE-FRAME-08", observer, more and f"{told['type']} has also {', '.join(more)}")
 
     def _look_at_repeats(self, observer: Observer) -> None:
-        seen = Counter(
-            (event.type, subject(event.type, event.payload))
-            for event in observer.events
-            if event.type in ONCE
-        )
-        for (kind, about), number in seen.items():
+        seen: Counter[tuple[str, str]] = Counter()
+        most: Counter[tuple[str, str]] = Counter()
+        for event in observer.events:
+            if event.type not in ONCE:
+                continue
+            key = event.type, subject(event.type, event.payload)
+            seen[key] += 1
+            most[key] = max(most[key], seen[key])
+            if _loses_sight(event):  # it may be seen again, and lost again (extensions, X-6)
+                seen["NEW_CHANNEL", key[1]] = 0
+            elif event.type == "NEW_CHANNEL":
+                seen["DELETE_CHANNEL", key[1]] = 0
+        for (kind, about), number in most.items():
             self._look("SSE-ORDER-05", observer, number > 1 and f"{number} times {kind} about {about}")
 
     def _look(self, id: str, observer: Observer, wrong: object) -> None:
@@ -254,6 +261,12 @@ class Secrecy:
 def event_monitors(run: Run) -> tuple[Shapes, Streams, Secrecy]:
     """Return the monitors of events and streams."""
     return Shapes(run), Streams(run), Secrecy(run)
+
+
+def _loses_sight(event: Event) -> bool:
+    """Tell whether a channel is gone for one user alone: its DELETE_CHANNEL says why."""
+    has_reason = isinstance(event.payload, dict) and event.payload.get("reason")
+    return event.type == "DELETE_CHANNEL" and bool(has_reason)
 
 
 def _json(frame: Frame) -> Any:

@@ -1,6 +1,6 @@
 """Every event of the interface (part 6) as data.
 
-What must stay true: what stands in an event's payload, who is to receive it and which operation sends it is
+What stands in an event's payload, who is to receive it and which operation sends it is
 said here and nowhere else.  Fields and the recipients of direct-message events are the interface's; other
 recipients are decision D-35's, operations D-36's.
 """
@@ -17,7 +17,7 @@ Audience = Literal["everyone", "participants"]
 
 
 def two_ids(value: Any) -> bool:
-    """Tell whether this is an array of two different ids."""
+    """Return whether this is an array of two different ids."""
     return isinstance(value, list) and len(value) == 2 and all(map(text, value)) and value[0] != value[1]
 
 

@@ -113,27 +113,27 @@ Predicate = Callable[[Any], bool]
 
 
 def text(value: Any) -> bool:
-    """Tell whether this is a string that is not empty."""
+    """Return whether this is a string that is not empty."""
     return isinstance(value, str) and value != ""
 
 
 def any_text(value: Any) -> bool:
-    """Tell whether this is a string."""
+    """Return whether this is a string."""
     return isinstance(value, str)
 
 
 def integer(value: Any) -> bool:
-    """Tell whether this is a whole number."""
+    """Return whether this is a whole number."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def boolean(value: Any) -> bool:
-    """Tell whether this is true or false."""
+    """Return whether this is true or false."""
     return isinstance(value, bool)
 
 
 def milliseconds(value: Any) -> bool:
-    """Tell whether this can be a time of today in epoch milliseconds."""
+    """Return whether this can be a time of today in epoch milliseconds."""
     return integer(value) and 1_500_000_000_000 < value < 4_000_000_000_000
 
 

@@ -1,6 +1,6 @@
 """The bytes of an event stream, taken apart as they stood on the wire.
 
-What must stay true: nothing is lost and nothing is added; a frame knows its bytes, line by line, and when
+Nothing is lost and nothing is added; a frame knows its bytes, line by line, and when
 the first and the last of them came.  Whoever judges frames does so from here, not from what a parser made of
 them.
 """
@@ -32,7 +32,7 @@ class Frame:
 
 
 def is_field(line: bytes, name: bytes) -> bool:
-    """Tell whether a line is of this field; a line without a colon is a name alone."""
+    """Return whether a line is of this field; a line without a colon is a name alone."""
     return line.partition(b":")[0] == name
 
 

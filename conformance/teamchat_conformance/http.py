@@ -1,6 +1,6 @@
 """Requests to the server under test, every one of them recorded.
 
-What must stay true: nothing is asked but through here (streams and broken HTTP have modules of their own,
+Nothing is asked but through here (streams and broken HTTP have modules of their own,
 and record too), no redirect is followed, no cookie is kept, and what a secret was is known to the recorder
 before anything is written to a report.
 """

@@ -1,6 +1,6 @@
 """The description of the server under test, from a TOML file.
 
-What must stay true: nothing about an implementation is guessed.  What the file declares is expected of the
+Nothing about an implementation is guessed.  What the file declares is expected of the
 server; what it does not declare is not asked for, and is named in the report as left out.  Any text may be
 ``env:NAME`` or ``file:PATH``.  A key that is not known is an error.
 """

@@ -1,6 +1,6 @@
 """The exit code of a run, and why it is not 0, in a line.
 
-What must stay true: a required check that failed means that the server does not conform; a warning is as bad
+A required check that failed means that the server does not conform; a warning is as bad
 as that only where the report says so; and a fault of the suite is never taken for one of the server, nor
 passed over.
 """

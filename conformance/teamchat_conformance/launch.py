@@ -1,6 +1,6 @@
 """Starting servers: a free port, a directory of their own, the configuration, and the end of it.
 
-What must stay true: whatever was started is ended, by its own process id, however a run ends; its data are in
+Whatever was started is ended, by its own process id, however a run ends; its data are in
 a temporary directory and nowhere else; and how a server is told a key of the specification (part 5) stands in
 the description alone, so that nothing here knows an implementation.
 """
@@ -55,7 +55,7 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server could listen at a port."""
+    """Return whether a server could listen at a port."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,6 +1,6 @@
 """Several servers side by side, each started for what it alone can show.
 
-What must stay true: a check is looked at in the first profile that meets its needs, and in every profile that
+A check is looked at in the first profile that meets its needs, and in every profile that
 was made for it; a monitor looks on wherever anything happens.  A server that does not start takes nothing
 from what the others show.
 """

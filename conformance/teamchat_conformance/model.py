@@ -1,6 +1,6 @@
 """What the interface says would happen: a world of handles, who may do what in it, and who is told.
 
-What must stay true: nothing here asks anything; the same steps always make the same world.  Things are known
+Nothing here asks anything; the same steps always make the same world.  Things are known
 by handles, never by a server's ids, so a program can be played again on another server.  Where the interface
 is silent the model takes no side: such a step is ``open`` and is not played.
 """

@@ -1,6 +1,6 @@
 """What is looked at in every answer and every event of a run, whatever the scenario was about.
 
-What must stay true: a monitor only looks; it asks nothing, changes nothing, and what it finds wrong is told
+A monitor only looks; it asks nothing, changes nothing, and what it finds wrong is told
 once the run is over.  The one that asks, whether the server is there all the while, keeps a record of its
 own, so that its requests stand in no scenario's transcript.
 """

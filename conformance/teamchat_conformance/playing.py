@@ -1,6 +1,6 @@
 """Plays what the command line asks for: on a server that is there, or on those it starts; and tells of it.
 
-What must stay true: SIGINT and SIGTERM end a run in good order: what was made is removed, what was started is
+SIGINT and SIGTERM end a run in good order: what was made is removed, what was started is
 ended.
 """
 

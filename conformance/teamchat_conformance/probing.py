@@ -1,6 +1,6 @@
 """Which way to sign in a server offers, found by asking, for those who gave no description of it.
 
-What must stay true: nothing is guessed that can be asked, and asking leaves nothing behind: no body that is
+Nothing is guessed that can be asked, and asking leaves nothing behind: no body that is
 sent is one that an endpoint accepts.
 """
 
@@ -58,7 +58,7 @@ async def detected(client: Client, given: Instance) -> Instance:
 
 
 async def _is_open(client: Client, mode: Mode) -> bool:
-    """Tell whether anybody may come in; of a mode in which that can't be asked, that nobody may."""
+    """Return whether anybody may come in; of a mode in which that can't be asked, that nobody may."""
     if mode == "dev":
         return await _lets_strangers_in(client)
     if mode != "password":

@@ -1,6 +1,6 @@
 """The servers that a matrix starts: how people sign in, what goes with it, and what is looked at there.
 
-What must stay true: a profile is a description and the configuration that makes it true, both from one
+A profile is a description and the configuration that makes it true, both from one
 source; and every port is a free one, so that profiles run side by side.
 """
 
@@ -50,11 +50,11 @@ class Profile:
     has_oauth: bool = False
 
     def takes(self, id: str) -> bool:
-        """Tell whether a check is looked at here, whichever other profile has looked at it."""
+        """Return whether a check is looked at here, whichever other profile has looked at it."""
         return _is_in(id, self.checks)
 
     def may(self, id: str) -> bool:
-        """Tell whether a check may be looked at here at all."""
+        """Return whether a check may be looked at here at all."""
         return self.takes(id) if self.only else not _is_in(id, _ELSEWHERE)
 
 

@@ -1,6 +1,6 @@
 """HTTP written byte by byte: split writes, lengths that lie, lines that no client would send.
 
-What must stay true: what goes out is exactly what was given; only whole answers are judged; and each of them
+What goes out is exactly what was given; only whole answers are judged; and each of them
 is recorded like any other, under the method and target it is said to be for.
 """
 

@@ -1,6 +1,6 @@
 """Every check as data, and the scenarios that decide them.
 
-What must stay true: an id is given once, never reused and never renumbered; every check is decided by a
+An id is given once, never reused and never renumbered; every check is decided by a
 scenario or a monitor; and a scenario decides no check but those it names.  A check's level says where it
 comes from: ``required`` is a statement of the specification, or one of the few decisions without which nobody
 could use or trust a server, and the check quotes its words; ``recommended`` is any other decision, or a

@@ -1,6 +1,6 @@
 """What a scenario works with: actors, things of its own making, streams, verdicts.
 
-What must stay true: all that a run makes carries the run's id, it looks at nothing else, and what can be
+All that a run makes carries the run's id, it looks at nothing else, and what can be
 undone is undone at the end, newest first.
 """
 
@@ -92,7 +92,7 @@ class Run:
         self.verdicts.record(id, value)
 
     def has(self, *needs: str) -> bool:
-        """Tell whether the instance meets these needs."""
+        """Return whether the instance meets these needs."""
         return self.capabilities.issuperset(needs)
 
     # Who asks.

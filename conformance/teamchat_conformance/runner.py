@@ -1,6 +1,6 @@
 """One run: set up, play every scenario, let the monitors have their say, clean up.
 
-What must stay true: a failure of the server fails checks and nothing else; a failure of the suite is told
+A failure of the server fails checks and nothing else; a failure of the suite is told
 apart from it; and whatever happens, what was made is undone and everything found so far is reported.
 """
 
@@ -57,7 +57,7 @@ class Options:
     """Nothing but these checks, if given: those that a matrix leaves to this run."""
 
     def selects(self, id: str, level: str) -> bool:
-        """Tell whether a check is asked for."""
+        """Return whether a check is asked for."""
         if self.ids is not None and id not in self.ids:
             return False
         if self.areas and id.partition("-")[0] not in self.areas:
@@ -228,7 +228,7 @@ async def _play(run: Run, registry: Registry, play: Play, options: Options) -> l
 
 
 async def _is_gone(run: Run) -> bool:
-    """Tell whether nothing answers any more, having asked for some seconds: a server may be restarted."""
+    """Return whether nothing answers any more, having asked for some seconds: a server may be restarted."""
     for pause in _PAUSES_BEFORE_GIVING_UP:
         try:
             await run.n.get("/health")

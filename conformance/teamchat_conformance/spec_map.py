@@ -74,7 +74,9 @@ class SpecMap:
                 found.append(f"{name} has neither a check nor a reason")
             if len(set(statement.checks)) < len(statement.checks):
                 found.append(f"{name} names a check twice")
-        required = [check for check in registry.checks.values() if check.level == "required"]
+        required = [
+            check for check in registry.checks.values() if check.level == "required" and not check.capability
+        ]
         return found + [
             f"{check.id} is required and quotes no words" for check in required if not self.words_of(check.id)
         ]

@@ -49,13 +49,13 @@ class Spoiled:
         return made
 
     def has(self, thing: Any) -> bool:
-        """Tell whether a message or a payload of an event is about any of it."""
+        """Return whether a message or a payload of an event is about any of it."""
         if isinstance(thing, dict):
             return any(self.has(value) for value in thing.values())
         return isinstance(thing, str) and thing in self._ids
 
     def has_settings(self) -> bool:
-        """Tell whether the server's own settings were changed by a malformed body."""
+        """Return whether the server's own settings were changed by a malformed body."""
         return self._are_settings
 
 

@@ -1,6 +1,6 @@
 """The event stream, read byte by byte from a socket of its own.
 
-What must stay true: every byte that came is kept with its time, so frames can be judged as they were sent;
+Every byte that came is kept with its time, so frames can be judged as they were sent;
 reading can be stopped and taken up again; and nothing is concluded from silence alone: that an event did not
 come is shown by another one, a fence, that was sent after it and has come.
 """

@@ -23,7 +23,7 @@ def registry() -> Registry:
     area = Area("XX", "things")
     area.required("XX-ONE-01", "§4 Things", "a thing is made")
     area.required("XX-ONE-02", "§4 Things", "a thing is private", "mail")
-    area.recommended("XX-TWO-01", "D-99", "a thing is quick")
+    area.recommended("XX-TWO-01", "§2", "a thing is quick")
     other = Area("YY", "other things")
     other.recorded("YY-ODD-01", "§3", "what a thing does")
     return Registry([area, other])

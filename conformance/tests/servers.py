@@ -48,7 +48,7 @@ class Running:
 
     @property
     def is_shared(self) -> bool:
-        """Tell whether several runs may use it at once: a mailbox or a provider is one run's."""
+        """Return whether several runs may use it at once: a mailbox or a provider is one run's."""
         return self.instance.mail.kind == "none" and not self.instance.oauth.provider
 
     async def own_admin(self) -> Admin:

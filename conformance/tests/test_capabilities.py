@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from teamchat_conformance.registry import Area, Registry, load
 from teamchat_conformance.report import compose
 from teamchat_conformance.report.results_json import tree
 from teamchat_conformance.runner import Options, Result, play_all
-from tests.guides.pages import blocks
+from tests.docs.pages import blocks
 
 PAGE = "how-to/test-an-extension.md"
 [MODULE] = blocks(PAGE, "python")
@@ -53,9 +54,7 @@ class Polls:
             return Answer(200, [("Content-Type", "text/html")], b"<!doctype html>")
         if not self.announced:
             return refused(404)
-        told = as_json({"capabilities": self.announced, "links": {"openapi": "/openapi.json"}})
-        told = told.with_header("ETag", '"1"').with_header("Cache-Control", "no-cache")
-        return Answer(304, told.headers, b"") if ask.header("if-none-match") == '"1"' else told
+        return announced(ask, {"capabilities": self.announced, "links": {"openapi": "/openapi.json"}})
 
     async def _listed(self, ask: Ask, forward: Forward) -> Answer:
         return as_json({"polls": self.polls[::-1]}) if ask.token else refused(401)
@@ -70,6 +69,58 @@ class Polls:
         for listener in ask.proxy.listeners:
             await listener.send([Frame(f"data: {text}".encode())])
         return as_json({"poll": poll})
+
+
+class Rooms:
+    """What a server announces of what it has: the endpoints of all other capabilities are not there."""
+
+    AREAS = ("CAP", "ME", "MEM", "PRIV", "ARCH", "GRP", "NOTE", "ROLE")
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def faults(self) -> list[Fault]:
+        capabilities = Fault("capabilities", "GET /capabilities", self._capabilities)
+        others = [
+            endpoint.name
+            for area in load().areas
+            if area.capability and area.capability not in self.names
+            for endpoint in area.endpoints
+        ]
+        return [capabilities, *(Fault(f"no {name}", name, self._missing) for name in others)]
+
+    async def _capabilities(self, ask: Ask, forward: Forward) -> Answer:
+        told = (await forward(ask.without_header("if-none-match"))).json
+        told["capabilities"] = {name: told["capabilities"][name] for name in self.names}
+        return announced(ask, told)
+
+    async def _missing(self, ask: Ask, forward: Forward) -> Answer:
+        return refused(404)
+
+    def play(self, background: Background, *areas: str) -> Result:
+        """Play the checks of rooms, or those of some areas, against a server that has nothing else."""
+        given = instance_at(background.serve("dev", self.faults()))
+        options = Options(areas=areas or self.AREAS, seed=1)
+        return trio.run(partial(play_all, load(), given, options))
+
+
+def announced(ask: Ask, told: Any) -> Answer:
+    """Answer what is announced as a server should, unchanged without a body."""
+    answer = as_json(told).with_header("ETag", '"1"').with_header("Cache-Control", "no-cache")
+    answer = answer.with_header("Access-Control-Allow-Origin", "*")
+    return Answer(304, answer.headers, b"") if ask.header("if-none-match") == '"1"' else answer
+
+
+def instance_at(base_url: str) -> instance.Instance:
+    """Describe a server of the kind dev, which is the suite's alone."""
+    return instance.parse(
+        {
+            "instance": {"name": "my server", "version": "1.2", "base_url": base_url},
+            "auth": {"mode": "dev"},
+            "admin": {"email": ADMIN},
+            "isolation": {"exclusive": True},
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -101,20 +152,9 @@ def install(directory: Path, monkeypatch: pytest.MonkeyPatch, module: str) -> No
 
 def play(background: Background, registry: Registry, polls: Polls, *select: str) -> Result:
     """Play the checks of polls, and what else is selected, against a server with these polls."""
-    base_url = background.serve("dev", polls.faults())
-    given = instance.parse(
-        {
-            "instance": {"name": "my server", "version": "1.2", "base_url": base_url},
-            "auth": {"mode": "dev"},
-            "admin": {"email": ADMIN},
-        }
-    )
+    given = instance_at(background.serve("dev", polls.faults()))
     options = Options(select=("POLL-*", "CAP-*", *select), seed=1)
-
-    async def main() -> Result:
-        return await play_all(registry, given, options)
-
-    return trio.run(main)
+    return trio.run(partial(play_all, registry, given, options))
 
 
 def outcomes(result: Result, *areas: str) -> dict[str, str]:
@@ -141,6 +181,9 @@ def test_what_is_announced_is_asked_for_and_stands_in_the_claim(
         "CAP-DOC-01": "pass",
         "CAP-DOC-02": "pass",
         "CAP-DOC-03": "pass",
+        "CAP-DOC-04": "pass",
+        "CAP-DOC-05": "pass",
+        "CAP-DOC-06": "pass",
     }
     assert claim(result, polls) == CLAIM.strip()
 
@@ -161,6 +204,32 @@ def test_what_is_not_announced_is_not_asked_for(background: Background, polls: R
     assert outcomes(result, "CAP")["CAP-DOC-01"] == "pass"
     assert made.polls == []
     assert claim(result, polls) == "conforming: my server 1.2 (core), by teamchat-conformance 0.1.0"
+
+
+def test_nothing_of_rooms_is_asked_for_that_is_not_announced(background: Background) -> None:
+    """Beside what is announced, nothing is asked but what signing users in takes."""
+    result = Rooms().play(background)
+    found = {id: one for id, one in outcomes(result, *Rooms.AREAS).items() if one != "not-applicable"}
+    assert found == {f"CAP-DOC-0{number}": "pass" for number in range(1, 7)}
+    asked = {one.target.partition("?")[0] for one in result.recorder.exchanges}
+    in_core = {"/health", "/capabilities", "/openapi.json", "/auth/dev-login", "/auth/me", "/users/add"}
+    assert {target for target in asked - in_core if not target.startswith("/users/")} == set()
+
+
+@pytest.mark.parametrize(
+    ("names", "areas"),
+    [
+        (("archive", "roles"), ("ARCH", "ROLE")),
+        pytest.param(("membership", "groups", "notes"), ("ME", "MEM", "GRP", "NOTE"), marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_announced_alone_needs_nothing_else(
+    background: Background, names: tuple[str, ...], areas: tuple[str, ...]
+) -> None:
+    found = outcomes(Rooms(*names).play(background, *areas), *areas)
+    assert {id: one for id, one in found.items() if one not in ("pass", "recorded", "not-applicable")} == {}
+    left_out = {id for id, one in found.items() if one == "not-applicable"}
+    assert left_out == {"GRP-CONV-03"} & found.keys()  # becoming public is of private-channels
 
 
 def test_a_page_in_place_of_the_document_announces_nothing(background: Background, polls: Registry) -> None:
@@ -243,10 +312,10 @@ def test_installed_checks_are_listed_and_explained(
 
 def test_a_required_check_of_a_capability_quotes_words_and_is_of_a_version_that_the_area_knows() -> None:
     area = Area("XX", "things", capability="things", version=2)
-    with pytest.raises(ValueError, match="XX-A-01 is required, and no words say so"):
-        area.required("XX-A-01", "things 1", "it is there")
+    with pytest.raises(ValueError, match="XX-ONE-01 is required, and no words say so"):
+        area.required("XX-ONE-01", "things 1", "it is there")
     with pytest.raises(ValueError, match="is of version 3; the area knows 1 to 2"):
-        area.recommended("XX-A-01", "things 3", "it is there", since=3)
+        area.recommended("XX-ONE-01", "things 3", "it is there", since=3)
 
 
 @pytest.mark.parametrize("told", [{}, {"version": 0}, {"version": True}, {"version": "1"}, 1, None])

@@ -207,6 +207,7 @@ def test_the_way_to_sign_in_is_found_by_asking(serve: Serve) -> None:
     assert run("--base-url", base_url, *DEV, "--admin-password", PASSWORD, "--select", "SET-GET-*") == 0
 
 
+@pytest.mark.slow
 def test_a_password_server_where_anybody_registers_is_found_to_be_one(
     serve: Serve, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -331,6 +332,7 @@ def launched(tmp_path: Path) -> str:
     return str(described)
 
 
+@pytest.mark.slow
 def test_servers_are_started_and_told_of_as_one(launched: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("run", "--instance", launched, "--launch", "dev-invite,password-plain")
     assert run(*arguments, "--select", "PWD-LOGIN-01", "--select", "DEV-01", "-v") == 0

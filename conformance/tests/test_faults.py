@@ -11,6 +11,7 @@ import trio
 from conformance.tests.faults import CASES
 from conformance.tests.faults.case import Case
 from conformance.tests.servers import Running, only, played, running
+from teamchat_conformance.registry import load
 from teamchat_conformance.runner import Result
 from teamchat_conformance.verdicts import Finding
 
@@ -75,6 +76,11 @@ def test_without_a_fault_the_same_checks_find_none(results: Played, name: str) -
 
 
 _BAD = ("fail", "error", "blocked")
+
+
+def test_every_check_of_a_capability_is_failed_by_a_fault() -> None:
+    checks = {id for id, one in load().checks.items() if one.capability and one.level != "recorded"}
+    assert checks - {id for case in CASES.values() for id in case.checks} == set()
 
 
 def test_there_are_at_least_sixty_faults() -> None:

@@ -16,7 +16,7 @@ import yaml
 
 from teamchat_conformance import instance
 from teamchat_conformance.registry import load
-from tests.guides.pages import DOCS, ROOT, blocks
+from tests.docs.pages import DOCS, ROOT, blocks
 
 GUIDE = "how-to/test-an-implementation.md"
 README = "../conformance/README.md"

@@ -11,8 +11,8 @@ from teamchat_conformance.run import Run
 
 def an_area(name: str = "XX") -> Area:
     area = Area(name, "Something")
-    area.required(f"{name}-A-01", "§4", "it is there")
-    area.recommended(f"{name}-A-02", "D-01", "it is good", "pw")
+    area.required(f"{name}-ONE-01", "§4", "it is there")
+    area.recommended(f"{name}-ONE-02", "D-01", "it is good", "pw")
     return area
 
 
@@ -20,48 +20,48 @@ async def nothing(run: Run) -> None:
     return None
 
 
-@pytest.mark.parametrize("id", ["YY-A-01", "XX", "XX-a-01", "XX-A-01 ", "xx-A-01", "XX-A-"])
+@pytest.mark.parametrize("id", ["YY-ONE-01", "XX", "XX-one-01", "XX-ONE-01 ", "xx-ONE-01", "XX-ONE-"])
 def test_an_id_of_another_area_or_of_another_form_is_refused(id: str) -> None:
     with pytest.raises(ValueError, match="no id of the area"):
         an_area().required(id, "§4", "anything")
 
 
 def test_an_id_is_given_once() -> None:
-    with pytest.raises(ValueError, match="XX-A-01 is declared twice"):
-        an_area().recorded("XX-A-01", "§4", "anything")
+    with pytest.raises(ValueError, match="XX-ONE-01 is declared twice"):
+        an_area().recorded("XX-ONE-01", "§4", "anything")
 
 
 def test_two_areas_cannot_give_the_same_id() -> None:
-    with pytest.raises(ValueError, match="declared twice: XX-A-01, XX-A-02"):
+    with pytest.raises(ValueError, match="declared twice: XX-ONE-01, XX-ONE-02"):
         Registry([an_area(), an_area()])
 
 
 def test_a_need_that_nobody_knows_is_refused() -> None:
     with pytest.raises(ValueError, match="needs what nobody knows: luck"):
-        an_area().required("XX-A-03", "§4", "anything", "luck")
+        an_area().required("XX-ONE-03", "§4", "anything", "luck")
 
 
 def test_a_scenario_names_checks_that_are_declared() -> None:
-    with pytest.raises(ValueError, match="no check is called XX-A-03"):
-        an_area().scenario("XX-A-01", "XX-A-03")
+    with pytest.raises(ValueError, match="no check is called XX-ONE-03"):
+        an_area().scenario("XX-ONE-01", "XX-ONE-03")
 
 
 def test_a_check_is_undecided_until_a_scenario_or_a_monitor_takes_it() -> None:
     area = an_area()
-    assert Registry([area]).undecided() == {"XX-A-01", "XX-A-02"}
-    area.scenario("XX-A-01")(nothing)
-    assert Registry([area]).undecided() == {"XX-A-02"}
-    area.monitor("XX-A-02")
+    assert Registry([area]).undecided() == {"XX-ONE-01", "XX-ONE-02"}
+    area.scenario("XX-ONE-01")(nothing)
+    assert Registry([area]).undecided() == {"XX-ONE-02"}
+    area.monitor("XX-ONE-02")
     assert Registry([area]).undecided() == set()
 
 
 def test_what_leaves_a_mark_is_played_after_everything_else() -> None:
     first, second = an_area("XX"), an_area("YY")
-    first.scenario("XX-A-01", last=True)(nothing)
-    first.scenario("XX-A-02")(nothing)
-    second.scenario("YY-A-01")(nothing)
+    first.scenario("XX-ONE-01", last=True)(nothing)
+    first.scenario("XX-ONE-02")(nothing)
+    second.scenario("YY-ONE-01")(nothing)
     ids = [play.ids for play in Registry([first, second]).plays()]
-    assert ids == [("XX-A-02",), ("YY-A-01",), ("XX-A-01",)]
+    assert ids == [("XX-ONE-02",), ("YY-ONE-01",), ("XX-ONE-01",)]
 
 
 def test_every_check_of_the_suite_is_decided_by_a_scenario_or_a_monitor() -> None:

@@ -172,7 +172,7 @@ class TestFiles:
         properties = {one.get("name"): one.get("value") for one in cases[2].iter("property")}
         assert properties["verdict"] == "fail"
         assert properties["level"] == "recommended"
-        assert properties["spec"] == "D-99"
+        assert properties["spec"] == "§2"
 
     def test_the_page_loads_nothing_and_runs_nothing_but_its_own_script(self, files: dict[str, str]) -> None:
         page = _Page()

@@ -19,7 +19,7 @@ from teamchat_conformance.verdicts import Finding, Outcome
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PHONE_PIXELS = 390
-_REQUESTS = 10_000
+_REQUESTS = 15_000
 _OUTCOMES: tuple[Outcome, ...] = ("fail", "pass", "note", "pass", "pass")
 _MEASURE = """
 import sys
@@ -69,8 +69,8 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def test_the_page_is_under_500_kb(directory: Path) -> None:
-    assert (directory / "report.html").stat().st_size < 500_000
+def test_the_page_is_under_600_kb(directory: Path) -> None:
+    assert (directory / "report.html").stat().st_size < 600_000
 
 
 def test_the_json_file_is_under_3_mb_and_has_the_exchange_that_showed_each_fault(directory: Path) -> None:

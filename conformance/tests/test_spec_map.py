@@ -17,8 +17,8 @@ TEXT = "# A title\n\nThings are made.\nThings are private.\n"
 
 def a_registry() -> Registry:
     area = Area("XX", "things")
-    area.required("XX-A-01", "§1", "a thing is made")
-    area.recommended("XX-A-02", "D-01", "a thing is quick")
+    area.required("XX-ONE-01", "§1", "a thing is made")
+    area.recommended("XX-ONE-02", "D-01", "a thing is quick")
     return Registry([area])
 
 
@@ -59,7 +59,9 @@ def test_every_required_check_quotes_the_specification_or_a_decision_and_no_othe
     decisions = {f"{one.section}: {one.words}" for one in spec_map.load().statements if one.is_decision}
     text = spec_map.text()
     for check in load().checks.values():
-        if check.level == "required":
+        if check.level == "required" and check.capability:
+            assert check.words, check.id
+        elif check.level == "required":
             assert check.words, check.id
             assert all(words in text or words in decisions for words in check.words), check.id
         else:
@@ -74,6 +76,18 @@ def test_the_words_of_a_decision_stand_under_its_id_in_the_docs() -> None:
             assert one.says, f"{one.section} does not say why it is as binding as the specification"
 
 
+def test_what_a_check_of_a_capability_cites_stands_under_its_id_in_the_docs() -> None:
+    told = parts_of("extensions.md", r"[A-Z](?:-\d+)?")
+    cited = {
+        id
+        for check in load().checks.values()
+        if check.capability
+        for id in re.findall(r"\b[A-CELX](?:-\d+)?\b", check.spec)
+    }
+    assert {"A", "B-3", "C-1", "L", "X-3"} <= cited
+    assert cited <= {id for id, text in told.items() if text}
+
+
 def test_every_decision_that_a_check_names_is_in_the_docs() -> None:
     named = {id for check in load().checks.values() for id in re.findall(r"D-\d{2}[a-z]?", check.spec)}
     assert named <= decisions_in_the_docs().keys()
@@ -81,8 +95,13 @@ def test_every_decision_that_a_check_names_is_in_the_docs() -> None:
 
 def decisions_in_the_docs() -> dict[str, str]:
     """Return each decision's text by its id, without the line ends."""
-    page = Path(__file__).parents[2] / "docs" / "reference" / "decisions.md"
-    parts = re.split(r"^### (D-\S+)$", page.read_text("utf-8"), flags=re.MULTILINE)
+    return parts_of("decisions.md", r"D-\S+")
+
+
+def parts_of(page: str, ids: str) -> dict[str, str]:
+    """Return the text under each heading of a page of the reference that is an id."""
+    text = (Path(__file__).parents[2] / "docs" / "reference" / page).read_text("utf-8")
+    parts = re.split(rf"^### ({ids})$", text, flags=re.MULTILINE)
     return {id: " ".join(text.split()) for id, text in zip(parts[1::2], parts[2::2], strict=True)}
 
 
@@ -112,10 +131,10 @@ def test_what_a_client_would_notice_is_no_warning(id: str) -> None:
     ("known", "problem"),
     [
         (a_map(), "§1 line 3 has neither a check nor a reason"),
-        (a_map("XX-A-01", "XX-A-09"), "§1 line 3 names XX-A-09, which there is not"),
-        (a_map("XX-A-01", "XX-A-01"), "§1 line 3 names a check twice"),
-        (a_map("XX-A-02"), "XX-A-01 is required and quotes no words"),
-        (a_map(why="nobody can see it"), "XX-A-01 is required and quotes no words"),
+        (a_map("XX-ONE-01", "XX-ONE-09"), "§1 line 3 names XX-ONE-09, which there is not"),
+        (a_map("XX-ONE-01", "XX-ONE-01"), "§1 line 3 names a check twice"),
+        (a_map("XX-ONE-02"), "XX-ONE-01 is required and quotes no words"),
+        (a_map(why="nobody can see it"), "XX-ONE-01 is required and quotes no words"),
     ],
 )
 def test_a_gap_is_found(known: SpecMap, problem: str) -> None:
@@ -123,22 +142,22 @@ def test_a_gap_is_found(known: SpecMap, problem: str) -> None:
 
 
 def test_a_recommended_check_needs_no_statement() -> None:
-    assert a_map("XX-A-01").problems(a_registry()) == []
+    assert a_map("XX-ONE-01").problems(a_registry()) == []
 
 
 def test_a_statement_without_words_makes_no_check_required() -> None:
-    ground = dataclasses.replace(a_map("XX-A-01").statements[0], words="")
+    ground = dataclasses.replace(a_map("XX-ONE-01").statements[0], words="")
     known = SpecMap("", (ground,))
-    assert known.problems(a_registry()) == ["XX-A-01 is required and quotes no words"]
+    assert known.problems(a_registry()) == ["XX-ONE-01 is required and quotes no words"]
 
 
 def test_the_words_of_a_decision_come_with_its_id() -> None:
-    decision = Statement("D-08", 0, "why", "", ("XX-A-01",), "", "Oldest first.")
-    assert SpecMap("", (decision,)).words_of("XX-A-01") == ("D-08: Oldest first.",)
+    decision = Statement("D-08", 0, "why", "", ("XX-ONE-01",), "", "Oldest first.")
+    assert SpecMap("", (decision,)).words_of("XX-ONE-01") == ("D-08: Oldest first.",)
 
 
 def test_a_changed_statement_is_named_and_one_that_has_moved_is_not() -> None:
-    known = a_map("XX-A-01")
+    known = a_map("XX-ONE-01")
     assert known.changed(TEXT) == []
     assert known.changed(f"Something new.\n{TEXT}") == []
     assert known.changed(TEXT.replace("are made", "can be made")) == list(known.statements)
@@ -153,6 +172,6 @@ def test_a_changed_text_ends_the_command_with_1(tmp_path: Path, capsys: pytest.C
 
 
 def test_the_statements_of_a_check_are_found() -> None:
-    known = a_map("XX-A-01")
+    known = a_map("XX-ONE-01")
     other = dataclasses.replace(known.statements[0], checks=())
-    assert SpecMap(known.digest, (*known.statements, other)).of("XX-A-01") == list(known.statements)
+    assert SpecMap(known.digest, (*known.statements, other)).of("XX-ONE-01") == list(known.statements)

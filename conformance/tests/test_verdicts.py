@@ -133,9 +133,9 @@ def test_an_outcome_only_ever_gets_worse(outcome: str) -> None:
 
 def test_a_miss_says_which_exchange_showed_it_and_one_that_does_not_means_the_last() -> None:
     found = Verdicts(lambda: 9)
-    with found.only(frozenset({"A-1", "A-2"})):
-        with found.of("A-1"):
+    with found.only(frozenset({"XX-ONE-01", "XX-ONE-02"})):
+        with found.of("XX-ONE-01"):
             raise Miss("no", exchange=7)
-        with found.of("A-2"):
+        with found.of("XX-ONE-02"):
             raise Miss("no")
-    assert [found.findings[id].failing for id in ("A-1", "A-2")] == [7, 9]
+    assert [found.findings[id].failing for id in ("XX-ONE-01", "XX-ONE-02")] == [7, 9]

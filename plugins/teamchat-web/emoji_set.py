@@ -83,7 +83,7 @@ def _plain(one: dict[str, Any]) -> str:
 
 
 def _has_tones(one: dict[str, Any]) -> bool:
-    """Tell whether the set has what the client makes of it for each tone (`toned` in emoji.js)."""
+    """Return whether the set has what the client makes of it for each tone (`toned` in emoji.js)."""
     skins = {skin["emoji"] for skin in one.get("skins", ())}
     return all(_toned(one["emoji"], tone) in skins for tone in TONES)
 

@@ -1,6 +1,6 @@
 """Access tokens: JWTs signed with HS256 (RFC 7519, RFC 8725, decision D-09).
 
-What must stay true: one algorithm, one issuer, one audience, one type; every claim the server relies on
+One algorithm, one issuer, one audience, one type; every claim the server relies on
 is required; and of a valid token only `sub` and `sid` are believed.  Email, user name and role are in it
 for clients to show, and the server reads them afresh.
 """
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import jwt
 
 from teamchat.errors import SettingsError, Unauthorized
-from teamchat.ids import could_be_id, new_id
 from teamchat.model import User
+from teamchat.model.ids import could_be_id, new_id
 
 MIN_SECRET_BYTES = 32
 _ALGORITHM = "HS256"
@@ -119,7 +119,7 @@ def _believed(claims: dict[str, Any]) -> _Signed:
 
 
 def _is_canonical(token: str) -> bool:
-    """Tell whether the signature is written in its only canonical form.
+    """Return whether the signature is written in its only canonical form.
 
     Base64 leaves two bits of the last character unused, and Python's decoder skips foreign characters:
     without this a changed token could still be valid.

@@ -1,6 +1,6 @@
 """The face of accounts: built once from the storage and the settings, held by the application.
 
-What must stay true: `authenticate` tells user and session as they are at that moment, so a token stops
+`authenticate` returns user and session as they are at that moment, so a token stops
 working as soon as its session has ended or its user is gone (decision D-09).
 """
 
@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from teamchat import text
 from teamchat.accounts import keys
 from teamchat.accounts.access_tokens import AccessTokens
 from teamchat.accounts.attempts import Limits, MailLimits
@@ -22,11 +21,11 @@ from teamchat.accounts.proofs import Proofs, vouch_in
 from teamchat.accounts.scrypt import Hasher
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
-from teamchat.capabilities import Capabilities
+from teamchat.capabilities.changes import NoCapabilities, TakesPart
 from teamchat.errors import BadRequest, Forbidden, SettingsError, Unauthorized
 from teamchat.interfaces import NO_TRAITS, SignInTraits, Storage, Transaction
-from teamchat.logs import get_logger
-from teamchat.model import Caller, SignedIn, User, now_ms
+from teamchat.model import Caller, SignedIn, User, now_ms, text
+from teamchat.observability.logs import get_logger
 
 if TYPE_CHECKING:
     from teamchat.settings import AuthSettings, InitialUser
@@ -38,7 +37,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class Accounts:
-    """Users and their sessions. `authenticate` tells who makes a request.
+    """Users and their sessions. `authenticate` returns who makes a request.
 
     A way to sign in is made of `users`, `sessions`, `limits` on guessing and `mail_limits` on asking for
     mail, `links` in mails, `proofs` of addresses, and the `hasher` of passwords.
@@ -72,15 +71,15 @@ class Accounts:
         has_mail: bool = False,
         sign_in: SignInTraits = NO_TRAITS,
         clock: Callable[[], int] = now_ms,
-        capabilities: Capabilities | None = None,
+        capabilities: TakesPart | None = None,
     ) -> Self:
         """Put the parts together. Raises `SettingsError` for a secret under 32 bytes (decision D-10).
 
         With `has_mail`, who is added without a password is invited by mail if `sign_in` asks for one, and
-        passwords can be reset.  `clock` tells the time in epoch milliseconds; `capabilities` are told who is
-        gone.
+        passwords can be reset.  `clock` returns the time in epoch milliseconds; `capabilities` are
+        called with who is gone.
         """
-        capabilities = capabilities or Capabilities()
+        capabilities = capabilities or NoCapabilities()
         tokens, hasher = AccessTokens(jwt_secret, clock), Hasher()
         limits, mail_limits = Limits(storage, auth.rate_limit, clock), MailLimits(auth.rate_limit, clock)
         outbox = Outbox(storage, clock)

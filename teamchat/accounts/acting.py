@@ -17,7 +17,7 @@ import trio
 
 from teamchat.accounts.records import check_unchanged, find_caller
 from teamchat.events import LoggedEvent
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import SpeaksDialect, Storage, Transaction
 from teamchat.model import Caller, now_ms
 
 
@@ -48,7 +48,7 @@ class AskingStorage:
     """A `Storage` whose writing transactions ask again for the caller on whose behalf they are opened.
 
     `write` raises `Unauthorized` on entry if their session or user is gone, `Forbidden` if they are an
-    admin no longer.  `clock` tells the time in epoch milliseconds.
+    admin no longer.  `clock` returns the time in epoch milliseconds.
     """
 
     def __init__(self, storage: Storage, clock: Callable[[], int] = now_ms) -> None:
@@ -70,6 +70,10 @@ class AskingStorage:
 
     async def position(self) -> int:
         return await self._storage.position()
+
+    @property
+    def dialect(self) -> str:
+        return self._storage.dialect if isinstance(self._storage, SpeaksDialect) else ""
 
     @asynccontextmanager
     async def _write_for(self, caller: Caller) -> AsyncIterator[Transaction]:

@@ -13,7 +13,7 @@ forgives nothing.  Three counters hang together:
   blocked address by itself shuts nobody out: the right password from another address still works.
 
 A blocked attempt is neither checked nor counted.  Mails are counted apart from failures, and whether or not
-the email has an account, so that the limit tells nobody; and so is who registers, be the email taken or not.
+the email has an account, so that the limit gives nothing away; registering is counted alike.
 Accounts are kept as hashes: people type passwords into the email field.
 """
 
@@ -24,12 +24,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from teamchat import text
 from teamchat.accounts import keys
 from teamchat.accounts.counters import Counters
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Storage, Transaction
-from teamchat.logs import get_logger
+from teamchat.model import text
+from teamchat.observability.logs import get_logger
 
 if TYPE_CHECKING:
     from teamchat.settings import RateLimit
@@ -137,7 +137,7 @@ class MailLimits:
         self._counters = Counters(limit, clock)
 
     async def admit_in(self, tx: Transaction, email: str, ip: str) -> bool:
-        """Count a request for mail and tell whether one is to be sent, in a transaction that is open.
+        """Count a request for mail; return whether one is to be sent, in a transaction that is open.
 
         An email beyond its limit is to be answered like any other.  Raises `TooManyRequests` for an
         address beyond its own.

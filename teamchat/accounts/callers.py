@@ -1,6 +1,6 @@
 """Who a request's access token stands for, asked with every request.
 
-What must stay true: the answer is that of a transaction begun now.  A session that was read is kept in memory
+The answer is that of a transaction begun now.  A session that was read is kept in memory
 until the log touches it or its user, so whoever ends a session, or changes a user's row, appends an event in
 the same transaction that says so (`SessionsEnded`, `UserGone`, `UpdateUser`).
 """
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from teamchat import recall
 from teamchat.accounts.access_tokens import AccessTokens, Bearer
 from teamchat.accounts.records import check_unchanged, find_caller
 from teamchat.events import Payload
 from teamchat.interfaces import Storage
 from teamchat.model import Caller
+from teamchat.storage import cache
 
 _SIZE = 1_000
 _MOST_BYTES = 8 * 1024 * 1024
@@ -33,7 +33,7 @@ class Callers:
         self._storage = storage
         self._tokens = tokens
         self._clock = clock
-        self._known = recall.Recall(storage, _MOST_BYTES, declared)
+        self._known = cache.ReadCache(storage, _MOST_BYTES, declared)
 
     async def authenticate(self, token: str) -> Caller:
         """Return whose access token this is. Raises `Unauthorized` unless it is good now (D-09)."""
@@ -57,6 +57,6 @@ class Callers:
                 known = await find_caller(tx, bearer.user_id, bearer.session_id, self._clock())
             # No event says that a session's password was changed, so one that waits for it is not kept.
             if not known[0].must_change_password:
-                tags = (recall.session(bearer.session_id), recall.user(bearer.user_id))
+                tags = (cache.session(bearer.session_id), cache.user(bearer.user_id))
                 self._known.keep(bearer, known, tags, position=position, size=_SIZE)
         return known[0]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from teamchat.errors import TooManyRequests
 from teamchat.interfaces import Transaction
+from teamchat.storage.statements import values
 
 if TYPE_CHECKING:
     from teamchat.settings import RateLimit
@@ -19,16 +20,29 @@ if TYPE_CHECKING:
 APART = "oauth-"
 """How subjects begin whose windows have a length of their own, such as those of sign-ins at providers."""
 
-_IS_OPEN = "attempts.window_start > $2 and attempts.window_start <= $3"
-_COUNT = f"select failures, window_start from attempts where subject = $1 and {_IS_OPEN}"  # noqa: S608
-_ADD = f"""insert into attempts (subject, window_start, failures) values ($1, $4, 1)
-    on conflict (subject) do update set
-      failures = case when {_IS_OPEN} then attempts.failures + 1 else 1 end,
-      window_start = case when {_IS_OPEN} then attempts.window_start else $4 end
-    returning failures"""  # noqa: S608
+_COUNT = """select failures, window_start from attempts
+    where subject = $1 and window_start > $2 and window_start <= $3"""
 _TAKE_BACK = """update attempts set failures = case when failures > $2 then failures - $2 else 0 end
     where subject = $1"""
 _SWEEP = "delete from attempts where (window_start <= $1 or window_start > $2) and subject {} $3"
+
+
+def counting(table: str, subject: str, count: str, subjects: int = 1) -> str:
+    """Return the statement that counts $4 more for so many subjects, $5 and on, and returns their rows.
+
+    It is $1 now; a window is open that began after $2, and not after $3. The arguments name a table of
+    windows and its columns.
+    """
+    is_open = f"{table}.window_start > $2 and {table}.window_start <= $3"
+    return f"""insert into {table} ({subject}, window_start, {count})
+        values {values("({0}, $1, $4)", 1, subjects, after=4)}
+        on conflict ({subject}) do update set
+          {count} = case when {is_open} then {table}.{count} + $4 else $4 end,
+          window_start = case when {is_open} then {table}.window_start else $1 end
+        returning {subject}, window_start, {count}"""  # noqa: S608
+
+
+_ADD = counting("attempts", "subject", "failures")
 
 
 class Counters:
@@ -57,7 +71,7 @@ class Counters:
 
     async def add(self, tx: Transaction, subject: str) -> int:
         """Count once more and return the count."""
-        [(count,)] = await tx.fetch(_ADD, subject, *self._open(), self._clock())
+        [(_, _, count)] = await tx.fetch(_ADD, self._clock(), *self._open(), 1, subject)
         return int(count)
 
     async def take_back(self, tx: Transaction, subject: str, count: int) -> None:

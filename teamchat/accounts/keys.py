@@ -1,6 +1,6 @@
 """Keys worked out from the one secret of the server, each for one use (RFC 5869, in spirit).
 
-What must stay true: what is made with one key says nothing about what is made with another, and none of
+What is made with one key says nothing about what is made with another, and none of
 them says anything about the secret.
 """
 
@@ -17,7 +17,7 @@ def derive(secret: bytes, use: str) -> bytes:
 
 
 def mark(secret: bytes) -> str:
-    """Return 40 bits that tell two secrets apart, and are too few to tell a right guess from wrong ones."""
+    """Return 40 bits by which two secrets differ, and which are too few to confirm a guess."""
     return derive(secret, "mark")[:5].hex()
 
 

@@ -1,6 +1,6 @@
 """One-time links: to sign in, to accept an invitation, to set a new password (decisions D-15, D-16).
 
-What must stay true: a link works once, for the email and the purpose it was made for, until it expires or
+A link works once, for the email and the purpose it was made for, until it expires or
 a newer one of the same purpose ends it.  Its token is kept nowhere: it is worked out, with a key of the
 server's, from the link's id when the mail is written, and the table holds a hash of it.  A decoy is a link
 like any other, save that no token fits it.  Whatever is wrong with a token, the answer is the same, and a
@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from teamchat import text
 from teamchat.accounts import keys
 from teamchat.accounts.outbox import Outbox
 from teamchat.errors import BadRequest
-from teamchat.ids import new_id
 from teamchat.interfaces import Storage, Transaction
+from teamchat.model import text
+from teamchat.model.ids import new_id
 
 if TYPE_CHECKING:
     from teamchat.settings import AuthSettings

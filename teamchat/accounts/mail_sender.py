@@ -22,9 +22,9 @@ from teamchat.accounts.mail_turns import Turns
 from teamchat.accounts.mails import Composer
 from teamchat.accounts.outbox import LEASE_SECONDS, LONGEST_PAUSE_SECONDS, Outbox, QueuedMail
 from teamchat.errors import MailDelayed, MailRefused, OperatorError, SettingsError
-from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Mail, Mailer, Service
-from teamchat.logs import get_logger
+from teamchat.interfaces.hookspecs import hookimpl
+from teamchat.observability.logs import get_logger
 
 if TYPE_CHECKING:
     from teamchat.application import Application
@@ -149,7 +149,7 @@ class MailSender:
 
     async def _deal_with(self, mail: QueuedMail) -> None:
         if mail.is_decoy:
-            # Written like any other, or the requests that follow would tell who has an account (D-16).
+            # Written like any other, or the requests that follow would give away who has an account (D-16).
             await self._compose(mail)
             await self._outbox.drop(mail)
         elif self._outbox.has_expired(mail):

@@ -1,7 +1,7 @@
 """Whose mail is sent next: each who asks for mails has a turn, whatever the others have asked for.
 
 A requester is a client's network, a user, or the operator at the command line (an empty name).  Each process
-that sends keeps its own account of them, in memory: it is about the places that this process has.
+that sends keeps its own account of them, in memory: it is about the slots that this process has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import trio
 from teamchat.accounts.attempts import network_of
 
 HALF_LIFE_SECONDS = 300.0
-"""After this time what a requester has used of the places counts half."""
+"""After this time what a requester has used of the slots counts half."""
 _FORGOTTEN_SECONDS = 0.01
 
 
@@ -41,7 +41,7 @@ _A = TypeVar("_A", bound=Asked)
 
 
 class Turns:
-    """Who holds how many places, and for how many seconds each has held some lately."""
+    """Who holds how many slots, and for how many seconds each has held some lately."""
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()
@@ -49,13 +49,13 @@ class Turns:
 
     @property
     def held(self) -> int:
-        """How many places are held."""
+        """How many slots are held."""
         return self._held.total()
 
     def choose(self, waiting: Sequence[_A], free: int) -> list[_A]:
-        """Choose what takes the `free` places; of one requester, what stands first in `waiting`.
+        """Choose what takes the `free` slots; of one requester, what stands first in `waiting`.
 
-        The next place goes to who has had least of them lately.  Nobody holds more places than are left
+        The next slot goes to who has had least of them lately.  Nobody holds more slots than are left
         free: one requester alone gets half of them, two get three quarters, and so the last one is held by
         a stranger's slow mails only if many addresses act together.
         """
@@ -64,7 +64,7 @@ class Turns:
             queues.setdefault(each.requester, []).append(each)
         held, chosen = self._held.copy(), []
         while able := [requester for requester, queue in queues.items() if queue and held[requester] < free]:
-            # A place that is held counts as a second, before it is known how long it takes.
+            # A slot that is held counts as a second, before it is known how long it takes.
             requester = min(able, key=lambda each: self.used(each) + held[each])
             chosen.append(queues[requester].pop(0))
             held[requester] += 1
@@ -73,7 +73,7 @@ class Turns:
 
     @contextmanager
     def holding(self, requester: str) -> Iterator[None]:
-        """Hold a place, and account for the time it takes."""
+        """Hold a slot, and account for the time it takes."""
         began = trio.current_time()
         self._held[requester] += 1
         try:
@@ -83,7 +83,7 @@ class Turns:
             self._account(requester, trio.current_time() - began)
 
     def used(self, requester: str) -> float:
-        """Return for how many seconds a requester has held places; what is past counts ever less."""
+        """Return for how many seconds a requester has held slots; what is past counts ever less."""
         seconds, noted_at = self._used.get(requester, (0.0, 0.0))
         return seconds * float(0.5 ** ((trio.current_time() - noted_at) / HALF_LIFE_SECONDS))
 

@@ -1,6 +1,6 @@
 """What the mails say: the subject, the text and the HTML of a sign-in link, an invitation, a new password.
 
-What must stay true: both versions hold the same link; what came from people (the server's name, addresses)
+Both versions hold the same link; what came from people (the server's name, addresses)
 is text in the HTML, never markup, and never breaks out of a header; and a template of the operator's that
 fails costs the mail its looks, never the mail.
 """
@@ -15,13 +15,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from teamchat.accounts.message import one_line
 from teamchat.accounts.outbox import QueuedMail
 from teamchat.errors import SettingsError
 from teamchat.interfaces import Mail
-from teamchat.logs import get_logger
-from teamchat.mail import one_line
+from teamchat.model.text import plain
+from teamchat.observability.logs import get_logger
 from teamchat.settings import Settings
-from teamchat.text import plain
 
 MAX_TEMPLATE_CHARACTERS = 500_000
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))

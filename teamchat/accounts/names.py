@@ -1,18 +1,21 @@
 """Names of users: how they are made, and that no two users have the same one (decisions D-21, D-41).
 
-Two names are the same without regard to case, and if people can't tell them apart.  Names that were alike
-before this was asked stay.
+Two names are the same without regard to case, and if people can't distinguish them.  Words that mention many
+at once are nobody's name.  Names that were alike before this was asked stay, and so do those.
 """
 
 from __future__ import annotations
 
 import secrets
+from functools import cache
 
-from teamchat import text
 from teamchat.accounts import skeletons
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
+from teamchat.model import text
 
+WORDS = {"channel": "channel", "all": "channel", "everyone": "channel", "here": "here"}
+"""Words that mention many at once after an ``@``, each with whom: nobody newly takes one as a name (E-3)."""
 _NUMBERS_TRIED = 50
 
 
@@ -37,8 +40,10 @@ async def free_name_in(tx: Transaction, wanted: str) -> str:
 
 
 async def is_taken_in(tx: Transaction, name: str, *, but: str = "") -> bool:
-    """Tell whether a user other than `but` has this name, or one that looks like it."""
+    """Return whether a user other than `but` has this name, or one that looks like it, or it is a word."""
     await _complete_in(tx)
+    if text.fold(name) in WORDS or not _looks_of_words().isdisjoint(skeletons.skeletons(name)):
+        return True
     if await tx.fetch("select 1 from users where user_name_key = $1 and id <> $2", text.fold(name), but):
         return True
     for skeleton in skeletons.skeletons(name):
@@ -47,6 +52,11 @@ async def is_taken_in(tx: Transaction, name: str, *, but: str = "") -> bool:
         ):
             return True
     return False
+
+
+@cache
+def _looks_of_words() -> frozenset[str]:
+    return frozenset(skeleton for word in WORDS for skeleton in skeletons.skeletons(word))
 
 
 async def note_in(tx: Transaction, user_id: str, name: str) -> None:

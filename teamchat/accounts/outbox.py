@@ -137,7 +137,7 @@ class Outbox:
     async def drop(self, mail: QueuedMail) -> None:
         """Forget a mail that will not be sent. Its link stays, and so does a decoy's.
 
-        The next link takes its place, and how long that takes must not tell who has one (D-16).
+        The next link takes its place, and how long that takes must not give away who has one (D-16).
         """
         await self._write("delete from mails where link_id = $1", mail.link_id)
 
@@ -146,7 +146,7 @@ class Outbox:
         return max(0.0, (self._clock() - mail.created_at) / 1000)
 
     def has_expired(self, mail: QueuedMail) -> bool:
-        """Tell whether the link of a mail works no longer."""
+        """Return whether the link of a mail works no longer."""
         return mail.expires_at <= self._clock()
 
     def _due(self) -> tuple[int, int]:

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from teamchat.accounts.scrypt import nobodys_hash
 from teamchat.accounts.sessions import Sessions
 from teamchat.interfaces import Transaction
-from teamchat.logs import get_logger
 from teamchat.model import SignedIn
+from teamchat.observability.logs import get_logger
 
 _log = get_logger(__name__)
 
@@ -57,7 +57,7 @@ class Proofs:
 
 
 def telling(signed_in: SignedIn, has_ended: bool) -> SignedIn:
-    """Return a sign-in that tells whether its proof ended what came before it."""
+    """Return a sign-in, with whether its proof ended what came before it."""
     return replace(signed_in, earlier_access_ended=True) if has_ended else signed_in
 
 

@@ -5,10 +5,9 @@ A removed user is a row with `removed_at`; no function here ever returns one.
 
 from __future__ import annotations
 
-from teamchat import text
 from teamchat.errors import Forbidden, Unauthorized
 from teamchat.interfaces import Row, Transaction
-from teamchat.model import Caller, User
+from teamchat.model import Caller, User, text
 
 
 def as_user(row: Row) -> User:

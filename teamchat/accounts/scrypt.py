@@ -1,7 +1,7 @@
 """How passwords are hashed: scrypt, its parameters kept with every hash (interface, part 5 rule 3; D-17).
 
-What must stay true: a hash takes 16 MiB and some 45 ms of a core, so it runs in threads of its own, a
-few at once, and behind a queue with an end; whoever comes when the queue is full is told so at once.
+A hash takes 16 MiB and some 45 ms of a core, so it runs in threads of its own, a
+few at once, and behind a queue with an end; when the queue is full the answer comes at once.
 Checking costs the same whether or not there is a hash to check against.
 """
 
@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeVar
 
 import trio
 
-from teamchat import measures
 from teamchat.errors import BadRequest, TooManyRequests
+from teamchat.observability import metrics
 
 MIN_PASSWORD = 8
 MAX_PASSWORD = 1024
@@ -32,6 +32,18 @@ _T = TypeVar("_T")
 
 # The PHC string format: $scrypt$ln=14,r=8,p=5$<salt>$<key>, base64 without padding.
 _FORMAT = re.compile(r"\$scrypt\$ln=(\d+),r=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)\Z")
+
+
+class Cost(NamedTuple):
+    """The parameters of scrypt; `log_n` is the logarithm of N to the base 2."""
+
+    log_n: int
+    r: int
+    p: int
+
+
+COST = Cost(14, 8, 5)
+"""What new hashes are made with."""
 
 
 class PasswordHash(NamedTuple):
@@ -59,13 +71,13 @@ class PasswordHash(NamedTuple):
     @classmethod
     def make(cls, password: str) -> PasswordHash:
         """Hash a password with the parameters of today and a new salt."""
-        blank = cls(14, 8, 5, secrets.token_bytes(SALT_BYTES), bytes(KEY_BYTES))
+        blank = cls(*COST, secrets.token_bytes(SALT_BYTES), bytes(KEY_BYTES))
         return blank._replace(key=blank.derive(password))
 
     @classmethod
     def of_nobody(cls) -> PasswordHash:
         """Return a hash that no password matches and that costs as much to check as any."""
-        return cls(14, 8, 5, secrets.token_bytes(SALT_BYTES), secrets.token_bytes(KEY_BYTES))
+        return cls(*COST, secrets.token_bytes(SALT_BYTES), secrets.token_bytes(KEY_BYTES))
 
     def derive(self, password: str) -> bytes:
         """Derive the key of `password`, normalised NFKC."""
@@ -99,7 +111,7 @@ class Hasher:
         return str(await self._in_thread(PasswordHash.make, password))
 
     async def matches(self, stored: str | None, password: str) -> bool:
-        """Tell whether `password` is the stored one; None stands for no account or no password."""
+        """Return whether `password` is the stored one; None stands for no account or no password."""
         self._refuse_overflow()
         # Normalising takes quadratic time in the worst case, so nothing longer than a password reaches it.
         if len(password) > MAX_PASSWORD:
@@ -109,11 +121,11 @@ class Hasher:
         return matched and stored is not None
 
     async def _in_thread(self, work: Callable[[str], _T], password: str) -> _T:
-        measures.passwords_waiting.value += 1
+        metrics.passwords_waiting.value += 1
         try:
             return await trio.to_thread.run_sync(work, password, limiter=self._limiter)
         finally:
-            measures.passwords_waiting.value -= 1
+            metrics.passwords_waiting.value -= 1
 
     def _refuse_overflow(self) -> None:
         if self._limiter.statistics().tasks_waiting >= self._max_waiting:
@@ -136,7 +148,7 @@ def nobodys_hash() -> str:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Tell whether two ways to write a password are one (D-17); `other` has passed `check_password`."""
+    """Return whether two ways to write a password are one (D-17); `other` has passed `check_password`."""
     # Normalising takes quadratic time in the worst case.
     return len(one) <= MAX_PASSWORD and _normalised(one) == _normalised(other)
 

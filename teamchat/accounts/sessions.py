@@ -1,6 +1,6 @@
 """Sessions and their refresh tokens (decisions D-11, D-12, D-13; interface, part 5 rules 11 and 12).
 
-What must stay true: a session is a row, and it is over when the row is gone or `expires_at` has passed.
+A session is a row, and it is over when the row is gone or `expires_at` has passed.
 Whatever ends sessions appends `SessionsEnded` in the same transaction, so their streams end with them.
 Refresh tokens are kept as hashes, each is used once, and a user's sessions change under the user's lock.
 
@@ -21,10 +21,10 @@ from teamchat.accounts.access_tokens import AccessTokens
 from teamchat.accounts.records import user_by_id
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import SessionsEnded
-from teamchat.ids import new_id
 from teamchat.interfaces import Row, Storage, Transaction
-from teamchat.logs import get_logger
 from teamchat.model import Caller, SessionInfo, SignedIn, TokenPair, User
+from teamchat.model.ids import new_id
+from teamchat.observability.logs import get_logger
 from teamchat.storage.statements import chunks
 
 if TYPE_CHECKING:

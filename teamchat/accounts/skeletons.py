@@ -1,6 +1,6 @@
 """Which names look alike: the skeletons of UTS 39, section 4.
 
-Two names have the same skeleton if a reader can't tell one from the other.  Names are also compared without
+Two names have the same skeleton if a reader can't distinguish them.  Names are also compared without
 regard to case (D-21), and folding hides that some look alike ("Ivan", and "lvan" with a small L), but shows
 it of others ("ivan", and "IVAN" with a Cyrillic I).  So a name has two skeletons, and is like another one
 if they share either.
@@ -17,7 +17,7 @@ import unicodedata
 from functools import cache
 from importlib import resources
 
-from teamchat import text
+from teamchat.model import text
 
 VERSION = 1
 """Goes up when the skeletons of names change; those that are stored are then made anew."""

@@ -1,6 +1,6 @@
 """Users: adding, renaming, removing and leaving (decisions D-21, D-22, D-23).
 
-What must stay true: an email and a user name (both without regard to case) belong to one user at most;
+An email and a user name (both without regard to case) belong to one user at most;
 as long as there are users there is an admin; and a user who is gone is a row that keeps the name their
 messages are shown with, but no email, no password, no session, no link in a mail and no identity at a
 provider.  Passwords are hashed before the writing transaction opens, and who may do a thing is asked in the
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from teamchat import text
 from teamchat.accounts import names
 from teamchat.accounts.links import Links
 from teamchat.accounts.mail_turns import user_requester
@@ -24,13 +23,13 @@ from teamchat.accounts.records import (
 )
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
-from teamchat.capabilities import Capabilities
+from teamchat.capabilities.changes import TakesPart
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
-from teamchat.ids import new_id
 from teamchat.interfaces import Storage, Transaction
-from teamchat.logs import get_logger
-from teamchat.model import Caller, ListedUser, User
+from teamchat.model import Caller, ListedUser, User, text
+from teamchat.model.ids import new_id
+from teamchat.observability.logs import get_logger
 
 ROLES = ("user", "admin")
 
@@ -47,7 +46,7 @@ class Users:
         hasher: Hasher,
         links: Links,
         clock: Callable[[], int],
-        capabilities: Capabilities,
+        capabilities: TakesPart,
         *,
         is_invite_required: bool,
         sends_invites: bool,
@@ -197,10 +196,25 @@ class Users:
         await _keep_an_admin(tx, user, "can't be removed")
         await self._leave(tx, user, RemoveUser(user.id, user.email).to())
 
+    async def set_role(self, caller: Caller, user_id: str, role: str) -> User:
+        """Make a user an admin, or one no longer; the last admin stays one (extension L).
+
+        Raises `BadRequest` for a role that there is not: there are no guests yet.
+        """
+        async with self._storage.write() as tx:
+            user = await _managed(tx, caller, user_id)
+            if role not in ROLES:
+                raise BadRequest("role is neither user nor admin.")
+            is_admin = role == "admin"
+            if user.is_admin != is_admin:
+                await self.set_role_in(tx, user, is_admin=is_admin)
+        _log.info("role changed", user=user.id, by=caller.user.id, role=role)
+        return User(user.id, user.user_name, user.email, is_admin)
+
     async def set_role_in(self, tx: Transaction, user: User, *, is_admin: bool) -> None:
         """Make a user an admin, or one no longer, in a transaction that is open.
 
-        It is told as UPDATE_USER, so that no server goes on with what it remembers of them.  Raises
+        It is sent as UPDATE_USER, so that no server goes on with what it remembers of them.  Raises
         `BadRequest` for the last admin.
         """
         if not is_admin:

@@ -4,8 +4,12 @@
 """
 
 from teamchat.capabilities.announced import Announced
-from teamchat.capabilities.changes import ChangeFailed, Changes
+from teamchat.capabilities.changes import Changes
+from teamchat.capabilities.drafts import DraftFields, Drafts, MessageBody, Outcome, Written
+from teamchat.capabilities.exported import ExportPart, Imported
 from teamchat.capabilities.fields import MessageFields
+from teamchat.capabilities.guarded import ChangeFailed
+from teamchat.capabilities.message_tests import MessageTest
 from teamchat.capabilities.offer import Capability, Check, Job, Options, Parts
 from teamchat.capabilities.taken import Capabilities, Taken
 
@@ -16,9 +20,17 @@ __all__ = [
     "ChangeFailed",
     "Changes",
     "Check",
+    "DraftFields",
+    "Drafts",
+    "ExportPart",
+    "Imported",
     "Job",
+    "MessageBody",
     "MessageFields",
+    "MessageTest",
     "Options",
+    "Outcome",
     "Parts",
     "Taken",
+    "Written",
 ]

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 
 class Links(Struct, frozen=True):
-    """Where more is told."""
+    """Where its documentation is."""
 
     openapi: str = "/openapi.json"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -29,7 +30,8 @@ class MessageFields:
     `Payload.changes_pages_of` the room, for newest pages are kept in memory.
 
     With `differ_by_caller` it is asked anew for each caller (who is None otherwise), and never for events;
-    then no page of a channel is kept in memory.  `of_new` asks it also for a message that was just posted.
+    what it returns is put into the page that is kept for all, so it costs each reader its statement. `of_new`
+    asks it also for a message that was just posted; what `DraftFields.write` said it has is not asked for.
     """
 
     kind: type[Struct]
@@ -38,13 +40,19 @@ class MessageFields:
     of_new: bool = False
 
 
+_NONE_KNOWN: Mapping[type[Struct], Struct] = MappingProxyType({})
+
+
 class Fields:
     """All fields of all capabilities; without any, nothing is asked."""
 
     def __init__(self, offered: Sequence[MessageFields] = ()) -> None:
-        self.offered = tuple(offered)
-        self.differ_by_caller = any(one.differ_by_caller for one in offered)
-        self._kind = _extended(offered)
+        # In a kept page, those that differ by caller come after all others.
+        self.offered = tuple(sorted(offered, key=lambda one: one.differ_by_caller))
+        self._own = [one for one in self.offered if one.differ_by_caller]
+        self.differ_by_caller = bool(self._own)
+        self._kind = _extended(self.offered)
+        self._own_kind = msgspec.defstruct("OwnFields", _declared(self._own), frozen=True, rename="camel")
 
     async def added(
         self, tx: Transaction, messages: list[Message], caller: Caller | None = None
@@ -53,10 +61,26 @@ class Fields:
         asked = [one for one in self.offered if caller is not None or not one.differ_by_caller]
         return await self._added(tx, messages, asked, caller)
 
-    async def of_new(self, tx: Transaction, message: Message) -> Message:
-        """Return a message that was just posted with its fields."""
-        asked = [one for one in self.offered if one.of_new and not one.differ_by_caller]
-        return (await self._added(tx, [message], asked, None))[0]
+    async def of_new(
+        self, tx: Transaction, message: Message, known: Mapping[type[Struct], Struct] = _NONE_KNOWN
+    ) -> Message:
+        """Return a message that was just posted with its fields; those of a kind in `known` are not read."""
+        asked = [
+            one for one in self.offered if one.of_new and not one.differ_by_caller and one.kind not in known
+        ]
+        values = (await _read(tx, [message.id], asked, None)).get(message.id, {})
+        for fields in known.values():
+            values |= msgspec.structs.asdict(fields)
+        return self._with(message, values)
+
+    async def own(self, tx: Transaction, ids: Sequence[str], caller: Caller) -> dict[str, bytes]:
+        """Return the fields that differ by caller, of messages that have any: JSON without its braces."""
+        values = await _read(tx, ids, self._own, caller)
+        encoded = {
+            message_id: msgspec.json.encode(self._own_kind(**fields))[1:-1]
+            for message_id, fields in values.items()
+        }
+        return {message_id: fields for message_id, fields in encoded.items() if fields}
 
     async def _added(
         self,
@@ -67,12 +91,7 @@ class Fields:
     ) -> list[Message]:
         if not asked or not messages:
             return messages
-        ids = [message.id for message in messages]
-        values: dict[str, dict[str, Any]] = {}
-        for one in asked:
-            found = await one.read(tx, ids, caller if one.differ_by_caller else None)
-            for message_id, fields in found.items():
-                values.setdefault(message_id, {}).update(msgspec.structs.asdict(fields))
+        values = await _read(tx, [message.id for message in messages], asked, caller)
         return [self._with(message, values.get(message.id)) for message in messages]
 
     def _with(self, message: Message, values: Mapping[str, Any] | None) -> Message:
@@ -82,13 +101,29 @@ class Fields:
         return extended
 
 
+async def _read(
+    tx: Transaction, ids: Sequence[str], asked: Sequence[MessageFields], caller: Caller | None
+) -> dict[str, dict[str, Any]]:
+    """Return the values of fields by message, of those messages that have some."""
+    values: dict[str, dict[str, Any]] = {}
+    for one in asked:
+        found = await one.read(tx, ids, caller if one.differ_by_caller else None)
+        for message_id, fields in found.items():
+            values.setdefault(message_id, {}).update(msgspec.structs.asdict(fields))
+    return values
+
+
+def _declared(offered: Sequence[MessageFields]) -> list[tuple[str, Any, Any]]:
+    """Return the fields as `msgspec.defstruct` takes them."""
+    return [(field.name, field.type, UNSET) for one in offered for field in msgspec.structs.fields(one.kind)]
+
+
 def _extended(offered: Sequence[MessageFields]) -> type[Message]:
     """Return the struct of a message that has all these fields."""
-    kinds = [one.kind for one in offered]
-    fields = [(field.name, field.type, UNSET) for kind in kinds for field in msgspec.structs.fields(kind)]
+    fields = _declared(offered)
     if not fields:
         return Message
-    every: list[type[Struct]] = [Message, *kinds]
+    every: list[type[Struct]] = [Message, *(one.kind for one in offered)]
     names = [field.encode_name for one in every for field in msgspec.structs.fields(one)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise PluginError(

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from msgspec import Meta, Struct
 
 from teamchat.capabilities.changes import Changes
+from teamchat.capabilities.drafts import DraftFields
+from teamchat.capabilities.exported import ExportPart
 from teamchat.capabilities.fields import MessageFields
+from teamchat.capabilities.message_tests import MessageTest
 from teamchat.events import Payload
 from teamchat.interfaces import Routes, Transaction
 from teamchat.model import Caller
 
 if TYPE_CHECKING:
-    from teamchat.api import Teamchat
+    from teamchat.interfaces.api import Teamchat
     from teamchat.storage.schema import Migration
 
 May = Callable[[Transaction, Caller], Awaitable[Sequence[str]]]
@@ -29,7 +32,8 @@ Job = Callable[[], Awaitable[object]]
 class Check(NamedTuple):
     """What must be true of rows, for ``teamchat check``; `offenders` is a statement that counts the others.
 
-    `subject` and `sentence` are what is told: "each stands in a channel", say; `remedy` what to do otherwise.
+    `subject` and `sentence` are printed: "each stands in a channel", say; `remedy` is what to do.
+    With `is_warning` it is for the operator to judge, and no problem.
     """
 
     subject: str
@@ -38,6 +42,7 @@ class Check(NamedTuple):
     remedy: str = (
         "Restore the last backup, or report how this came about: no version of teamchat should do it."
     )
+    is_warning: bool = False
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -50,18 +55,22 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ren
 class Parts:
     """What a capability brings to one server; each part may be left out.
 
-    `limits` are the numbers that ``GET /capabilities`` tells under its name. `routes` are sections of
-    endpoints. `changes` is called in the transactions of the chat, `message_fields` when messages are read.
+    `limits` are the numbers that ``GET /capabilities`` has under its name. `routes` are sections of
+    endpoints. `changes` is called in the transactions of the chat, `message_fields` when messages are read,
+    `draft_fields` when they are posted and edited.
     `jobs` are run every hour, beginning at once; one that fails is run again the next time. `may` says what a
-    user may do besides.
+    user may do besides. `message_tests` are what can be asked of messages in a search, by the words of its
+    grammar: ``has:pin``, or ``mentions:`` for one that is about a user.
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)
     routes: Sequence[Routes] = ()
     changes: Changes | None = None
     message_fields: MessageFields | None = None
+    draft_fields: DraftFields | None = None
     jobs: Sequence[Job] = ()
     may: May | None = None
+    message_tests: Mapping[str, MessageTest] = field(default_factory=dict)
 
 
 def _nothing(_app: Teamchat, _options: Any) -> Parts:
@@ -78,7 +87,8 @@ class Capability:
     are its numbered migrations, in the words of `teamchat.storage.schema`; the names of tables and indexes
     begin with the capability's (``polls``, ``polls_votes``). `events` are the types of its events; an event
     is appended in the transaction that makes the change. `checks` are what ``teamchat check`` asks of its
-    tables. `client` is the folder of its part of the web client, within the plugin's package.
+    tables. `client` is the folder of its part of the web client, within the plugin's package. `export` is its
+    part in ``teamchat export`` and ``teamchat import``.
 
     `parts` is called once for each server with the façade and the options, and does no work of its own.
     """
@@ -91,4 +101,5 @@ class Capability:
     events: Sequence[type[Payload]] = ()
     checks: Sequence[Check] = ()
     client: str | None = None
+    export: ExportPart | None = None
     parts: Callable[[Teamchat, Any], Parts] = _nothing

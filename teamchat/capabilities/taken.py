@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
 from teamchat.capabilities.announced import Announced
-from teamchat.capabilities.changes import InTransaction
+from teamchat.capabilities.changes import Changes, InTransaction, Part
+from teamchat.capabilities.declared import Declared
+from teamchat.capabilities.drafts import DraftPart, Drafts
+from teamchat.capabilities.facade import facade
 from teamchat.capabilities.fields import Fields
+from teamchat.capabilities.message_tests import MessageTest
 from teamchat.capabilities.offer import Capability, Job, Parts
 from teamchat.errors import PluginError
-from teamchat.events import OWN_TYPES, Payload
+from teamchat.events import OWN_TYPES, Payload, Signal
 
 if TYPE_CHECKING:
-    from teamchat.api import Teamchat
     from teamchat.interfaces import Routes, Transaction
+    from teamchat.interfaces.api import Teamchat
     from teamchat.model import Caller
     from teamchat.storage.capability_tables import CapabilityTables
+
+_NAME = re.compile(r"[A-Za-z0-9.-]{1,64}")
+
+
+OWN: dict[str, Mapping[str, int]] = {
+    name: {"version": 1}
+    for name in ("archive", "groups", "membership", "message-context", "notes", "private-channels", "roles")
+}
+"""The capabilities that teamchat has without a plugin: who sees what, and how messages are read."""
 
 
 @dataclass
@@ -48,8 +62,10 @@ class Capabilities:
         self.taken = sorted(taken, key=lambda one: one.name)
         self._check_needs()
         self.event_types = self._event_types()
+        self._own: list[Part] = []
         self.in_transaction = InTransaction()
         self.message_fields = Fields()
+        self.drafts = Drafts()
 
     @property
     def client_folders(self) -> list[tuple[str, Traversable]]:
@@ -62,6 +78,11 @@ class Capabilities:
         return [job for one in self.taken for job in one.parts.jobs]
 
     @property
+    def message_tests(self) -> dict[str, MessageTest]:
+        """What can be asked of messages, by the words of a search."""
+        return {word: test for one in self.taken for word, test in one.parts.message_tests.items()}
+
+    @property
     def tables(self) -> list[CapabilityTables]:
         """The tables that they bring."""
         return [one.tables for one in self.taken if one.tables is not None]
@@ -71,22 +92,54 @@ class Capabilities:
         """The sections of endpoints that they bring."""
         return [section for one in self.taken for section in one.parts.routes]
 
+    @property
+    def signals(self) -> set[str]:
+        """The names by which streams ask for their signals."""
+        return {one.asked_as for one in self.event_types.values() if issubclass(one, Signal)}
+
     def bring(self, app: Teamchat) -> None:
         """Ask every capability for its parts, once, when the application is there."""
+        changes: list[Part] = []
+        drafts: list[DraftPart] = []
         for one in self.taken:
-            one.parts = one.make(app)
-        parts = [(one.parts, one.label) for one in self.taken]
-        self.in_transaction = InTransaction([(some.changes, label) for some, label in parts if some.changes])
-        self.message_fields = Fields([some.message_fields for some, _ in parts if some.message_fields])
+            declared = Declared(one.name, one.offer.events)
+            one.parts = one.make(facade(app, declared))
+            if one.parts.changes is not None:
+                changes.append((one.parts.changes, one.label, declared))
+        self.in_transaction = InTransaction([*self._own, *changes])
+        for one in self._needed_first():
+            if one.parts.draft_fields is not None:
+                drafts.append((one.parts.draft_fields, one.label, Declared(one.name, one.offer.events)))
+        fields = [one.parts.message_fields for one in self.taken]
+        self.message_fields = Fields([one for one in fields if one is not None])
+        self.drafts = Drafts(drafts)
+
+    def keep(self, own: Changes) -> None:
+        """Have the chat itself called with changes, before all capabilities."""
+        self._own = [(own, "teamchat", Declared("teamchat", ()))]
+        self.in_transaction = InTransaction(self._own)
 
     def announced(self) -> Announced:
         """Return what ``GET /capabilities`` answers."""
-        return Announced({one.name: {"version": one.offer.version, **one.parts.limits} for one in self.taken})
+        brought: dict[str, Mapping[str, int]] = {
+            one.name: {"version": one.offer.version, **one.parts.limits} for one in self.taken
+        }
+        return Announced(dict(sorted((OWN | brought).items())))
 
     async def may(self, tx: Transaction, caller: Caller) -> list[str]:
         """Return what a user may do besides, as all capabilities say, in alphabetical order."""
         found = [await one.parts.may(tx, caller) for one in self.taken if one.parts.may is not None]
         return sorted({each for some in found for each in some})
+
+    def _needed_first(self) -> list[Taken]:
+        """Return all capabilities, each after those that it needs."""
+        waiting, ordered, names = list(self.taken), [], set(OWN)
+        while waiting:
+            ready = [one for one in waiting if names.issuperset(one.offer.needs)] or waiting
+            names |= {one.name for one in ready}
+            ordered += ready
+            waiting = [one for one in waiting if one.name not in names]
+        return ordered
 
     def _event_types(self) -> dict[str, type[Payload]]:
         """Return the payloads of their events by type. Raises `PluginError` for a type of somebody else's."""
@@ -98,11 +151,17 @@ class Capabilities:
                         f"The capability {one.name} of the plugin {one.label} declares the event "
                         f"{payload.type}, which is somebody else's already."
                     )
+                if issubclass(payload, Signal) and not _can_be_asked_for(payload):
+                    raise PluginError(
+                        f"The capability {one.name} of the plugin {one.label} declares the signal "
+                        f"{payload.type}, whose asked_as is no name of letters, digits, . and -, or whose "
+                        "latest_of names no field of it."
+                    )
                 found[payload.type] = payload
         return found
 
     def _check_needs(self) -> None:
-        names = {one.name for one in self.taken}
+        names = OWN.keys() | {one.name for one in self.taken}
         for one in self.taken:
             missing = sorted(set(one.offer.needs) - names)
             if missing:
@@ -111,3 +170,8 @@ class Capabilities:
                     f"{' and '.join(missing)}, which no active plugin offers or the configuration turns off. "
                     f"Install or turn on what is missing, or turn {one.name} off."
                 )
+
+
+def _can_be_asked_for(signal: type[Signal]) -> bool:
+    name = getattr(signal, "asked_as", "")
+    return bool(_NAME.fullmatch(name)) and set(signal.latest_of) <= set(signal.__struct_fields__)

@@ -1,6 +1,6 @@
 """Editing and deleting a message that was found and may be changed, whatever kind it is.
 
-The three kinds (of a channel, of a thread, of a conversation) differ in the event that tells of the change
+The three kinds (of a channel, of a thread, of a conversation) differ in the event of the change
 and in what is counted anew; both are decided here and nowhere else (decisions D-35, D-36).  So a reply or
 a direct message that is addressed as a plain message behaves as it does on its own route.
 """
@@ -9,77 +9,96 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from teamchat import events
-from teamchat.capabilities import Capabilities
+from teamchat.capabilities import Capabilities, Written
 from teamchat.chat import records
-from teamchat.chat.drafts import Draft, MessageEdit, content_of
+from teamchat.chat.drafts import Draft, MessageEdit, Stored, content_of
 from teamchat.chat.filters import Filters
 from teamchat.chat.images_table import attach, forget_images_of
 from teamchat.chat.rules import Rules
-from teamchat.chat.sight import Participants, SeenMessage
+from teamchat.chat.sight import Participants, Room, SeenMessage
 from teamchat.errors import BadRequest, NotFound
 from teamchat.interfaces import Storage, Transaction
-from teamchat.model import Message, ThreadMeta, UserName, now_ms
+from teamchat.model import Caller, Message, ThreadMeta, UserName, now_ms
 from teamchat.storage.log import blank
 from teamchat.storage.statements import chunks
+
+
+class Revision(NamedTuple):
+    """An edit: as it came, and what the filters left of it."""
+
+    asked: Draft | MessageEdit
+    kept: Draft | MessageEdit
 
 
 async def accepted_edit(
     storage: Storage,
     filters: Filters,
     edit: Draft | MessageEdit,
-    check: Callable[[], Awaitable[None]],
+    check: Callable[[], Awaitable[Room]],
     *,
     author_id: str,
     message_id: str,
-) -> Draft | MessageEdit:
-    """Return an edit as the filters leave it; they are shown the content that the message will have.
+) -> Revision:
+    """Return an edit, and what filters leave of it; they are shown the content that the message will have.
 
     `check` raises if the author may not edit the message.  Raises what `Filters.passed` raises, and
     `BadRequest` for an edit of nothing.
     """
     if edit.content is not UNSET:
         draft = Draft(edit.content, edit.images)
-        return await filters.passed(draft, check, author_id=author_id, message_id=message_id)
-    await check()  # an outsider is told nothing else, whatever they sent (decision D-03)
+        kept = await filters.passed(draft, check, author_id=author_id, message_id=message_id)
+        return Revision(edit, replace(edit, content=kept.content))
+    await check()  # first: an outsider gets no other error, whatever they sent (decision D-03)
     if edit.images is UNSET:
         raise BadRequest("content is missing.")
     async with storage.read() as tx:
         draft = Draft(await _content(tx, message_id), edit.images)
     kept = await filters.passed(draft, check, author_id=author_id, message_id=message_id)
     # Content that no filter touched is not written back: another edit may have come in between.
-    return edit if kept.content == draft.content else kept
+    is_same = kept.content == draft.content
+    return Revision(edit, edit if is_same else replace(edit, content=kept.content))
 
 
-async def amend(tx: Transaction, seen: SeenMessage, edit: Draft | MessageEdit, rules: Rules) -> Message:
-    """Give a message the content and the images that `edit` names; tell everyone concerned."""
-    has_images, most = await _will_have_images(tx, seen.id, edit), rules.most
-    if edit.content is UNSET:
-        content = await _content(tx, seen.id)
-        most = max(most, len(content))  # what is there already may be longer than what may be written today
-    else:
-        content = edit.content
-    content = content_of(Draft(content), most=most, has_images=has_images)
+async def amend(
+    tx: Transaction, caller: Caller, seen: SeenMessage, revision: Revision, rules: Rules
+) -> Stored:
+    """Give a message the content and the images that an edit names."""
+    asked, edit = revision
+    drafts = rules.capabilities.drafts
+    before = await _content(tx, seen.id)
+    content = before if edit.content is UNSET else edit.content
+    # What is there already may be longer than what may be written today.
+    most = max(rules.most, len(before)) if edit.content is UNSET else rules.most
+    may_be_blank = await _will_have_images(tx, seen.id, edit) or await drafts.stands_alone(tx, edit, seen.id)
+    content = content_of(Draft(content), most=most, may_be_blank=may_be_blank)
     await tx.fetch(
         "update messages set content = $2, updated_at = $3 where id = $1", seen.id, content, now_ms()
     )
     if edit.images is not UNSET:
-        await attach(tx, seen.room.id, seen.id, edit.images)
+        await attach(
+            tx, seen.room.id, seen.id, edit.images, first_seen=seen.room.first_seen, by=seen.author_id
+        )
     message = await records.message(tx, seen.id)
     if message is None:
         raise NotFound("No such message.")
     await rules.capabilities.in_transaction.message_edited(tx, message, seen.room)
+    sent = content if asked.content is UNSET else asked.content
+    written = Written(message, seen.room, caller, None, sent, before)
+    _, beside = await drafts.write(tx, edit, written)
     [message] = await rules.capabilities.message_fields.added(tx, [message])
     await blank(tx, seen.room.id, [seen.id])
     await tx.append(_updated(seen, message))
-    return message
+    return Stored(message, beside)
 
 
 async def erase(tx: Transaction, seen: SeenMessage, capabilities: Capabilities) -> None:
-    """Delete a message with all that hangs on it, and tell everyone concerned."""
+    """Delete a message with all that hangs on it."""
     doomed = [*await _replies_to(tx, seen.id), seen.id]
     await capabilities.in_transaction.messages_going(tx, doomed, seen.room)
     await _delete(tx, doomed)
@@ -88,10 +107,10 @@ async def erase(tx: Transaction, seen: SeenMessage, capabilities: Capabilities) 
         await _erased_from_conversation(tx, seen, seen.room.participants)
     elif seen.parent_id is not None:
         meta = await recount_thread(tx, seen.parent_id)
-        event = events.DeleteThreadReply(seen.id, seen.parent_id, seen.room.id, meta)
-        await tx.append(event.to(seen.room.audience))
+        event = events.DeleteThreadReply(seen.id, seen.parent_id, seen.room.id, meta, seen.author_id)
+        await tx.append(event.to(seen.audience))
     else:
-        await tx.append(events.DeleteMessage(seen.id, seen.room.id).to(seen.room.audience))
+        await tx.append(events.DeleteMessage(seen.id, seen.room.id, seen.author_id).to(seen.audience))
 
 
 async def count_reply(tx: Transaction, reply: Message, parent_id: str) -> ThreadMeta:
@@ -155,10 +174,10 @@ async def _will_have_images(tx: Transaction, message_id: str, edit: Draft | Mess
 
 def _updated(seen: SeenMessage, message: Message) -> events.Event:
     if seen.room.participants is not None:
-        return events.UpdateDirectMessage.about(message, seen.room.participants).to(seen.room.audience)
+        return events.UpdateDirectMessage.about(message, seen.room.participants).to(seen.audience)
     if seen.parent_id is not None:
-        return events.UpdateThreadReply.about(message).to(seen.room.audience)
-    return events.UpdateMessage.about(message).to(seen.room.audience)
+        return events.UpdateThreadReply.about(message).to(seen.audience)
+    return events.UpdateMessage.about(message).to(seen.audience)
 
 
 async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, participants: Participants) -> None:
@@ -167,7 +186,7 @@ async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, particip
           where room_id = $1 and parent_id is null order by id desc limit 1) where id = $1""",
         seen.room.id,
     )
-    event = events.DeleteDirectMessage(seen.id, seen.room.id, participants)
+    event = events.DeleteDirectMessage(seen.id, seen.room.id, participants, seen.author_id)
     await tx.append(event.to(participants))
 
 

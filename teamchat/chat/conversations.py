@@ -1,6 +1,6 @@
 """Conversations of two users and their direct messages (decision D-29).
 
-What must stay true: two users have one conversation at most, kept under their ids in order.  Only the two
+Two users have one conversation at most, kept under their ids in order.  Only the two
 participants read it and hear of it.  `last_message_at` is the time of the newest message that is there.
 """
 
@@ -10,18 +10,20 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from teamchat import events
-from teamchat.chat import records, sight
+from teamchat.chat import permissions, records, sight
 from teamchat.chat.changes import accepted_edit, amend, erase
-from teamchat.chat.drafts import Draft, MessageEdit
+from teamchat.chat.drafts import Draft, MessageEdit, Stored
 from teamchat.chat.filters import Filters
+from teamchat.chat.pages import MessagePage, page_of_room
 from teamchat.chat.posting import Submission, post
 from teamchat.chat.rooms_table import insert_direct, pair_key
 from teamchat.chat.rules import Rules
-from teamchat.chat.sight import Participants
+from teamchat.chat.sight import Participants, Room
 from teamchat.errors import BadRequest, NotFound
-from teamchat.ids import could_be_id, new_conversation_id
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, Conversation, Message, UserName, now_ms
+from teamchat.model.ids import could_be_id, new_conversation_id
+from teamchat.model.pages import Page
 
 _OF_USER = """select r.id, r.last_message_at, other.id, other.user_name
 from memberships mine
@@ -64,25 +66,45 @@ class Conversations:
                 return Opened(
                     replace(_conversation(caller, existing[0]), last_message_at=UNSET), is_new=False
                 )
-            return await _open(tx, caller, target_user_id)
+            return await self._open(tx, caller, target_user_id)
 
-    async def page(
-        self, caller: Caller, conversation_id: str, limit: int, before: str | None
-    ) -> list[Message]:
-        """Return the newest `limit` messages older than `before`, oldest first (decision D-08)."""
+    async def _open(self, tx: Transaction, caller: Caller, target_user_id: str) -> Opened:
+        name = await records.user_name(tx, target_user_id)
+        if name is None:
+            raise NotFound("No such user.")
+        id_, participants, now = (
+            new_conversation_id(),
+            _participants(caller.user.id, target_user_id),
+            now_ms(),
+        )
+        await insert_direct(tx, id_, participants, now)
+        await tx.append(events.NewConversation(id_, participants, now).to(participants))
+        await self._rules.capabilities.in_transaction.room_made(tx, await sight.made(tx, id_))
+        return Opened(Conversation(id_, participants, UserName(target_user_id, name)), is_new=True)
+
+    async def page(self, caller: Caller, conversation_id: str, page: Page) -> MessagePage:
+        """Return a page of a conversation's messages."""
+        logged = await self._storage.position()
         async with self._storage.read() as tx:
             await sight.conversation(tx, caller, conversation_id)
-            page = await records.page_of_room(tx, conversation_id, limit, before)
-            return await self._rules.capabilities.message_fields.added(tx, page, caller)
+            found = await page_of_room(tx, conversation_id, page, logged)
+            fields = self._rules.capabilities.message_fields
+            return found._replace(messages=await fields.added(tx, found.messages, caller))
 
-    async def check_post(self, caller: Caller, conversation_id: str) -> None:
+    async def check_post(self, caller: Caller, conversation_id: str) -> Room:
         """Raise `NotFound` for no conversation, `Forbidden` to an outsider."""
         async with self._storage.read() as tx:
-            await sight.conversation(tx, caller, conversation_id)
+            return await sight.conversation(tx, caller, conversation_id)
 
     async def post(
         self, caller: Caller, conversation_id: str, draft: Draft, key: str | None = None
     ) -> Message:
+        """Do what `submit` does, and return the message alone."""
+        return (await self.submit(caller, conversation_id, draft, key)).message
+
+    async def submit(
+        self, caller: Caller, conversation_id: str, draft: Draft, key: str | None = None
+    ) -> Stored:
         """Send a direct message; `key` is the Idempotency-Key (decision D-07b)."""
         kept = await self._filters.passed(
             draft,
@@ -90,21 +112,31 @@ class Conversations:
             author_id=caller.user.id,
             room_id=conversation_id,
         )
-        submission = Submission(caller.user.id, draft, kept, key, f"conversation {conversation_id}")
+        submission = Submission(
+            caller.user.id, draft, kept, key, f"conversation {conversation_id}", caller=caller
+        )
         async with self._storage.write() as tx:
             room = await sight.conversation(tx, caller, conversation_id)
             return await post(tx, room, submission, self._rules)
 
-    async def check_edit(self, caller: Caller, conversation_id: str, message_id: str) -> None:
+    async def check_edit(self, caller: Caller, conversation_id: str, message_id: str) -> Room:
         """Raise `NotFound` for no such message in the conversation, `Forbidden` for one of the other user."""
         async with self._storage.read() as tx:
-            sight.check_may_edit(caller, await sight.direct_message(tx, caller, conversation_id, message_id))
+            seen = await sight.direct_message(tx, caller, conversation_id, message_id)
+        permissions.check_may_edit(caller, seen)
+        return seen.room
 
     async def edit(
         self, caller: Caller, conversation_id: str, message_id: str, edit: Draft | MessageEdit
     ) -> Message:
+        """Do what `revise` does, and return the message alone."""
+        return (await self.revise(caller, conversation_id, message_id, edit)).message
+
+    async def revise(
+        self, caller: Caller, conversation_id: str, message_id: str, edit: Draft | MessageEdit
+    ) -> Stored:
         """Edit a direct message of the caller's own and return it whole."""
-        kept = await accepted_edit(
+        revision = await accepted_edit(
             self._storage,
             self._filters,
             edit,
@@ -114,14 +146,14 @@ class Conversations:
         )
         async with self._storage.write() as tx:
             seen = await sight.direct_message(tx, caller, conversation_id, message_id)
-            sight.check_may_edit(caller, seen)
-            return await amend(tx, seen, kept, self._rules)
+            permissions.check_may_edit(caller, seen)
+            return await amend(tx, caller, seen, revision, self._rules)
 
     async def delete(self, caller: Caller, conversation_id: str, message_id: str) -> None:
         """Delete a direct message of the caller's own."""
         async with self._storage.write() as tx:
             seen = await sight.direct_message(tx, caller, conversation_id, message_id)
-            sight.check_may_delete(caller, seen)
+            permissions.check_may_delete(caller, seen)
             await erase(tx, seen, self._rules.capabilities)
 
     # Last, for in a class the name hides the type of lists from what follows it.
@@ -131,16 +163,6 @@ class Conversations:
         async with self._storage.read() as tx:
             rows = await tx.fetch(_OF_USER + latest_first, caller.user.id)
         return [_conversation(caller, row) for row in rows]
-
-
-async def _open(tx: Transaction, caller: Caller, target_user_id: str) -> Opened:
-    name = await records.user_name(tx, target_user_id)
-    if name is None:
-        raise NotFound("No such user.")
-    id_, participants, now = new_conversation_id(), _participants(caller.user.id, target_user_id), now_ms()
-    await insert_direct(tx, id_, participants, now)
-    await tx.append(events.NewConversation(id_, participants, now).to(participants))
-    return Opened(Conversation(id_, participants, UserName(target_user_id, name)), is_new=True)
 
 
 def _conversation(caller: Caller, row: Row) -> Conversation:

@@ -1,29 +1,41 @@
 """What somebody sends to become a message: its content and its images, and which of that is accepted.
 
-`Draft` and `MessageEdit` are the wire forms.  What an edit leaves out stays as it was: a client that knows
+`Draft` and `MessageEdit` are the wire forms; capabilities add fields to both
+(`teamchat.capabilities.drafts`).  What an edit leaves out stays as it was: a client that knows
 nothing of `images` does not strip them from what it edits (decision D-25), and one that sends `images` alone
 keeps the content (decision D-42).
 """
 
 from __future__ import annotations
 
-from msgspec import UNSET, Struct, UnsetType
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from teamchat import text
+from msgspec import UNSET, UnsetType
+
+from teamchat.capabilities.drafts import MessageBody
+from teamchat.model import Message, text
 
 
-class Draft(Struct, frozen=True, rename="camel"):
+class Draft(MessageBody, frozen=True, rename="camel"):
     """The body of a POST of a message. `images` are names of uploaded files of the same place."""
 
     content: str
     images: list[str] | UnsetType = UNSET
 
 
-class MessageEdit(Struct, frozen=True, rename="camel"):
+class MessageEdit(MessageBody, frozen=True, rename="camel"):
     """The body of a PUT of a message. What is left out stays as it was; one of the two must be there."""
 
     content: str | UnsetType = UNSET
     images: list[str] | UnsetType = UNSET
+
+
+class Stored(NamedTuple):
+    """A message after it was posted or edited; `beside` is what its author alone is answered besides."""
+
+    message: Message
+    beside: Mapping[str, Any]
 
 
 def images_of(draft: Draft) -> list[str]:
@@ -31,6 +43,6 @@ def images_of(draft: Draft) -> list[str]:
     return [] if draft.images is UNSET else draft.images
 
 
-def content_of(draft: Draft, *, most: int, has_images: bool) -> str:
-    """Return the content or raise `BadRequest`; it may be blank beside images alone (decision D-04)."""
-    return text.content(draft.content, most=most, may_be_blank=has_images)
+def content_of(draft: Draft, *, most: int, may_be_blank: bool) -> str:
+    """Return the content or raise `BadRequest`; it may be blank beside images, say (decision D-04)."""
+    return text.content(draft.content, most=most, may_be_blank=may_be_blank)

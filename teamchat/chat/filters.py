@@ -1,6 +1,6 @@
 """What plugins may change or refuse in a message before it is stored.
 
-What must stay true: only what the chat's own rules already accept reaches a filter, and what the filters made
+Only what the chat's own rules already accept reaches a filter, and what the filters made
 of it is held to the same rules again.  A filter runs before the transaction, so it may wait for something
 else; one that takes too long, or fails, stops the message rather than lets it pass unseen, and the log names
 it.  Without filters nothing of this costs anything.
@@ -14,10 +14,11 @@ import msgspec
 import trio
 
 from teamchat.chat.drafts import Draft, content_of, images_of
+from teamchat.chat.sight import Room
 from teamchat.errors import Problem, Unavailable
 from teamchat.interfaces import MessageFilter, Posting
-from teamchat.logs import get_logger
-from teamchat.text import plain
+from teamchat.model.text import plain
+from teamchat.observability.logs import get_logger
 
 FILTER_SECONDS = 10.0
 
@@ -42,26 +43,28 @@ class Filters:
     async def passed(
         self,
         draft: Draft,
-        check: Callable[[], Awaitable[None]],
+        check: Callable[[], Awaitable[Room]],
         *,
         author_id: str,
         room_id: str | None = None,
         parent_id: str | None = None,
         message_id: str | None = None,
     ) -> Draft:
-        """Return the draft as the filters leave it. `check` raises if the author may not post it anyway.
+        """Return the draft as the filters leave it. `check` returns the room that it is said in, and
+        raises if the author may not post there anyway.
 
-        The rest is what a filter is told (`Posting`).  Raises what one raises to refuse it (a `Problem`),
+        The rest is what a filter gets (`Posting`).  Raises what one raises to refuse it (a `Problem`),
         and `Unavailable` if one fails or takes too long.
         """
         if not self._filters:
             return draft
-        await check()
-        content_of(draft, most=self._max_length, has_images=True)
-        told = Posting(draft.content, tuple(images_of(draft)), author_id, room_id, parent_id, message_id)
+        room = await check()
+        content_of(draft, most=self._max_length, may_be_blank=True)
+        posting = Posting(draft.content, tuple(images_of(draft)), author_id, room_id, parent_id, message_id)
+        posting = msgspec.structs.replace(posting, room_kind=room.kind, is_private=room.is_private)
         for each in self._filters:
-            told = msgspec.structs.replace(told, content=await self._asked(each, told))
-        return Draft(told.content, draft.images)
+            posting = msgspec.structs.replace(posting, content=await self._asked(each, posting))
+        return msgspec.structs.replace(draft, content=posting.content)
 
     async def _asked(self, asked: MessageFilter, posting: Posting) -> str:
         try:

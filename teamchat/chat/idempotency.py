@@ -9,16 +9,18 @@ nor answering what is gone would be true.
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from teamchat.chat import records
 from teamchat.chat.drafts import Draft, images_of
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
 from teamchat.model import Message, now_ms
-from teamchat.text import storable
+from teamchat.model.text import storable
 
 KEPT_MS = 24 * 60 * 60 * 1000
 MAX_KEY = 255
@@ -32,20 +34,33 @@ class KeyedRequest(NamedTuple):
     request_hash: str
 
 
-def keyed(user_id: str, key: str | None, path: str, draft: Draft) -> KeyedRequest | None:
-    """Return the request to `recall` and `remember`, or None without a key. `path` names where it posts."""
+def keyed(
+    user_id: str, key: str | None, path: str, draft: Draft, besides: Mapping[str, Any]
+) -> KeyedRequest | None:
+    """Return the request to look up and remember, or None without a key. `path` names where it posts.
+
+    `besides` are the fields of capabilities that the draft has.
+    """
     if key is None:
         return None
     if not 1 <= len(key) <= MAX_KEY:
         raise BadRequest(f"Idempotency-Key must have 1 to {MAX_KEY} characters.")
-    asked = msgspec.json.encode([path, draft.content, images_of(draft)])
+    asked = msgspec.json.encode([path, draft.content, images_of(draft), *([besides] if besides else [])])
     return KeyedRequest(user_id, storable("Idempotency-Key", key), hashlib.sha256(asked).hexdigest())
 
 
-async def recollect(tx: Transaction, request: KeyedRequest | None) -> Message | None:
-    """Return the message this request made before, as it is now; None if it is to be made.
+def keyed_room(user_id: str, key: str | None, path: str, asked: Struct) -> KeyedRequest | None:
+    """Return the request for a room that is to be looked up and remembered, or None without a key."""
+    if key is None:
+        return None
+    digest = hashlib.sha256(msgspec.json.encode([path, asked])).hexdigest()
+    return KeyedRequest(user_id, storable("Idempotency-Key", key), digest)
 
-    Raises `BadRequest` if the key was used for something else or the message was deleted.
+
+async def made_before(tx: Transaction, request: KeyedRequest | None) -> str | None:
+    """Return the id of what a request made before, or None if it is to be made.
+
+    Raises `BadRequest` if the key was used for something else.
     """
     if request is None:
         return None
@@ -57,17 +72,31 @@ async def recollect(tx: Transaction, request: KeyedRequest | None) -> Message | 
     )
     if not rows:
         return None
-    [(request_hash, message_id)] = rows
+    [(request_hash, made)] = rows
     if request_hash != request.request_hash:
         raise BadRequest("This Idempotency-Key was used for another request.")
+    return str(made)
+
+
+async def earlier_answer(
+    tx: Transaction, request: KeyedRequest | None, first_seen: str = ""
+) -> Message | None:
+    """Return the message this request made before, as it is now; None if it is to be made.
+
+    One of before `first_seen`, which who asks does not see any more, is as one that was deleted.  Raises
+    `BadRequest` if the key was used for something else or the message was deleted.
+    """
+    message_id = await made_before(tx, request)
+    if message_id is None:
+        return None
     message = await records.message(tx, message_id)
-    if message is None:
+    if message is None or (message.thread_id or message.id) < first_seen:
         raise BadRequest("The message made under this Idempotency-Key was deleted.")
     return message
 
 
-async def remember(tx: Transaction, request: KeyedRequest | None, message: Message) -> None:
-    """Keep which message a request has made."""
+async def note(tx: Transaction, request: KeyedRequest | None, made: str) -> None:
+    """Keep what a request has made, by its id."""
     if request is None:
         return
     await tx.fetch(
@@ -76,6 +105,6 @@ async def remember(tx: Transaction, request: KeyedRequest | None, message: Messa
         request.user_id,
         request.key,
         request.request_hash,
-        message.id,
+        made,
         now_ms(),
     )

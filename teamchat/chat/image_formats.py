@@ -1,6 +1,6 @@
 """Whether bytes are an image that teamchat takes, decided from the bytes alone (decision D-30).
 
-What must stay true: nothing here decodes pixels or follows a reference.  A raster image is believed by
+Nothing here decodes pixels or follows a reference.  A raster image is believed by
 its header, which must name its dimensions; an SVG is parsed as XML without a document type, so without
 entities.  Everything is a plain function that may be called in a thread; on long input the work is cut
 into slices, so that a thread lets go of the interpreter between them.
@@ -13,8 +13,8 @@ import re
 from typing import NamedTuple
 from xml.parsers import expat
 
-from teamchat import text
 from teamchat.errors import BadRequest
+from teamchat.model import text
 
 MAX_BYTES = 10 * 1_048_576
 MAX_PIXELS = 35_000_000
@@ -34,7 +34,7 @@ _JPEG_ALONE = frozenset(range(0xD0, 0xD9)) | {0x01}
 
 
 class Dimensions(NamedTuple):
-    """A raster image's size in pixels, as its header tells it."""
+    """A raster image's size in pixels, from its header."""
 
     width: int
     height: int
@@ -82,7 +82,7 @@ def check_image(data: bytes, extension: str) -> str:
 
 
 def check_thumbnail(data: bytes) -> str:
-    """Return the media type of a thumbnail: JPG, PNG or WebP, told by its own bytes."""
+    """Return the media type of a thumbnail: JPG, PNG or WebP, by its own bytes."""
     media_type = raster_type(data)
     if media_type is None:
         raise BadRequest("thumbnail is not a JPG, PNG or WebP image.")
@@ -162,7 +162,7 @@ class _NotSvg(Exception):
 
 
 def is_svg(data: bytes) -> bool:
-    """Tell whether bytes are UTF-8 XML without a document type whose root element is ``svg``."""
+    """Return whether bytes are UTF-8 XML without a document type whose root element is ``svg``."""
     if b"\0" in data:  # Never in UTF-8 XML, always in UTF-16, whose byte order mark the parser would follow.
         return False
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")

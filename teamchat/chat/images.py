@@ -1,6 +1,6 @@
 """Images: uploading, serving, and clearing away those nobody can see any more (decisions D-25, D-30, D-31).
 
-What must stay true: an image belongs to one channel or conversation (its room) and is served there alone;
+An image belongs to one channel or conversation (its room) and is served there alone;
 its bytes are stored before the row that names them, and removed after it, so a row always has its bytes.
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 import trio
 
 from teamchat.accounts.acting import acting_for
-from teamchat.chat import image_formats, sight
+from teamchat.chat import image_formats, permissions, sight
 from teamchat.chat.images_table import (
     THUMBNAIL_PREFIX,
     ImageRow,
@@ -29,8 +29,8 @@ from teamchat.chat.images_table import (
 )
 from teamchat.errors import NotFound, StorageError
 from teamchat.interfaces import ImageStore, Storage, Transaction
-from teamchat.logs import get_logger
 from teamchat.model import Caller, now_ms
+from teamchat.observability.logs import get_logger
 
 KEPT_UNUSED_MS = 24 * 60 * 60 * 1000
 _LARGE = 64 * 1024
@@ -77,6 +77,11 @@ class Images:
         async with self._storage.read() as tx:
             await sight.channel(tx, caller, channel_id)
 
+    async def check_upload(self, caller: Caller, channel_id: str) -> None:
+        """Raise `NotFound` unless the channel exists, `Forbidden` if it is archived."""
+        async with self._storage.read() as tx:
+            permissions.check_open(await sight.channel(tx, caller, channel_id))
+
     async def check_thread(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` unless the caller sees the message, `BadRequest` if it can't have a thread."""
         async with self._storage.read() as tx:
@@ -91,7 +96,7 @@ class Images:
         self, caller: Caller, channel_id: str, filename: str, image: str, thumbnail: str | None
     ) -> str:
         """Store an image (base64) for a channel and return the filename made for it."""
-        await self.check_channel(caller, channel_id)
+        await self.check_upload(caller, channel_id)
         upload = await self._examine(filename, image, thumbnail)
         return await self._keep(caller, channel_id, upload)
 
@@ -122,8 +127,9 @@ class Images:
     ) -> StoredImage:
         """Open an image of a channel. A thumbnail that is not there gives the image (decision D-31)."""
         async with self._storage.read() as tx:
-            await sight.channel(tx, caller, channel_id)
-            found = await find_image(tx, channel_id, filename)
+            room = await sight.channel(tx, caller, channel_id)
+            by = caller.user.id
+            found = await find_image(tx, channel_id, filename, first_seen=room.first_seen, by=by)
         return await self._stored(found, thumbnail=thumbnail)
 
     async def open_in_conversation(
@@ -174,7 +180,7 @@ class Images:
             if upload.thumbnail is not None:
                 await self._store.put(THUMBNAIL_PREFIX + row.filename, upload.thumbnail)
             async with self._storage.write() as tx:
-                await sight.room(tx, caller, room_id)
+                permissions.check_open(await sight.room(tx, caller, room_id))
                 await insert_image(tx, row)
         except BaseException as error:
             # A commit may be under way while its task is cancelled: a writing transaction comes after it.
@@ -258,5 +264,6 @@ def _row(caller: Caller, room_id: str, upload: _Upload) -> ImageRow:
 async def _channel_of(tx: Transaction, caller: Caller, message_id: str) -> str:
     """Return the channel of a message that can have a thread."""
     parent = await sight.message(tx, caller, message_id)
-    sight.check_can_have_thread(parent)
+    permissions.check_can_have_thread(parent)
+    permissions.check_open(parent.room)
     return parent.room.id

@@ -21,10 +21,16 @@ THUMBNAIL_PREFIX = "thumb-"
 _SHAPE = re.compile(r"[0-9]{1,16}-[0-9a-f]{32}\.(?:jpg|jpeg|png|webp|svg)\Z")
 _COLUMNS = "filename, room_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size"
 _INSERT = f"insert into images ({_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)"  # noqa: S608
+# Another room's image costs the same as none, as in `sight`.
+_FIND = f"""select {_COLUMNS} from
+(select * from images where filename <= $1 order by filename desc limit 1) i
+where case when i.room_id = $2 then i.filename end = $1"""  # noqa: S608
 _TAKE_FROM = "delete from message_images where message_id in ({}) returning filename"
 _UNUSED = """select filename from images where created_at < $1 and filename > $2
   and not exists (select 1 from message_images m where m.filename = images.filename)
 order by filename limit $3"""
+_SHOWN = """select 1 from message_images i join messages m on m.id = i.message_id
+where i.filename = $1 and coalesce(m.parent_id, m.id) >= $2 limit 1"""
 _DOOMED = "select key from doomed_images where key > $1 order by key limit $2"
 _BATCH = 200
 
@@ -47,35 +53,50 @@ async def insert_image(tx: Transaction, row: ImageRow) -> None:
     await tx.fetch(_INSERT, *(getattr(row, name) for name in ImageRow.__struct_fields__))
 
 
-async def find_image(tx: Transaction, room_id: str, filename: str) -> ImageRow | None:
-    """Return an image of a place; None for one that is not there, or is another place's."""
-    rows = _SHAPE.match(filename) and await tx.fetch(
-        f"select {_COLUMNS} from images where filename = $1 and room_id = $2",  # noqa: S608
-        filename,
-        room_id,
-    )
-    return ImageRow(*rows[0]) if rows else None
+async def find_image(
+    tx: Transaction, room_id: str, filename: str, *, first_seen: str = "", by: str = ""
+) -> ImageRow | None:
+    """Return an image of a room; None for one that is not there, or is another room's.
+
+    Who sees nothing of before the message `first_seen` sees those images that a message has which they see,
+    and those that they have uploaded (`by`) themselves.
+    """
+    rows = _SHAPE.match(filename) and await tx.fetch(_FIND, filename, room_id)
+    found = ImageRow(*rows[0]) if rows else None
+    if found is None or not first_seen or await tx.fetch(_SHOWN, filename, first_seen):
+        return found
+    is_attached = await tx.fetch("select 1 from message_images where filename = $1 limit 1", filename)
+    return None if is_attached or found.uploaded_by != by else found
 
 
-async def attach(tx: Transaction, room_id: str, message_id: str, filenames: Sequence[str]) -> None:
+async def attach(
+    tx: Transaction,
+    room_id: str,
+    message_id: str,
+    filenames: Sequence[str],
+    *,
+    first_seen: str = "",
+    by: str = "",
+) -> None:
     """Make `filenames` the images of a message, in this order, in place of those it had.
 
-    Raises `BadRequest` if there are more than ten, or one is not an image of `room_id` (decision D-25).
+    Raises `BadRequest` if there are more than ten, or one is not an image of `room_id` (decision D-25) that
+    who writes (`by`) sees, as `find_image` says.
     Images that the message no longer has stay until `Images.sweep` finds them without any message.
     """
     if len(filenames) > MAX_PER_MESSAGE:
         raise BadRequest(f"images names more than {MAX_PER_MESSAGE} images.")
     for filename in filenames:
-        if await find_image(tx, room_id, filename) is None:
+        if await find_image(tx, room_id, filename, first_seen=first_seen, by=by) is None:
             raise BadRequest("images names a file that was not uploaded here.")
     await tx.fetch("delete from message_images where message_id = $1", message_id)
     if filenames:
         await tx.fetch("update messages set is_decorated = 1 where id = $1", message_id)
-    for place, filename in enumerate(filenames):
+    for position, filename in enumerate(filenames):
         await tx.fetch(
             "insert into message_images (message_id, place, filename) values ($1, $2, $3)",
             message_id,
-            place,
+            position,
             filename,
         )
 

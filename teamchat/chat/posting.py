@@ -8,23 +8,27 @@ within a room or a thread, whatever clock a server has: bodies of writing transa
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from teamchat import events
+from teamchat.capabilities import Written
 from teamchat.chat import records
 from teamchat.chat.changes import count_reply
-from teamchat.chat.drafts import Draft, content_of, images_of
-from teamchat.chat.idempotency import keyed, recollect, remember
+from teamchat.chat.drafts import Draft, Stored, content_of, images_of
+from teamchat.chat.idempotency import earlier_answer, keyed, note
 from teamchat.chat.images_table import attach
 from teamchat.chat.records import author
 from teamchat.chat.rules import Rules
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.errors import NotFound, Unauthorized
-from teamchat.ids import new_id_after
 from teamchat.interfaces import Transaction
-from teamchat.model import Message, ThreadMeta, now_ms
+from teamchat.model import Caller, Message, ThreadMeta, now_ms
+from teamchat.model.ids import new_id_after
 
 # Who writes, and what the new message comes after: one statement, for each costs a round trip.
 _BEFORE = """select (select user_name from users where id = $1 and removed_at is null),
@@ -37,7 +41,7 @@ class Submission(NamedTuple):
     """What somebody posts. `asked` is the draft as it came, `kept` what the filters left of it.
 
     `key` is the Idempotency-Key, and `path` says of which request: the same key on another one is refused
-    (decision D-07b).  A bot's `author_id` is ``webhook:<id>``.
+    (decision D-07b).  A bot's `author_id` is ``webhook:<id>``, and it has no `caller`.
     """
 
     author_id: str
@@ -46,62 +50,82 @@ class Submission(NamedTuple):
     key: str | None
     path: str
     bot_name: str | None = None
+    caller: Caller | None = None
 
 
-async def post(tx: Transaction, room: Room, submission: Submission, rules: Rules) -> Message:
+class _Posted(NamedTuple):
+    """A message, what its thread amounts to if it is a new reply, and what its author alone is answered."""
+
+    message: Message
+    meta: ThreadMeta | None = None
+    beside: Mapping[str, Any] = MappingProxyType({})
+
+
+async def post(tx: Transaction, room: Room, submission: Submission, rules: Rules) -> Stored:
     """Post a message that is no reply."""
-    return (await _post(tx, room, submission, rules, None))[0]
+    posted = await _post(tx, room, submission, rules, None)
+    return Stored(posted.message, posted.beside)
 
 
 async def post_reply(
     tx: Transaction, parent: SeenMessage, submission: Submission, rules: Rules
-) -> tuple[Message, ThreadMeta]:
+) -> tuple[Stored, ThreadMeta]:
     """Post a reply, and return it with what its thread amounts to then."""
-    reply, meta = await _post(tx, parent.room, submission, rules, parent)
-    meta = meta or await records.thread_meta(tx, parent.id)
+    posted = await _post(tx, parent.room, submission, rules, parent)
+    meta = posted.meta or await records.thread_meta(tx, parent.id)
     if meta is None:
         raise NotFound("This message has no thread.")
-    return reply, meta
+    return Stored(posted.message, posted.beside), meta
 
 
 async def _post(
     tx: Transaction, room: Room, submission: Submission, rules: Rules, parent: SeenMessage | None
-) -> tuple[Message, ThreadMeta | None]:
-    kept = submission.kept
-    content_of(kept, most=rules.most, has_images=bool(images_of(kept)))
-    request = keyed(submission.author_id, submission.key, submission.path, submission.asked)
-    message = await recollect(tx, request)
+) -> _Posted:
+    kept, drafts = submission.kept, rules.capabilities.drafts
+    may_be_blank = bool(images_of(kept)) or await drafts.stands_alone(tx, kept)
+    content_of(kept, most=rules.most, may_be_blank=may_be_blank)
+    given = drafts.given(submission.asked)
+    request = keyed(submission.author_id, submission.key, submission.path, submission.asked, given)
+    message = await earlier_answer(tx, request, room.first_seen)
     if message is not None:
-        return (await rules.capabilities.message_fields.added(tx, [message]))[0], None
-    message = await _insert(tx, room.id, submission, None if parent is None else parent.id)
-    await remember(tx, request, message)
+        if submission.bot_name is not None:  # A webhook sees nothing of what others made of its message.
+            return _Posted(replace(message, reactions={}, thread_meta=UNSET))
+        return _Posted((await rules.capabilities.message_fields.added(tx, [message]))[0])
+    message = await _insert(tx, room, submission, None if parent is None else parent.id)
+    await note(tx, request, message.id)
     await rules.capabilities.in_transaction.message_stored(tx, message, room)
-    message = await rules.capabilities.message_fields.of_new(tx, message)
+    written = Written(message, room, submission.caller, None, submission.asked.content)
+    known, beside = await drafts.write(tx, kept, written)
+    message = await rules.capabilities.message_fields.of_new(tx, message, known)
     if parent is not None:
         meta = await count_reply(tx, message, parent.id)
-        told = events.NewThreadReply(parent.id, room.id, message, meta, parent.author_id)
-        await tx.append(told.to(room.audience))
-        return message, meta
+        event = events.NewThreadReply(parent.id, room.id, message, meta, parent.author_id)
+        await tx.append(event.to(parent.audience))
+        return _Posted(message, meta, beside)
     if room.participants is None:
-        await tx.append(events.NewMessage.about(message).to(room.audience))
-        return message, None
+        await tx.append(events.NewMessage.about(message).to(room.audience_of(message.id)))
+        return _Posted(message, None, beside)
     await tx.fetch("update rooms set last_message_at = $2 where id = $1", room.id, message.created_at)
     await tx.append(events.NewDirectMessage.about(message, room.participants).to(room.audience))
-    return message, None
+    return _Posted(message, None, beside)
 
 
-async def _insert(tx: Transaction, room_id: str, submission: Submission, parent_id: str | None) -> Message:
+async def _insert(tx: Transaction, room: Room, submission: Submission, parent_id: str | None) -> Message:
     """Store what was posted, with its images, and return the message as everyone sees it.
 
     Raises `Unauthorized` if the author was removed since they were authenticated, `BadRequest` if an image is
     not one of the room.
     """
     author_id, bot_name, draft = submission.author_id, submission.bot_name, submission.kept
-    sql, container_id = (_BEFORE_MESSAGE, room_id) if parent_id is None else (_BEFORE_REPLY, parent_id)
-    [(name, last)] = await tx.fetch(sql, author_id, container_id)
+    room_id = room.id
+    if parent_id is None:
+        [(name, last)] = await tx.fetch(_BEFORE_MESSAGE, author_id, room_id)
+        last = max(last or "", room.last_bound)
+    else:
+        [(name, last)] = await tx.fetch(_BEFORE_REPLY, author_id, parent_id)
     if name is None and bot_name is None:
         raise Unauthorized
-    message_id, created_at, images = new_id_after(last), now_ms(), images_of(draft)
+    message_id, created_at, images = new_id_after(last or None), now_ms(), images_of(draft)
     await tx.fetch(
         """insert into messages (id, room_id, parent_id, author_id, bot_name, content, created_at)
         values ($1, $2, $3, $4, $5, $6, $7)""",
@@ -114,7 +138,7 @@ async def _insert(tx: Transaction, room_id: str, submission: Submission, parent_
         created_at,
     )
     if images:
-        await attach(tx, room_id, message_id, images)
+        await attach(tx, room_id, message_id, images, first_seen=room.first_seen, by=author_id)
     return Message(
         id=message_id,
         channel_id=room_id,

@@ -1,6 +1,6 @@
 """Reactions to messages of every kind (decision D-27).
 
-What must stay true: a user has each reaction on a message once or not at all, whatever is repeated or
+A user has each reaction on a message once or not at all, whatever is repeated or
 happens at the same time, and an event is sent for a change alone.  Reactions are listed in the order in
 which they first came, and under each its users in the order in which they did.
 """
@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from teamchat import events, text
-from teamchat.chat import sight
+from teamchat import events
+from teamchat.capabilities import Capabilities
+from teamchat.chat import permissions, sight
 from teamchat.chat.records import reactions_of
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Storage
-from teamchat.model import Caller
+from teamchat.model import Caller, text
 
 MAX_DIFFERENT = 50
 
@@ -31,18 +32,20 @@ class Reacted(Struct, frozen=True, rename="camel"):
 class Reactions:
     """Adding and removing reactions."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, capabilities: Capabilities) -> None:
         self._storage = storage
+        self._capabilities = capabilities
 
     async def check(self, caller: Caller, message_id: str) -> None:
-        """Raise `NotFound` for no message the caller sees."""
+        """Raise `NotFound` for no message the caller sees, `Forbidden` in an archived channel."""
         async with self._storage.read() as tx:
-            await sight.message(tx, caller, message_id)
+            permissions.check_open((await sight.message(tx, caller, message_id)).room)
 
     async def add(self, caller: Caller, message_id: str, reaction: str) -> Reacted:
         """React to a message. Raises `BadRequest` if it has 50 different reactions already."""
         async with self._storage.write() as tx:
             seen = await sight.message(tx, caller, message_id)
+            permissions.check_open(seen.room)
             accepted, user_id = text.reaction(reaction), caller.user.id
             reactions = await reactions_of(tx, message_id)
             if user_id not in reactions.get(accepted, ()):
@@ -59,13 +62,15 @@ class Reactions:
                 await tx.fetch("update messages set is_decorated = 1 where id = $1", message_id)
                 reactions.setdefault(accepted, []).append(user_id)
                 event = events.NewReaction(message_id, user_id, accepted)
-                await tx.append(event.to(seen.room.audience))
+                await tx.append(event.to(seen.audience))
+                await self._capabilities.in_transaction.reaction_added(tx, seen, user_id, accepted)
         return Reacted(message_id, reactions)
 
     async def remove(self, caller: Caller, message_id: str, reaction: str) -> Reacted:
         """Take a reaction of the caller's own back, if it is there."""
         async with self._storage.write() as tx:
             seen = await sight.message(tx, caller, message_id)
+            permissions.check_open(seen.room)
             accepted, user_id = text.reaction(reaction), caller.user.id
             removed = await tx.fetch(
                 """delete from reactions where message_id = $1 and reaction = $2 and user_id = $3
@@ -76,6 +81,7 @@ class Reactions:
             )
             if removed:
                 event = events.DeleteReaction(message_id, user_id, accepted)
-                await tx.append(event.to(seen.room.audience))
+                await tx.append(event.to(seen.audience))
+                await self._capabilities.in_transaction.reaction_removed(tx, seen, user_id, accepted)
             reactions = await reactions_of(tx, message_id)
         return Reacted(message_id, reactions)

@@ -1,10 +1,8 @@
 """Reading messages whole: with author, reactions, images and what their thread amounts to.
 
-What must stay true: however many messages are read, it takes at most three statements, each answered
-from an index, and one where no message ever had a reaction or an image.  A message's order is its id's; a
-page is cut by id alone, so what was deleted leaves no hole and what arrives meanwhile moves nothing
-(decision D-08).  An author's name is read from `users`, where removed users keep their row (decision D-22);
-a bot's is kept with the message.
+However many messages are read, it takes at most three statements, each answered
+from an index, and one where no message ever had a reaction or an image.  An author's name is read from
+`users`, where removed users keep their row (decision D-22); a bot's is kept with the message.
 """
 
 from __future__ import annotations
@@ -15,17 +13,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
-from teamchat.errors import BadRequest
-from teamchat.ids import could_be_id, is_conversation_id
 from teamchat.interfaces import Row, Transaction
 from teamchat.model import Author, Message, ThreadMeta, UserName
+from teamchat.model.ids import could_be_id
 from teamchat.storage.statements import chunks
 
-MAX_PAGE = 200
-# Greater than every id that will be made before the year 10889.
-_AFTER_ALL = "f" * 32
-
-_WHOLE = """select m.id, m.room_id, m.parent_id, m.author_id, m.bot_name, m.content, m.created_at,
+WHOLE = """select m.id, m.room_id, m.parent_id, m.author_id, m.bot_name, m.content, m.created_at,
   m.updated_at, author.user_name, t.reply_count, t.last_reply_at, t.last_reply_by, last.user_name,
   t.participants, m.is_decorated
 from messages m
@@ -33,27 +26,21 @@ left join users author on author.id = m.author_id
 left join threads t on t.parent_id = m.id
 left join users last on last.id = t.last_reply_by
 """
-_PLACE_PAGE = _WHOLE + (
-    "where m.room_id = $1 and m.parent_id is null and m.id < $2 order by m.id desc limit $3"
-)
-_THREAD_PAGE = _WHOLE + "where m.parent_id = $1 and m.id < $2 order by m.id desc limit $3"
+"""The rows of messages `m`, of which `whole` makes messages."""
 
 Reactions = Mapping[str, Sequence[str]]
 
 
-async def page_of_room(tx: Transaction, room_id: str, limit: int, before: str | None) -> list[Message]:
-    """Return the newest `limit` messages of a channel or conversation older than `before`, oldest first."""
-    return await _page(tx, _PLACE_PAGE, room_id, limit, before)
-
-
-async def page_of_thread(tx: Transaction, parent_id: str, limit: int, before: str | None) -> list[Message]:
-    """Return the newest `limit` replies to a message older than `before`, oldest first."""
-    return await _page(tx, _THREAD_PAGE, parent_id, limit, before)
+async def whole(tx: Transaction, rows: Sequence[Row]) -> list[Message]:
+    """Return the messages of rows of `WHOLE`."""
+    decorated = [row[0] for row in rows if row[-1]]
+    reactions, images = await _reactions(tx, decorated), await _images(tx, decorated)
+    return [_message(row, reactions.get(row[0], {}), images.get(row[0])) for row in rows]
 
 
 async def message(tx: Transaction, message_id: str) -> Message | None:
     """Return one message, or None if there is none."""
-    found = await _whole(tx, await tx.fetch(_WHOLE + "where m.id = $1", message_id))
+    found = await whole(tx, await tx.fetch(WHOLE + "where m.id = $1", message_id))
     return found[0] if found else None
 
 
@@ -61,8 +48,8 @@ async def messages(tx: Transaction, message_ids: Sequence[str]) -> list[Message]
     """Return messages in the order of their ids as given; those that are not there are left out."""
     rows: list[Row] = []
     for marks, piece in chunks(message_ids):
-        rows += await tx.fetch(f"{_WHOLE}where m.id in ({marks})", *piece)
-    found = {message.id: message for message in await _whole(tx, rows)}
+        rows += await tx.fetch(f"{WHOLE}where m.id in ({marks})", *piece)
+    found = {message.id: message for message in await whole(tx, rows)}
     return [found[one] for one in message_ids if one in found]
 
 
@@ -87,28 +74,6 @@ async def user_name(tx: Transaction, user_id: str) -> str | None:
         return None
     rows = await tx.fetch("select user_name from users where id = $1 and removed_at is null", user_id)
     return rows[0][0] if rows else None
-
-
-def check_page(limit: int, before: str | None) -> None:
-    """Refuse a limit below 1 and a cursor that can't be a message's id (decision D-08)."""
-    if limit < 1:
-        raise BadRequest("limit must be 1 or more.")
-    if before is not None and (not could_be_id(before) or is_conversation_id(before)):
-        raise BadRequest("before is not the id of a message.")
-
-
-async def _page(
-    tx: Transaction, sql: str, container_id: str, limit: int, before: str | None
-) -> list[Message]:
-    check_page(limit, before)
-    rows = await tx.fetch(sql, container_id, before or _AFTER_ALL, min(limit, MAX_PAGE))
-    return await _whole(tx, rows[::-1])
-
-
-async def _whole(tx: Transaction, rows: Sequence[Row]) -> list[Message]:
-    decorated = [row[0] for row in rows if row[-1]]
-    reactions, images = await _reactions(tx, decorated), await _images(tx, decorated)
-    return [_message(row, reactions.get(row[0], {}), images.get(row[0])) for row in rows]
 
 
 async def _reactions(tx: Transaction, ids: Sequence[str]) -> dict[str, dict[str, list[str]]]:

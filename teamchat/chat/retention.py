@@ -1,7 +1,7 @@
 """Keeping messages for a time and no longer (``chat.retentionDays``).
 
-What must stay true: a message that is older goes as if its author had deleted it, with its thread (also the
-later replies in it), its reactions and its images, and everybody concerned is told in the same transaction;
+A message that is older goes as if its author had deleted it, with its thread (also the
+later replies in it), its reactions and its images, and their events are in the same transaction;
 nothing younger goes but such replies.  It goes in small batches with pauses between, the oldest first, so
 that years can be caught up with while people write and streams stay quick.  Several processes may do it at
 once.

@@ -5,11 +5,10 @@ They are rows of ``server_settings``; what has no row has its default.
 
 from __future__ import annotations
 
-from teamchat import text
 from teamchat.errors import Forbidden
 from teamchat.events import UpdateServerSettings
 from teamchat.interfaces import Storage, Transaction
-from teamchat.model import Caller
+from teamchat.model import Caller, text
 
 DEFAULT_NAME = "teamchat"
 

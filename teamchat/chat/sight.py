@@ -1,8 +1,8 @@
-"""Who sees a room or a message, and who may change one (decisions D-03, D-29).
+"""Who sees a room or a message (decisions D-03, D-29). Who may do what in it, `permissions` says.
 
 Everything that is asked for by its id is found here and nowhere else.  Each function is one statement that
-comes back empty for what is not there and for what the caller does not see, so that nobody can tell the two
-apart (extension rules X-2, X-3); but a direct conversation exists for everyone, and an outsider is told 403
+comes back empty for what is not there and for what the caller does not see, so that nobody can distinguish
+the two (extension rules X-2, X-3); but a direct conversation exists for everyone, and an outsider gets 403
 (decision D-29).
 """
 
@@ -11,65 +11,114 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from teamchat.errors import BadRequest, Forbidden, NotFound
+from teamchat.errors import Forbidden, NotFound
 from teamchat.events import InRoom
-from teamchat.ids import could_be_id, is_conversation_id
 from teamchat.interfaces import Row, Transaction
 from teamchat.model import Caller
+from teamchat.model.ids import could_be_id, is_conversation_id
+from teamchat.model.resources import RoomKind
 from teamchat.storage.statements import chunks
 
 Participants = tuple[str, str]
 
-ROOM = "r.id, r.epoch, r.is_private, r.pair_key"
+ROOM = """r.id, r.epoch, r.is_private, r.pair_key, r.kind, r.is_default, r.archived_at, r.post_policy,
+r.invite_policy, r.history_for, r.public_from, r.last_bound"""
 """The columns of a room, of which `Room.of` makes one."""
 
+# The caller is $2 where a room or a message is asked for, and what they are in it is the row `mine`.
+MINE = "left join memberships mine on mine.room_id = r.id and mine.user_id = $2"
+FIRST_SEEN = """case when r.is_private = 0 and (mine.user_id is null or r.public_from < mine.visible_from)
+then r.public_from else mine.visible_from end"""
+"""From which message on the caller sees a room that they see."""
+SEEN = "(r.is_private = 0 or mine.user_id is not null)"
+_ASKED = f"{ROOM}, mine.role, {FIRST_SEEN}"
 
-def seen_by(parameter: str) -> str:
-    """Return the condition that the user of a parameter (``$1``…) sees the room `r` of a statement."""
-    return (
-        "(r.is_private = 0 or exists"  # noqa: S608
-        f" (select 1 from memberships s where s.room_id = r.id and s.user_id = {parameter}))"
-    )
-
-
-_CHANNEL = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'channel' and {seen_by('$2')}"  # noqa: S608
+# What is not there costs the same lookups as what is not seen, or a clock could distinguish them (X-3): the
+# row that is nearest is taken, and whether it is the one that was asked for is decided last.
+_CHANNEL = f"""select {_ASKED} from (select * from rooms where id <= $1 order by id desc limit 1) r {MINE}
+where case when r.kind <> 'direct' and {SEEN} then r.id end = $1"""  # noqa: S608
 _DIRECT = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'direct'"  # noqa: S608
-_MESSAGE = f"""select m.id, m.parent_id, m.author_id, {ROOM} from messages m
-join rooms r on r.id = m.room_id where m.id = $1 and {seen_by("$2")}"""  # noqa: S608
-
-
+_MADE = f"select {ROOM} from rooms r where r.id = $1"  # noqa: S608
+_SEEN_MESSAGE = f"{SEEN} and coalesce(m.parent_id, m.id) >= {FIRST_SEEN}"
+_MESSAGE = f"""select m.id, m.parent_id, m.author_id, {_ASKED} from
+(select id, room_id, parent_id, author_id from messages where id <= $1 order by id desc limit 1) m
+join rooms r on r.id = m.room_id {MINE} where case when {_SEEN_MESSAGE} then m.id end = $1"""  # noqa: S608
 _MESSAGES = f"""select m.id from messages m join rooms r on r.id = m.room_id
-where m.id in ({{}}) and {seen_by("$1")}"""  # noqa: S608
+{MINE.replace("$2", "$1")} where m.id in ({{}}) and {_SEEN_MESSAGE}"""  # noqa: S608
+
+
+# Whatever hangs on a message is visible as the message is, a reply as its parent.
+_WHO_SEES = f"""select u.id from users u join rooms r on r.id = $1
+left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
+where u.removed_at is null and {SEEN} and $2 >= {FIRST_SEEN} and u.id in ({{}})"""  # noqa: S608
+_CHANNELS = f"""select r.id from rooms r {MINE.replace("$2", "$1")}
+where r.kind <> 'direct' and ({SEEN} or r.id = $2) and r.id in ({{}})"""  # noqa: S608
 
 
 class Room(NamedTuple):
-    """A room that the caller sees. `participants` are the two users of a direct conversation."""
+    """A room that the caller sees: its `id`, and of which `kind` it is.
+
+    The kinds are ``channel``, ``group``, ``notes`` and ``direct``, of which `participants` are the two users.
+    A plugin may rely on these, on `is_private`, `is_default` and `is_archived`, on `role` (the caller's,
+    ``manager`` or ``member``; None for who has not joined), and on `audience`: who sees the room, for events
+    that are about no message.
+    """
 
     id: str
     epoch: int
     is_private: bool
     participants: Participants | None = None
+    kind: RoomKind = "channel"
+    is_default: bool = False
+    is_archived: bool = False
+    post_policy: str = "everyone"
+    invite_policy: str = "members"
+    history_for: str = "all"
+    public_from: str = ""
+    last_bound: str = ""  # Every message that comes has a greater id.
+    role: str | None = None
+    first_seen: str = ""  # The first message that the caller sees.
 
     @classmethod
     def of(cls, row: Row | Sequence[Any]) -> Room:
-        """Return the room of a row with the columns `ROOM`."""
-        id_, epoch, is_private, pair = row
+        """Return the room of a row with the columns `ROOM`, and those of a caller."""
+        id_, epoch, is_private, pair, kind, is_default, archived_at, *rest = row
         first, _, second = (pair or "").partition(" ")
-        return cls(id_, epoch, bool(is_private), (first, second) if pair else None)
+        participants = (first, second) if pair else None
+        is_archived = archived_at is not None
+        return cls(id_, epoch, bool(is_private), participants, kind, bool(is_default), is_archived, *rest)
 
     @property
     def audience(self) -> InRoom | Participants:
-        """Who is told what happens in it. The two of a direct conversation are always the same."""
-        return self.participants or InRoom(self.id, self.epoch, self.is_private)
+        """The audience of what happens in it. The two of a direct conversation are always the same."""
+        return self.participants or self.in_room
+
+    @property
+    def in_room(self) -> InRoom:
+        """Who sees a room that is no direct conversation."""
+        return InRoom(self.id, self.epoch, self.is_private, kind=self.kind)
+
+    def audience_of(self, message_id: str) -> InRoom | Participants:
+        """The audience of a message that is no reply, and of what hangs on it."""
+        return self.participants or InRoom(self.id, self.epoch, self.is_private, message_id, kind=self.kind)
 
 
 class SeenMessage(NamedTuple):
-    """A message that the caller sees: where it stands, and whose it is."""
+    """A message that the caller sees: its `id`, its `room`, and its author's id, `author_id`.
+
+    `parent_id` is the message that a reply is to, and None for any other. `audience` is who sees the message,
+    for events about it and what hangs on it.
+    """
 
     id: str
     room: Room
     parent_id: str | None
     author_id: str
+
+    @property
+    def audience(self) -> InRoom | Participants:
+        """The audience of what happens to it."""
+        return self.room.audience_of(self.parent_id or self.id)
 
 
 async def channel(tx: Transaction, caller: Caller, channel_id: str) -> Room:
@@ -96,6 +145,12 @@ async def conversation(tx: Transaction, caller: Caller, conversation_id: str) ->
     return found
 
 
+async def made(tx: Transaction, room_id: str) -> Room:
+    """Return a room that was just made, as nobody in particular sees it."""
+    [row] = await tx.fetch(_MADE, room_id)
+    return Room.of(row)
+
+
 async def room(tx: Transaction, caller: Caller, room_id: str) -> Room:
     """Return a room of any kind, as `channel` and `conversation` do."""
     find = conversation if is_conversation_id(room_id) else channel
@@ -119,6 +174,26 @@ async def messages(tx: Transaction, caller: Caller, message_ids: Sequence[str]) 
     return found
 
 
+async def who_sees(tx: Transaction, room_id: str, message_id: str, user_ids: Sequence[str]) -> set[str]:
+    """Return which of these users see a message of a room; of a reply, its parent is given."""
+    found: set[str] = set()
+    for marks, piece in chunks([one for one in user_ids if could_be_id(one)], after=2):
+        found |= {id_ for (id_,) in await tx.fetch(_WHO_SEES.format(marks), room_id, message_id, *piece)}
+    return found
+
+
+async def channels(tx: Transaction, caller: Caller | None, ids: Sequence[str], *, own: str = "") -> set[str]:
+    """Return which of these channels the caller sees; who is nobody, a webhook, sees the public ones.
+
+    The room `own` is seen in any case.
+    """
+    found: set[str] = set()
+    user_id = "" if caller is None else caller.user.id
+    for marks, piece in chunks([one for one in ids if could_be_id(one)], after=2):
+        found |= {id_ for (id_,) in await tx.fetch(_CHANNELS.format(marks), user_id, own, *piece)}
+    return found
+
+
 async def reply(tx: Transaction, caller: Caller, parent_id: str, reply_id: str) -> SeenMessage:
     """Return a reply that stands in the thread of `parent_id`; raises `NotFound` for any other."""
     seen = await message(tx, caller, reply_id)
@@ -136,24 +211,3 @@ async def direct_message(
     if seen.room.id != conversation_id:
         raise NotFound("No such message in this conversation.")
     return seen
-
-
-def check_may_edit(caller: Caller, seen: SeenMessage) -> None:
-    """Only the author edits a message; a bot's has no author who could."""
-    if seen.author_id != caller.user.id:
-        raise Forbidden("Only the author may edit a message.")
-
-
-def check_may_delete(caller: Caller, seen: SeenMessage) -> None:
-    """The author deletes a message; an admin does too, save for direct messages (decision D-29)."""
-    if seen.author_id == caller.user.id or (caller.user.is_admin and seen.room.participants is None):
-        return
-    raise Forbidden("You may not delete this message.")
-
-
-def check_can_have_thread(parent: SeenMessage) -> None:
-    """Raise `BadRequest` unless it is a top-level message of a channel (decision D-28)."""
-    if parent.room.participants is not None:
-        raise BadRequest("A direct message has no thread.")
-    if parent.parent_id is not None:
-        raise BadRequest("A reply has no thread of its own.")

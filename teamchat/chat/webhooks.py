@@ -1,8 +1,8 @@
 """Webhooks: who outside may post into one channel, with a token of its own (decision D-32).
 
-What must stay true: the token is shown once, in the answer to its creation, and only its SHA-256 is kept.
-A token finds its webhook by that hash, so the time an answer takes tells nothing of other tokens; and
-whether a webhook exists is told to holders of a valid token alone.
+The token is shown once, in the answer to its creation, and only its SHA-256 is kept.
+A token finds its webhook by that hash, so the time an answer takes says nothing of other tokens; and
+only holders of a valid token learn whether a webhook exists.
 """
 
 from __future__ import annotations
@@ -12,18 +12,20 @@ import secrets
 from hashlib import sha256
 from typing import NamedTuple
 
-from teamchat import text
+from msgspec import UNSET
+
 from teamchat.chat import sight
-from teamchat.chat.drafts import Draft
+from teamchat.chat.drafts import Draft, Stored
 from teamchat.chat.filters import Filters
+from teamchat.chat.permissions import check_is_channel, check_open
 from teamchat.chat.posting import Submission, post
 from teamchat.chat.rules import Rules
 from teamchat.chat.sight import ROOM, Room
 from teamchat.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from teamchat.events import DeleteWebhook, NewWebhook
-from teamchat.ids import could_be_id, new_id
 from teamchat.interfaces import Storage, Transaction
-from teamchat.model import Caller, Message, Webhook, now_ms
+from teamchat.model import Caller, Message, Webhook, now_ms, text
+from teamchat.model.ids import could_be_id, new_id
 
 AUTHOR_PREFIX = "webhook:"
 _TOKEN_BYTES = 32
@@ -57,53 +59,74 @@ class Webhooks:
         await self.check_manage(caller)
         async with self._storage.read() as tx:
             rows = await tx.fetch(
-                "select id, name, channel_id, created_at, created_by from webhooks order by id"
+                """select id, name, channel_id, created_at, created_by, may_mention_all
+                from webhooks order by id"""
             )
-        return [Webhook(*row) for row in rows]
+        return [
+            Webhook(id_, name, channel_id, created_at, created_by, may_mention_all=bool(may) or UNSET)
+            for id_, name, channel_id, created_at, created_by, may in rows
+        ]
 
     async def check_manage(self, caller: Caller) -> None:
         """Raise `Forbidden` unless the caller is an admin."""
         if not caller.user.is_admin:
             raise Forbidden
 
-    async def check_delete(self, caller: Caller, webhook_id: str) -> None:
-        """Raise `NotFound` if there is no such webhook, then `Forbidden` unless the caller is an admin."""
-        async with self._storage.read() as tx:
-            await _room_of(tx, webhook_id)
-        await self.check_manage(caller)
+    async def create(
+        self, caller: Caller, name: str, channel_id: str, *, may_mention_all: bool = False
+    ) -> Webhook:
+        """Make a webhook for a channel that the caller sees and return it with its token, this once.
 
-    async def create(self, caller: Caller, name: str, channel_id: str) -> Webhook:
-        """Make a webhook for a channel and return it with its token, this once."""
+        One that `may_mention_all` mentions whole channels (extension E-8).
+        """
         await self.check_manage(caller)
         trimmed = text.name("name", name)
+        if not channel_id:
+            raise BadRequest("channelId is empty.")
         token = secrets.token_hex(_TOKEN_BYTES)
         async with self._storage.write() as tx:
-            room = await _named(tx, caller, channel_id)
-            webhook = Webhook(new_id(), trimmed, channel_id, now_ms(), caller.user.id, token)
+            room = await sight.channel(tx, caller, channel_id)
+            check_is_channel(room)
+            webhook = Webhook(
+                id=new_id(),
+                name=trimmed,
+                channel_id=channel_id,
+                created_at=now_ms(),
+                created_by=caller.user.id,
+                token=token,
+                may_mention_all=may_mention_all or UNSET,
+            )
             await _insert(tx, webhook, _hash(token))
             await tx.append(NewWebhook(webhook.id, trimmed, channel_id).to(room.audience))
         return webhook
 
     async def delete(self, caller: Caller, webhook_id: str) -> None:
-        """Remove a webhook; its messages stay."""
+        """Remove a webhook; its messages stay. Who is no admin does not learn whether there is one (X-3)."""
+        await self.check_manage(caller)
         async with self._storage.write() as tx:
             room = await _room_of(tx, webhook_id)
-            await self.check_manage(caller)
             if await tx.fetch("delete from webhooks where id = $1 returning id", webhook_id):
                 await tx.append(DeleteWebhook(webhook_id, room.id).to(room.audience))
 
-    async def check_post(self, webhook_id: str, token: str) -> None:
+    async def check_post(self, webhook_id: str, token: str) -> Room:
         """Raise `Unauthorized` for a wrong token, then `NotFound`, then `Forbidden` if it is another's."""
         async with self._storage.read() as tx:
-            await _authenticate(tx, webhook_id, token)
+            room = (await _authenticate(tx, webhook_id, token)).room
+        check_open(room)
+        return room
 
     async def post(self, webhook_id: str, token: str, draft: Draft, key: str | None = None) -> Message:
+        """Do what `submit` does, and return the message alone."""
+        return (await self.submit(webhook_id, token, draft, key)).message
+
+    async def submit(self, webhook_id: str, token: str, draft: Draft, key: str | None = None) -> Stored:
         """Post into the webhook's channel as a bot of the webhook's name; `key` is the Idempotency-Key."""
         kept = await self._filters.passed(
             draft, lambda: self.check_post(webhook_id, token), author_id=AUTHOR_PREFIX + webhook_id
         )
         async with self._storage.write() as tx:
             poster = await _authenticate(tx, webhook_id, token)
+            check_open(poster.room)
             submission = Submission(poster.author_id, draft, kept, key, "webhook", poster.name)
             return await post(tx, poster.room, submission, self._rules)
 
@@ -130,25 +153,24 @@ async def _room_of(tx: Transaction, webhook_id: str) -> Room:
     raise NotFound("No such webhook.")
 
 
-async def _named(tx: Transaction, caller: Caller, channel_id: str) -> Room:
-    """Return the channel that a body names: an unknown one makes the body invalid."""
-    try:
-        return await sight.channel(tx, caller, channel_id)
-    except NotFound:
-        raise BadRequest("channelId names no channel.") from None
-
-
 async def _insert(tx: Transaction, webhook: Webhook, token_hash: str) -> None:
     await tx.fetch(
-        "insert into webhooks (id, name, channel_id, token_hash, created_at, created_by)"
-        " values ($1, $2, $3, $4, $5, $6)",
+        """insert into webhooks (id, name, channel_id, token_hash, created_at, created_by, may_mention_all)
+        values ($1, $2, $3, $4, $5, $6, $7)""",
         webhook.id,
         webhook.name,
         webhook.channel_id,
         token_hash,
         webhook.created_at,
         webhook.created_by,
+        int(webhook.may_mention_all is True),
     )
+
+
+async def may_mention_all(tx: Transaction, author_id: str) -> bool:
+    """Return whether the webhook that is the author of a message may mention whole channels."""
+    webhook_id = author_id.removeprefix(AUTHOR_PREFIX)
+    return bool(await tx.fetch("select 1 from webhooks where id = $1 and may_mention_all = 1", webhook_id))
 
 
 def _hash(token: str) -> str:

@@ -1,6 +1,6 @@
 """The command ``teamchat``: one module a verb, each with `add` for its arguments and `run` for its work.
 
-What must stay true: the verbs hold no work of their own: they read the command line, call, and print.  How
+The verbs hold no work of their own: they read the command line, call, and print.  How
 they end is decided in `teamchat.cli.ending`; a wrong command line has exit code 2.
 """
 

@@ -1,4 +1,4 @@
-"""``teamchat check``: tell whether an installation is in order."""
+"""``teamchat check``: find out whether an installation is in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if not. Servers may run meanwhile. The exit code is 1 if there is a problem."""
 def add(commands: Commands) -> None:
     """Add the verb to the command line."""
     parser = commands.add_parser(
-        "check", help="tell whether all is in order", description=DESCRIPTION, allow_abbrev=False
+        "check", help="find out whether all is in order", description=DESCRIPTION, allow_abbrev=False
     )
     add_config(parser)
     parser.add_argument("--mail", metavar="ADDRESS", help="send a trial mail there")

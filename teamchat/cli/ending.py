@@ -1,6 +1,6 @@
 """How a command ends: its exit code, and at most one line on stderr.
 
-What must stay true: what the operator can mend is one line and 1; an unexpected error is logged by type and
+What the operator can mend is one line and 1; an unexpected error is logged by type and
 place, never with its message, and is 1 too; what a signal ended is 128 and its number, and says nothing.  So
 is it when what is printed finds no reader any more, as behind ``head`` (SIGPIPE to a shell).
 """
@@ -13,9 +13,9 @@ import signal
 import sys
 from collections.abc import Callable
 
-from teamchat import logs
 from teamchat.cli.printing import complain
 from teamchat.errors import OperatorError
+from teamchat.observability import logs
 
 
 def ended(command: Callable[[], int]) -> int:
@@ -78,7 +78,7 @@ def _operator_error(error: BaseException) -> OperatorError | None:
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    """Tell whether it is Ctrl-C, also from a group that holds nothing else."""
+    """Return whether it is Ctrl-C, also from a group that holds nothing else."""
     if isinstance(error, BaseExceptionGroup):
         return all(_is_interrupt(inner) for inner in error.exceptions)
     return isinstance(error, KeyboardInterrupt)

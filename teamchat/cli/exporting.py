@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Export, and say how much there is."""
-    from teamchat.operations.exchange.exporting import export_to
+    from teamchat.operations.import_export.exporting import export_to
 
     say(work(partial(export_to, installation(options), options.directory)))
     return 0

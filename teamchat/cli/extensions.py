@@ -1,6 +1,6 @@
 """The verbs that plugins bring.
 
-What must stay true: plugins are loaded only when the first word is none of teamchat's own verbs, so that
+Plugins are loaded only when the first word is none of teamchat's own verbs, so that
 those work, and are quick, whatever is installed.  A plugin can't take the place of one of them.
 """
 
@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from teamchat import logs
 from teamchat.cli.options import add_config, config_file
 from teamchat.cli.printing import complain
 from teamchat.errors import OperatorError, SettingsError
-from teamchat.interfaces import Command
+from teamchat.interfaces.offers import Command
+from teamchat.observability import logs
 from teamchat.plugins import Plugins
 from teamchat.settings import PluginsSettings, load, load_plugins_settings
 
@@ -42,14 +42,14 @@ class Verb:
         return self.command.name
 
     @contextmanager
-    def told(self, doing: str) -> Iterator[None]:
+    def reporting(self, doing: str) -> Iterator[None]:
         """Log an error that nobody expected, with where it was raised, and raise the plugin's failure."""
         try:
             yield
         except OperatorError:
             raise
         except Exception as error:
-            if _is_told_otherwise(error):
+            if _is_reported_otherwise(error):
                 raise
             _log.critical("a plugin's verb failed", verb=self.name, exc_info=error)
             cause = f"{doing} raised {type(error).__name__}; the log above says where."
@@ -74,7 +74,7 @@ def add(verb: Verb, commands: Commands) -> None:
     command = verb.command
     parser = commands.add_parser(command.name, help=command.help, allow_abbrev=False)
     add_config(parser)
-    with verb.told(f'the arguments of its verb "{command.name}"'):
+    with verb.reporting(f'the arguments of its verb "{command.name}"'):
         command.arguments(parser)
     parser.set_defaults(command=partial(_run, verb))
 
@@ -82,12 +82,12 @@ def add(verb: Verb, commands: Commands) -> None:
 def _run(verb: Verb, options: argparse.Namespace) -> int:
     settings = load(config_file(options), os.environ)
     logs.configure(level=settings.logs.level, format=settings.logs.format)
-    with verb.told(f'its verb "{verb.name}"'):
+    with verb.reporting(f'its verb "{verb.name}"'):
         return verb.command.run(settings, options)
 
 
-def _is_told_otherwise(error: Exception) -> bool:
-    """Tell whether `teamchat.cli.ending` says what it is: an operator's error, or output without a place."""
+def _is_reported_otherwise(error: Exception) -> bool:
+    """Return whether `teamchat.cli.ending` says what it is: an operator's error, or a closed output."""
     if isinstance(error, ExceptionGroup):
         return error.split(OperatorError)[1] is None
     return isinstance(error, OSError) and error.errno in {errno.EPIPE, errno.ENOSPC}

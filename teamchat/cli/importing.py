@@ -29,9 +29,9 @@ def add(commands: Commands) -> None:
     add_config(parser)
     parser.add_argument("path", type=Path, metavar="PATH", help="a directory, or Slack's ZIP file")
     parser.add_argument(
-        "--private",
+        "--public-only",
         action="store_true",
-        help="bring in Slack's private channels too; here everyone reads every channel",
+        help="leave out Slack's private channels, group messages and direct messages",
     )
     parser.add_argument(
         "--report",
@@ -45,8 +45,8 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Import, and say what could not be brought over."""
-    from teamchat.operations.exchange.bringing_in import Wishes, bring_in
+    from teamchat.operations.import_export.bringing_in import Wishes, bring_in
 
-    wishes = Wishes(options.private, options.report)
+    wishes = Wishes(options.public_only, options.report)
     say(work(partial(bring_in, installation(options), options.path, wishes)))
     return 0

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from teamchat.cli.printing import printable
-from teamchat.scaffold import KINDS, make
+from teamchat.cli.scaffold import KINDS, make
 
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands

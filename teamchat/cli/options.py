@@ -14,7 +14,7 @@ _DEFAULT_FILES = ("teamchat.toml", "teamchat.json")
 
 
 def add_config(parser: argparse.ArgumentParser) -> None:
-    """Let a verb be told where the configuration is."""
+    """Add the options for where the configuration is."""
     parser.add_argument(
         "--config",
         type=Path,

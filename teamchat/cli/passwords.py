@@ -1,6 +1,6 @@
 """Passwords on their way in: typed at the terminal or read from stdin, never from the command line.
 
-What must stay true: a password is in no argument, for those stand in the process list and in the shell's
+A password is in no argument, for those stand in the process list and in the shell's
 history; and one that was made here is shown this one time.
 """
 
@@ -14,7 +14,7 @@ from teamchat.errors import OperatorError
 
 
 def add_password_flags(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
-    """Let a verb be told where the password comes from."""
+    """Add the options for where the password comes from."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--generate", action="store_true", help="make a password and show it this once")
     group.add_argument(

@@ -1,4 +1,4 @@
-"""``teamchat serve``: run the server until it is told to stop."""
+"""``teamchat serve``: run the server until it is stopped."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from teamchat import logs
 from teamchat.cli.options import add_config, config_file
+from teamchat.observability import logs
 from teamchat.plugins import Plugins
 from teamchat.settings import load
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     plugins = Plugins.load(settings.plugins.disabled)
     plugins.require()
 
-    from teamchat import workers  # the web stack is loaded by this command alone
+    from teamchat.server import workers  # the web stack is loaded by this command alone
 
     workers.run(settings, plugins)
     return 0

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from teamchat import logs
 from teamchat.cli.options import add_config
 from teamchat.cli.working import installation, work
 from teamchat.errors import SettingsError
+from teamchat.observability import logs
 from teamchat.settings import backend_options
 from teamchat.storage import capability_tables
 
@@ -74,13 +74,13 @@ async def _rehearsed(installation: Installation) -> Upgrade:
 
 async def _open(installation: Installation) -> None:
     async with installation.storage() as storage:
-        capabilities = installation.plugins.capabilities(installation.settings.plugins)
+        capabilities = installation.capabilities()
         await capability_tables.upgrade(storage, capabilities.tables)
 
 
 async def _migrated(installation: Installation, *, is_tried: bool) -> int:
     """Return how many migrations of capabilities there are to run, and run them unless that is but tried."""
-    capabilities = installation.plugins.capabilities(installation.settings.plugins)
+    capabilities = installation.capabilities()
     async with installation.storage() as storage:
         count = await capability_tables.rehearse(storage, capabilities.tables)
         if count and not is_tried:

@@ -1,6 +1,6 @@
 """Doing what a verb is for: on the installation that the command line names, and breaking off as it should.
 
-What must stay true: what is written is for its owner alone, wherever it lies; whatever ends the work, Ctrl-C,
+What is written is for its owner alone, wherever it lies; whatever ends the work, Ctrl-C,
 SIGTERM or the end of the terminal (SIGHUP), it takes back first what it has half written.  What ``nohup`` had
 ignored stays ignored.
 """
@@ -37,7 +37,7 @@ def installation(options: argparse.Namespace) -> Installation:
 
 
 def work(operation: Callable[[Progress], Awaitable[T]]) -> T:
-    """Run an operation, which tells how far it is, and return what it does."""
+    """Run an operation, show its progress, and return what it does."""
     with _broken_off_by_signals(), Progress() as progress:
         return trio.run(operation, progress)
 

@@ -1,11 +1,11 @@
-"""What all members must have in common: the signing secret, and the place where images are kept.
+"""What all members must have in common: the signing secret, and the location where images are kept.
 
-What must stay true: a mark of the secret stands in the storage, and a process whose secret has another mark
+A mark of the secret stands in the storage, and a process whose secret has another mark
 starts only if no member is alive, for it and the others would refuse each other's tokens.  Nobody can find a
 secret by its mark: it is too short to tell a right guess from a wrong one.  A member is known to be alive by
 its next beat, not by its row alone, so a server that was killed hinders nobody for long.
 
-Images are compared by a random name that is kept among them.  There a difference is told and not refused.
+Images are compared by a random name that is kept among them.  A difference there is logged, not refused.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import trio
 
-from teamchat.cluster.marks import mark_in, set_mark_in
 from teamchat.cluster.members import BEAT_SECONDS, Members, beats_in, silent
+from teamchat.cluster.shared_settings import set_shared_setting_in, shared_setting_in
 from teamchat.errors import SettingsError
 from teamchat.interfaces import ImageStore, Storage, Transaction
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
 
 IMAGES_KEY = "store-id"
 """The key in the image store under which its random name is kept."""
@@ -60,12 +60,12 @@ async def agree_on_secret(storage: Storage, members: Members, mark: str, renew: 
 async def _join(storage: Storage, members: Members, mark: str, renew: Renew, dead: Mapping[str, int]) -> bool:
     """Become a member if no living one has another secret, and return whether that was so."""
     async with storage.write() as tx:
-        if await mark_in(tx, "secret") != mark:
+        if await shared_setting_in(tx, "secret") != mark:
             if any(dead.get(member) != beats for member, beats in await beats_in(tx)):
                 return False
             await tx.fetch("delete from members")
             await renew(tx)
-            await set_mark_in(tx, "secret", mark)
+            await set_shared_setting_in(tx, "secret", mark)
         await members.join_in(tx)
     return True
 
@@ -73,7 +73,7 @@ async def _join(storage: Storage, members: Members, mark: str, renew: Renew, dea
 async def agree_on_images(storage: Storage, members: Members, images: ImageStore) -> None:
     """Compare the place of the images with that of the other members, and warn of a difference."""
     try:
-        known = await _known_place(storage, members, images)
+        known = await _known_location(storage, members, images)
         is_same = known is None or await _is_named(images, known)
     except Exception as error:  # Images may be away for a while; the rest of the chat need not be.
         _log.warning("the place of the images could not be compared with the other servers'", exc_info=error)
@@ -85,16 +85,16 @@ async def agree_on_images(storage: Storage, members: Members, images: ImageStore
         )
 
 
-async def _known_place(storage: Storage, members: Members, images: ImageStore) -> str | None:
-    """Return how the other members' place is named; None without others: then this one's is given a name."""
+async def _known_location(storage: Storage, members: Members, images: ImageStore) -> str | None:
+    """Return the name of the other members' location; None without others: then this one's is given one."""
     named = await _name_of(images)
     async with storage.write() as tx:
-        known = await mark_in(tx, "images")
+        known = await shared_setting_in(tx, "images")
         is_first = known is None or all(member == members.id for member, _ in await beats_in(tx))
         if not is_first:
             return known
         chosen = named or known or secrets.token_hex(16)
-        await set_mark_in(tx, "images", chosen)
+        await set_shared_setting_in(tx, "images", chosen)
     if named is None:
         await images.put(IMAGES_KEY, chosen.encode())
     return None

@@ -1,6 +1,6 @@
 """The processes that serve one storage, and which of them are alive.
 
-What must stay true: no clock is compared with another process's.  A member's row has a count of beats, which
+No clock is compared with another process's.  A member's row has a count of beats, which
 the member raises every ten seconds; who looks at it four times in a row, at that pace, and finds it
 unchanged, takes the member for dead and removes its row, with everything that hangs on it.  Looks that fail
 are none: when a storage comes back nobody is dead.  A member that was removed though it lives (its machine
@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping
 import trio
 
 from teamchat.events import MemberJoined
-from teamchat.ids import new_id
 from teamchat.interfaces import Storage, Transaction
-from teamchat.logs import get_logger
 from teamchat.model import now_ms
+from teamchat.model.ids import new_id
+from teamchat.observability.logs import get_logger
 
 BEAT_SECONDS = 10.0
 MOST_UNCHANGED = 4
@@ -39,7 +39,7 @@ class Members:
         self._wanted = trio.Event()
 
     async def join_in(self, tx: Transaction) -> None:
-        """Become a member, in a transaction that is open, and tell the others."""
+        """Become a member, in a transaction that is open, and notify the others."""
         await self.enter_in(tx)
         others = [row for row in await beats_in(tx) if row[0] != self.id]
         self.others = len(others)

@@ -1,6 +1,6 @@
 """The file of a backup: a ZIP with every table, every image, the signing secret, and a manifest.
 
-What must stay true: the file appears under its name only when it is whole and on the disk, and it is for
+The file appears under its name only when it is whole and on the disk, and it is for
 its owner alone, for it lets its reader be anyone.  The manifest, written last, has the sum of each table
 and of the list of images, which has that of each image; who reads it (`teamchat.operations.archived`)
 compares.  However large it is, writing it takes the memory of a page of rows, of one image, and of the list
@@ -27,9 +27,9 @@ from typing import IO, Annotated
 import msgspec
 from msgspec import Meta, Struct, field
 
-from teamchat.disk import sync
 from teamchat.errors import OperatorError
 from teamchat.operations.zipfiles import MOST_DIRECTORY_BYTES
+from teamchat.storage.disk import sync
 from teamchat.storage.rows import Sum, Summing
 
 FORMAT = "teamchat-backup"

@@ -1,6 +1,6 @@
 """A backup that is read. Nothing that it says of itself is believed before it was compared.
 
-What must stay true: whoever made the file, reading it takes the memory of its list of entries, of one page of
+Whoever made the file, reading it takes the memory of its list of entries, of one page of
 rows and of one image, each of which is bounded; a row has values that a database can hold; and what does not
 fit is told as `Damaged` before anything was changed.
 """

@@ -1,6 +1,6 @@
 """Backing up an installation while it is served.
 
-What must stay true: the tables are those of one moment, after the command was given: what was acknowledged
+The tables are those of one moment, after the command was given: what was acknowledged
 before is in them.  Images are copied after that; they never change, but they can go meanwhile, and one that
 has is listed as missing.  A server is not held up: its database reads from a snapshot.  Events are not in the
 file, only the number of the last one (`teamchat.operations.restore` says why).

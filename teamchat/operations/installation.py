@@ -1,6 +1,6 @@
 """An installation as its configuration describes it, with its storage and its images, without a server.
 
-What must stay true: to look at an installation never makes one, nor upgrades it.  Where there is no data yet,
+To look at an installation never makes one, nor upgrades it.  Where there is no data yet,
 that is told, and no directory or database is left behind that was not there before; where it is of an older
 version, whose server may be running, that is told too.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from teamchat.capabilities import Capabilities
 from teamchat.errors import SettingsError, StorageError
 from teamchat.interfaces import ImageStore, Storage
 from teamchat.plugins import Plugins
@@ -39,6 +40,10 @@ class Installation:
         plugins = Plugins.load(settings.plugins.disabled)
         plugins.require()
         return cls(settings, plugins, file)
+
+    def capabilities(self) -> Capabilities:
+        """Return the capabilities that are on. Raises an `OperatorError` for one that can't be taken."""
+        return self.plugins.capabilities(self.settings.plugins)
 
     @property
     def directory(self) -> Path:
@@ -112,20 +117,20 @@ class Installation:
             yield store
 
     def keeps_images_as(self, other: Installation) -> bool:
-        """Tell whether two installations keep their images in the same place."""
-        return self._place_of_images() == other._place_of_images()
+        """Return whether two installations keep their images at the same location."""
+        return self._location_of_images() == other._location_of_images()
 
     def keeps_data_as(self, other: Installation) -> bool:
-        """Tell whether two installations have the same database."""
-        return self._place_of_data() == other._place_of_data()
+        """Return whether two installations have the same database."""
+        return self._location_of_data() == other._location_of_data()
 
-    def _place_of_data(self) -> object:
+    def _location_of_data(self) -> object:
         section = self.settings.storage
         if section.backend == "sqlite":
             return self.directory.resolve()
         return section.backend, backend_options(section, self.plugins.storage(section.backend))
 
-    def _place_of_images(self) -> object:
+    def _location_of_images(self) -> object:
         section = self.settings.images
         if self.image_directory is not None:
             return section.backend, self.image_directory.resolve()
@@ -133,6 +138,6 @@ class Installation:
 
 
 async def has_users(storage: Storage) -> bool:
-    """Tell whether an installation was ever started."""
+    """Return whether an installation was ever started."""
     async with storage.read() as tx:
         return bool(await tx.fetch("select 1 from users limit 1"))

@@ -1,6 +1,6 @@
 """Moving an installation to another database: the tables, the images if they move too, and the secret.
 
-What must stay true: neither side is served meanwhile; everything is there when the mark of the move goes
+Neither side is served meanwhile; everything is there when the mark of the move goes
 (`teamchat.storage.moving`), for the images and the secret go first; and the source is never changed.
 """
 

@@ -1,7 +1,5 @@
 """Putting a backup in the place of an installation, empty or not.
 
-What must stay true:
-
 * The file is read and compared with its manifest before anything changes.  All rows are written, and read
   again and compared, in one transaction, so an installation is restored whole or left as it was.
 * The bytes of images come before the rows that name them, and rows of images whose bytes are not in the

@@ -1,6 +1,6 @@
 """Putting the rows of a backup in the place of all rows, in a transaction that is open.
 
-What must stay true: what was written is read again and compared; rows of images whose bytes the backup does
+What was written is read again and compared; rows of images whose bytes the backup does
 not have are left out; images that no row names any more are noted, to be taken out of the image store.
 """
 

@@ -19,7 +19,7 @@ _LOOK_SECONDS = 0.5
 
 
 async def is_running(storage: Storage, waits: Callable[[], object] = lambda: None) -> bool:
-    """Tell whether a server runs on this storage; `waits` is called if that takes a while to find out."""
+    """Return whether a server runs on this storage; `waits` is called if that takes a while to find out."""
     first = await _beats(storage)
     if not first:
         return False

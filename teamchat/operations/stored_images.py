@@ -1,6 +1,6 @@
 """The bytes of images, and the rows that name them.
 
-What must stay true: at most one image is in memory, and no transaction is open while a store is asked.
+At most one image is in memory, and no transaction is open while a store is asked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Users, as the operator manages them: adding, listing, promoting, demoting, removing, new passwords.
 
-What must stay true: the rules are those of `teamchat.accounts`, asked for by somebody who needs no
+The rules are those of `teamchat.accounts`, asked for by somebody who needs no
 account.  What is done stands in the event log, so servers that run and clients that listen follow at once.
 """
 
@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from teamchat import text
 from teamchat.accounts import Accounts
 from teamchat.accounts.records import user_by_email, user_by_id
 from teamchat.accounts.scrypt import Hasher
@@ -20,7 +19,7 @@ from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.errors import BadRequest, OperatorError, Problem, SettingsError
 from teamchat.interfaces import ImageStore, Storage, Transaction
-from teamchat.model import ListedUser, User
+from teamchat.model import ListedUser, User, text
 from teamchat.operations.installation import Installation
 from teamchat.settings import jwt_secret
 from teamchat.storage.capability_tables import refuse_older
@@ -51,7 +50,7 @@ class UserOffice:
         """Add a user. With `by_mail` a running server mails them a link with which they set a password."""
         if by_mail:
             self._require_mail()
-        with _told_to_operator():
+        with _reported_to_operator():
             text.email(email)
             if name is not None:
                 name = text.name("--name", name, most=text.MAX_USER_NAME)
@@ -71,7 +70,7 @@ class UserOffice:
 
     async def set_role(self, who: str, *, is_admin: bool) -> User:
         """Make a user an admin, or one no longer; the last admin stays one."""
-        with _told_to_operator():
+        with _reported_to_operator():
             async with self._storage.write() as tx:
                 user = await _found(tx, who)
                 await self._accounts.users.set_role_in(tx, user, is_admin=is_admin)
@@ -79,7 +78,7 @@ class UserOffice:
 
     async def remove(self, who: str) -> User:
         """Remove a user, at once and in everything; their messages stay (decision D-22)."""
-        with _told_to_operator():
+        with _reported_to_operator():
             async with self._storage.write() as tx:
                 user = await _found(tx, who)
                 await self._accounts.users.remove_in(tx, user)
@@ -87,7 +86,7 @@ class UserOffice:
 
     async def reset_password(self, who: str, password: str) -> User:
         """Give a user a new password, which ends all their sessions (decision D-17)."""
-        with _told_to_operator():
+        with _reported_to_operator():
             password_hash = await Hasher().hash(password)
             async with self._storage.write() as tx:
                 user = await _found(tx, who)
@@ -97,7 +96,7 @@ class UserOffice:
     async def mail_reset(self, who: str) -> User:
         """Have a running server mail a user a link to a new password."""
         self._require_mail()
-        with _told_to_operator():
+        with _reported_to_operator():
             async with self._storage.write() as tx:
                 user = await _found(tx, who)
                 await self._accounts.links.issue_in(tx, "reset", user.email)
@@ -133,7 +132,8 @@ async def open_users(installation: Installation) -> AsyncIterator[UserOffice]:
             capabilities=capabilities,
         )
         # Capabilities are told within the transaction who is gone, here as in a server.
-        chat = Chat.build(storage, cast("ImageStore", None), settings.chat.max_message_length, capabilities)
+        no_images = cast("ImageStore", None)
+        chat = Chat.build(storage, no_images, settings.chat.max_message_length, capabilities, settings.chat)
         hub = Hub(storage, settings.events)
         capabilities.bring(Application(settings, storage, accounts, chat, hub, capabilities=capabilities))
         asks = sign_in.asks_for_passwords
@@ -155,7 +155,7 @@ async def _found(tx: Transaction, who: str) -> User:
 
 
 @contextmanager
-def _told_to_operator() -> Iterator[None]:
+def _reported_to_operator() -> Iterator[None]:
     try:
         yield
     except Problem as problem:

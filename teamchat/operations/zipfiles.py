@@ -1,6 +1,6 @@
 """Reading ZIP files that somebody may have made to do harm.
 
-What must stay true: no entry is written to the disk under the name it has there, so its name leads nowhere.
+No entry is written to the disk under the name it has there, so its name leads nowhere.
 Opening a file takes the memory of its list of entries, which is bounded, and whoever reads an entry says
 how much of it may be in memory at once, whatever the file says of its size.  A name stands for one entry,
 and an entry is stored or deflated: the other methods let a file say how much memory their reader needs.

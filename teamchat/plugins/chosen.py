@@ -1,6 +1,6 @@
 """Offers that the configuration chooses by name, and opening the one that was chosen.
 
-Whatever goes wrong while a backend opens is told with the plugin that offers it.
+Whatever goes wrong while a backend opens is reported with the plugin that offers it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from teamchat.errors import OperatorError, PluginError
-from teamchat.interfaces import AuthMode, Backend, ImageStore, Mailer, OAuthProvider, Storage
+from teamchat.interfaces import Backend, ImageStore, Mailer, OAuthProvider, Storage
+from teamchat.interfaces.offers import AuthMode
 from teamchat.plugins.plugin import Plugin, raised
 from teamchat.settings import Settings
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pluggy
 
-from teamchat import hookspecs
+from teamchat.interfaces import hookspecs
 from teamchat.plugins.plugin import Plugin
 
 _ASYNC = {"services": "run", "event_listeners": "hear", "message_filters": "filter"}

@@ -1,4 +1,4 @@
-"""One plugin: where it comes from, what it offers, and how its failure is told."""
+"""One plugin: where it comes from, what it offers, and how its failure is reported."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ class Plugin:
         return f'To go on without it: plugins.disabled = ["{self.name}"]'
 
     def failure(self, cause: str, remedy: str | None = None) -> PluginError:
-        """Return the error that tells the operator who failed, why, and how to do without it."""
-        told = f"T{self.described[1:]} failed: {cause} {self.remedy if remedy is None else remedy}"
-        return PluginError(told.rstrip())
+        """Return the operator's error: who failed, why, and how to do without it."""
+        sentence = f"T{self.described[1:]} failed: {cause} {self.remedy if remedy is None else remedy}"
+        return PluginError(sentence.rstrip())
 
     def report(self) -> PluginReport:
         """Return what became of it."""

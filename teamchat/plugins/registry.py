@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from teamchat import hookspecs
 from teamchat.capabilities import Capabilities, Capability, Options
 from teamchat.errors import OperatorError, PluginError, SettingsError
-from teamchat.interfaces import NO_TRAITS, AuthBackend, Backend, OAuthProvider, SignInTraits
+from teamchat.interfaces import NO_TRAITS, Backend, OAuthProvider, SignInTraits, hookspecs
+from teamchat.interfaces.offers import AuthBackend
 from teamchat.plugins.chosen import CHOICES, check_mode, routes_of, watched
 from teamchat.plugins.declared import hooks_of, wrong_about
 from teamchat.plugins.plugin import EntryPoint, Offer, Plugin, PluginReport, name_of, raised
@@ -20,10 +20,7 @@ from teamchat.plugins.taking import taken
 from teamchat.settings import PluginsSettings, Settings, plugin_name
 
 if TYPE_CHECKING:
-    from teamchat.application import Application
     from teamchat.interfaces import (
-        AuthMode,
-        Command,
         EventListener,
         ImageStore,
         Mailer,
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
         Storage,
         Transaction,
     )
+    from teamchat.interfaces.api import Teamchat
+    from teamchat.interfaces.offers import AuthMode, Command
 
 GROUP = "teamchat"
 
@@ -101,7 +100,7 @@ class Plugins:
         return found
 
     def sign_in_traits(self, name: str) -> SignInTraits:
-        """Return what a way to sign in tells of itself. Raises `SettingsError` if no plugin offers it."""
+        """Return the traits of a way to sign in. Raises `SettingsError` if no plugin offers it."""
         backend = self.auth_mode(name)
         return backend.traits if isinstance(backend, AuthBackend) else NO_TRAITS
 
@@ -141,7 +140,7 @@ class Plugins:
                 check_mode(opened[name], name, settings, self._offering("auth_modes", name))
             yield opened
 
-    def sign_in_routes(self, app: Application, modes: Mapping[str, AuthMode]) -> list[Routes]:
+    def sign_in_routes(self, app: Teamchat, modes: Mapping[str, AuthMode]) -> list[Routes]:
         """Return the endpoints of opened ways to sign in. Raises `PluginError` if one has none."""
         for name, mode in modes.items():
             plugin = self._offering("auth_modes", name)
@@ -164,15 +163,15 @@ class Plugins:
         """Return how to do without the plugin which brought `offer`; empty for one that is built in."""
         return self._bringer(offer).remedy
 
-    def routes(self, app: Application) -> list[Routes]:
+    def routes(self, app: Teamchat) -> list[Routes]:
         """Return every plugin's sections and blueprints, in the plugins' order."""
         return self._from_all("routes", app=app)
 
-    def services(self, app: Application) -> list[Service]:
+    def services(self, app: Teamchat) -> list[Service]:
         """Return every plugin's services, in the plugins' order."""
         return self._from_all("services", app=app)
 
-    def message_filters(self, app: Application) -> list[MessageFilter]:
+    def message_filters(self, app: Teamchat) -> list[MessageFilter]:
         """Return every plugin's filters, in the plugins' order."""
         return self._from_all("message_filters", app=app)
 
@@ -195,7 +194,7 @@ class Plugins:
         """Return every plugin's verbs of the command line, in the plugins' order."""
         return self._from_all("commands")
 
-    def event_listeners(self, app: Application) -> list[EventListener]:
+    def event_listeners(self, app: Teamchat) -> list[EventListener]:
         """Return every plugin's listeners, in the plugins' order."""
         return self._from_all("event_listeners", app=app)
 

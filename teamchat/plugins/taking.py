@@ -1,6 +1,6 @@
 """Taking a capability that a plugin offers: its options, its folder for the web client, what makes its parts.
 
-Whatever is wrong about it is told with the plugin's name, before anything is served.
+Whatever is wrong about it is reported with the plugin's name, before anything is served.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from teamchat.capabilities import Capability, Options, Parts, Taken
 from teamchat.errors import DeclarationError, OperatorError
 from teamchat.plugins.plugin import Plugin, raised
@@ -17,7 +19,7 @@ from teamchat.settings import PluginsSettings, plugin_options
 from teamchat.storage.capability_tables import CapabilityTables, check
 
 if TYPE_CHECKING:
-    from teamchat.api import Teamchat
+    from teamchat.interfaces.api import Teamchat
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)*")
 _MOST_NAME = 40
@@ -90,4 +92,19 @@ def _folder(offer: Capability, plugin: Plugin) -> Traversable | None:
     folder = files(plugin.package).joinpath(offer.client)
     if not folder.joinpath("main.js").is_file():
         raise plugin.failure(f"the folder {offer.client} of {offer.name} has no file main.js.")
+    strings = folder.joinpath("strings")
+    for table in strings.iterdir() if strings.is_dir() else ():
+        if table.name.endswith(".json") and not _are_words(table.read_bytes()):
+            raise plugin.failure(
+                f"{offer.client}/strings/{table.name} of {offer.name} is no JSON object of words, "
+                'each of which is a text or {"one": …, "other": …}.'
+            )
     return folder
+
+
+def _are_words(content: bytes) -> bool:
+    try:
+        msgspec.json.decode(content, type=dict[str, str | dict[str, str]])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True

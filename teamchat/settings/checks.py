@@ -9,9 +9,9 @@ import ipaddress
 import re
 from urllib.parse import urlsplit
 
-from teamchat import text
 from teamchat.errors import BadRequest, SettingsError
-from teamchat.logs import FORMATS, LEVELS
+from teamchat.model import text
+from teamchat.observability.logs import FORMATS, LEVELS
 from teamchat.settings.keys import (
     InitialUser,
     LogsSettings,

@@ -1,6 +1,6 @@
 """Every configuration key, its type, its default and what it means; the camelCase name is the key.
 
-What must stay true: a key stands here once, with its description, and everything else (reading, checking
+A key stands here once, with its description, and everything else (reading, checking
 ranges, ``teamchat init``) is worked out from it.  A table's description is its docstring.  A field marked
 secret never shows in a `repr`.
 """
@@ -119,6 +119,32 @@ class ChatSettings(Section, frozen=True):
         int,
         Meta(ge=0, le=36_500, description="Messages older than so many days are removed; 0 keeps all."),
     ] = 0
+    public_channels_by: Annotated[
+        Literal["admins", "everyone"], Meta(description="Who makes public channels: admins or everyone.")
+    ] = "admins"
+    private_channels_by: Annotated[
+        Literal["admins", "everyone"], Meta(description="Who makes private channels: admins or everyone.")
+    ] = "everyone"
+    new_channels_are_default: Annotated[
+        bool,
+        Meta(description="Whether everybody is a member of a new public channel that says nothing else."),
+    ] = True
+    admins_may_enter: Annotated[
+        bool,
+        Meta(description="Whether admins may enter private channels; their members are notified."),
+    ] = True
+    wide_mentions: Annotated[
+        Literal["everyone", "managers", "nobody"],
+        Meta(description="Who mentions a whole channel: everyone, managers and admins, or nobody."),
+    ] = "everyone"
+    wide_limit: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="In channels of more members, managers and admins alone mention all of them.",
+        ),
+    ] = 50
     initial_user: InitialUser = field(default_factory=InitialUser)
 
 
@@ -424,7 +450,7 @@ class Settings(Section, frozen=True):
     plugins: PluginsSettings = field(default_factory=PluginsSettings)
 
     def __post_init__(self) -> None:
-        """Put images and mails beside the data unless they are told to be elsewhere."""
+        """Put images and mails beside the data unless they are configured elsewhere."""
         if self.images.path is None:
             images = msgspec.structs.replace(self.images, path=str(Path(self.storage.path) / "images"))
             msgspec.structs.force_setattr(self, "images", images)

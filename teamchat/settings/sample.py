@@ -1,6 +1,6 @@
 """The commented configuration file that ``teamchat init`` writes, made from the keys themselves.
 
-What must stay true: as written the file loads to the defaults, and every key stands in it.  Explanations
+As written the file loads to the defaults, and every key stands in it.  Explanations
 begin with ``# ``; a setting that could be uncommented begins with ``#`` and no space.
 """
 
@@ -67,7 +67,7 @@ def _inner(kind: Kind, path: str, off: str) -> Iterator[str]:
 
 
 def _has_keys(struct: type[Struct]) -> bool:
-    """Tell whether a table has keys of its own, as against tables only."""
+    """Return whether a table has keys of its own, as against tables only."""
     kinds = [Kind.of(field.type) for field in msgspec.structs.fields(struct)]
     return any(not (k.struct or k.values or (k.items and k.items.struct)) for k in kinds)
 

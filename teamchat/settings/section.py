@@ -1,4 +1,4 @@
-"""What every table of keys is made of: frozen, with camelCase keys, and a `repr` that tells no secret."""
+"""What every table of keys is made of: frozen, with camelCase keys, and a `repr` without secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field
 
 
 def is_secret(meta: Meta | None) -> bool:
-    """Tell whether a field is marked as one whose value must not be shown."""
+    """Return whether a field is marked as one whose value must not be shown."""
     return bool(meta and meta.extra and meta.extra.get("secret"))
 
 

@@ -1,6 +1,6 @@
 """The secret that signs access tokens: the configured one, or one that is made once and kept (D-10).
 
-What must stay true: the generated secret appears in the data directory whole or not at all, is readable by
+The generated secret appears in the data directory whole or not at all, is readable by
 its owner alone, survives a power cut once it is used, and two servers that start at once agree on it.
 Servers on one database with directories of their own can't: they are given the same ``auth.jwtSecret``, and
 refuse to start otherwise (`teamchat.cluster.agreement`).
@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from teamchat.disk import sync
 from teamchat.errors import SettingsError
 from teamchat.settings.checks import MIN_SECRET_BYTES
 from teamchat.settings.keys import Settings
+from teamchat.storage.disk import sync
 
 SECRET_NAME = "jwt-secret"  # noqa: S105 - the name of the file
 
@@ -83,7 +83,7 @@ def secret_to_keep(settings: Settings, secret: bytes) -> Iterator[Callable[[], N
 
 @contextmanager
 def _refusing(otherwise: str = "") -> Iterator[None]:
-    """Turn an `OSError` into what the operator is told; `otherwise` is what else helps."""
+    """Turn an `OSError` into a sentence for the operator; `otherwise` is what else helps."""
     try:
         yield
     except OSError as error:

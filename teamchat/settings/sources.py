@@ -1,6 +1,6 @@
 """Where settings come from: flags over environment over file over defaults.
 
-What must stay true: each source becomes a plain tree first, the trees are laid over one another, and one
+Each source becomes a plain tree first, the trees are laid over one another, and one
 strict reader turns the result into types; so every source has the same names and the same errors.
 Environment variables count from two underscores on (``TEAMCHAT_AUTH__AUTHMODE``), which leaves alone what
 container platforms put there for a service that is named teamchat (``TEAMCHAT_PORT``).
@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from teamchat.errors import SettingsError
 from teamchat.interfaces import Backend
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
 from teamchat.settings.checks import check
 from teamchat.settings.keys import BackendSection, PluginsSettings, Settings
 from teamchat.settings.reading import EnvText, Reader
@@ -121,7 +121,7 @@ def _read_file(file: Path | None) -> Tree:
 
 
 def _where(error: Exception) -> str:
-    """Return the position a TOML error tells, and nothing of the text there."""
+    """Return the position in a TOML error, and nothing of the text there."""
     found = _POSITION.search(str(error))
     position = f" {found.group()}" if found else ""
     if str(error).startswith("Cannot declare"):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from teamchat.hookspecs import hookimpl
 from teamchat.interfaces import Backend, Storage
+from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite, present_schema, rehearse_upgrade
 
 

@@ -16,7 +16,8 @@ import apsw
 
 from teamchat.capabilities.offer import Check
 from teamchat.errors import DeclarationError, StorageError
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import KeepsCopies, Storage, Transaction
+from teamchat.observability.logs import get_logger
 from teamchat.storage.schema import Migration
 from teamchat.storage.tables import DIALECT, Table, filled, tables
 
@@ -24,6 +25,8 @@ _DEFINES = re.compile(r"(create|alter|drop)\s+(unique\s+)?(table|index)\s", re.I
 _STORED = "select namespace, number, definitions from capability_migrations order by namespace, number"
 _REFERRED = {"messages", "rooms", "users"}
 """The tables of teamchat that others may refer to."""
+
+_log = get_logger(__name__)
 
 Stored = Mapping[str, Mapping[int, Sequence[str]]]
 """The statements that define tables, by namespace and number."""
@@ -55,6 +58,17 @@ class UnknownTables(StorageError):
         super().__init__(
             f"The tables of the capability {ours.capability} have schema {found}, and {ours.plugin} knows "
             f"{ours.newest} at most. Install the version that wrote them, or a later one."
+        )
+
+
+class ChangedMigration(StorageError):
+    """A migration was changed after this database had seen it."""
+
+    def __init__(self, ours: CapabilityTables, number: int) -> None:
+        super().__init__(
+            f"Migration {number} of the capability {ours.capability}, which {ours.plugin} brings, makes "
+            "other tables than when it was run here. Leave it as it was, and make the change by the next "
+            "number; while you only try things out, begin with an empty storage."
         )
 
 
@@ -128,16 +142,46 @@ async def drop_in(tx: Transaction) -> None:
 async def upgrade(storage: Storage, wanted: Sequence[CapabilityTables]) -> None:
     """Run the migrations that the database has not seen, each in a transaction of its own.
 
-    Raises `StorageError` if a migration fails, or if tables are newer than their plugin knows.
+    Where there are data, a storage that is a `KeepsCopies` is asked for a copy first, and each migration is
+    logged. Raises `StorageError` if there is no room for the copy, if a migration fails or was changed, or
+    if tables are newer than their plugin knows.
     """
+    is_copied = False
     for ours in wanted:
         while True:
             async with storage.read() as tx:
-                if not _unseen(ours, await stored_in(tx)):
-                    break
+                waiting = unseen(ours, await stored_in(tx))
+                is_used = bool(await tx.fetch("select 1 from users limit 1"))
+            if not waiting:
+                break
+            if is_used and not is_copied:
+                await _keep_copy(storage, ours, waiting[0])
+                is_copied = True
+            if is_used:
+                _tell(ours, waiting[0])
             async with storage.write() as tx:
-                for migration in _unseen(ours, await stored_in(tx))[:1]:
+                for migration in unseen(ours, await stored_in(tx))[:1]:
                     await _run(tx, ours, migration)
+
+
+async def _keep_copy(storage: Storage, ours: CapabilityTables, migration: Migration) -> None:
+    if isinstance(storage, KeepsCopies):
+        await storage.keep_copy(ours.namespace, migration.number)
+
+
+def _tell(ours: CapabilityTables, migration: Migration) -> None:
+    _log.warning(
+        "upgrading the tables of a capability",
+        capability=ours.capability,
+        migration=migration.number,
+        newest=ours.newest,
+    )
+
+
+async def is_there(storage: Storage, ours: CapabilityTables) -> bool:
+    """Return whether a database has tables of a capability, of whatever version."""
+    async with storage.read() as tx:
+        return ours.namespace in await stored_in(tx)
 
 
 async def refuse_older(storage: Storage, wanted: Sequence[CapabilityTables]) -> None:
@@ -145,7 +189,7 @@ async def refuse_older(storage: Storage, wanted: Sequence[CapabilityTables]) -> 
     async with storage.read() as tx:
         stored = await stored_in(tx)
     for ours in wanted:
-        if _unseen(ours, stored):
+        if unseen(ours, stored):
             raise StorageError(
                 f"The tables of the capability {ours.capability} are older than {ours.plugin} uses. Stop the "
                 "server and give teamchat upgrade, or use the version that they are of."
@@ -161,7 +205,7 @@ async def rehearse(storage: Storage, wanted: Sequence[CapabilityTables]) -> int:
     try:
         async with storage.write() as tx:
             for ours in wanted:
-                for migration in _unseen(ours, await stored_in(tx)):
+                for migration in unseen(ours, await stored_in(tx)):
                     await _run(tx, ours, migration)
                     count += 1
             raise _TakeBackError
@@ -173,23 +217,40 @@ class _TakeBackError(Exception):
     """Raised to have nothing of a transaction kept."""
 
 
-def _unseen(ours: CapabilityTables, stored: Stored) -> list[Migration]:
-    last = max(stored.get(ours.namespace, {0: ()}))
+def unseen(ours: CapabilityTables, stored: Stored) -> list[Migration]:
+    """Return the migrations that a database has not seen.
+
+    Raises `StorageError` if its tables are others than their plugin knows.
+    """
+    run = stored.get(ours.namespace, {})
+    last = max(run, default=0)
     if last > ours.newest:
         raise UnknownTables(ours, last)
+    before: list[str] = []
+    now: list[str] = []
+    for migration in ours.migrations[:last]:
+        before += run.get(migration.number, ())
+        now += _defining(migration)
+        # Other words for the same tables are no change.
+        if before != now and tables(tuple(before)) != tables(tuple(now)):
+            raise ChangedMigration(ours, migration.number)
     return [migration for migration in ours.migrations if migration.number > last]
 
 
+def _defining(migration: Migration) -> list[str]:
+    """Return the statements of a migration that define tables."""
+    return [one for one in map(str.strip, migration.statements) if _DEFINES.match(one)]
+
+
 async def _run(tx: Transaction, ours: CapabilityTables, migration: Migration) -> None:
-    statements = [statement.strip() for statement in migration.statements]
     try:
-        for statement in statements:
-            await tx.define(statement)
+        for statement in migration.statements:
+            await tx.define(statement.strip())
         await tx.fetch(
             "insert into capability_migrations (namespace, number, definitions) values ($1, $2, $3)",
             ours.namespace,
             migration.number,
-            json.dumps([statement for statement in statements if _DEFINES.match(statement)]),
+            json.dumps(_defining(migration)),
         )
     except StorageError as error:
         raise StorageError(

@@ -36,7 +36,7 @@ class Blanking(NamedTuple):
     message_ids: frozenset[str] | None
 
     def concerns(self, text_room: str | None, text_message: str | None) -> bool:
-        """Tell whether an event that carries this text is blanked."""
+        """Return whether an event that carries this text is blanked."""
         return text_room == self.room_id and (self.message_ids is None or text_message in self.message_ids)
 
     def of(self, events: Sequence[Event]) -> list[Event]:
@@ -57,10 +57,19 @@ async def logged_in(tx: Transaction, after: int, limit: int) -> list[LoggedEvent
     ]
 
 
+async def last_in(tx: Transaction, last: int) -> int:
+    """Return the number of the last event that a reading transaction sees.
+
+    `last` is what `Storage.log_bounds` said before it began: the log may be empty by now.
+    """
+    [(found,)] = await tx.fetch("select max(seq) from events")
+    return max(last, found or 0)
+
+
 async def blank(tx: Transaction, room_id: str, message_ids: Sequence[str] | None = None) -> None:
     """Take what was said in messages of a place, or in all of them, out of the log and of every memory of it.
 
-    It goes before the event that tells of the deletion or the edit, in the same transaction.
+    It goes before the event of the deletion or the edit, in the same transaction.
     """
     await tx.blank(room_id, message_ids)
     await tx.append(Blanked(room_id, message_ids).to())

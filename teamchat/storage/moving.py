@@ -1,7 +1,5 @@
 """Moving everything from one storage into another, whatever they are.
 
-What must stay true:
-
 * The target is empty at first, or holds a move of the same installation that was broken off.  A mark in it
   says so from before the first row until everything was compared; as long as it is there no server starts.
 * Rows are copied in the order of their keys, a page a transaction, from one snapshot.  So a move that was
@@ -16,7 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from teamchat.cluster.marks import mark_in, remove_mark_in, set_mark_in
+from teamchat.cluster.shared_settings import (
+    remove_shared_setting_in,
+    set_shared_setting_in,
+    shared_setting_in,
+)
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage, Transaction
 from teamchat.storage.capability_tables import define_in, drop_in, stored_in, tables_in
@@ -61,7 +63,7 @@ async def move(source: Storage, target: Storage, tell: Tell = lambda *_: None) -
     if differing is not None:
         raise SourceChanged(differing)
     async with target.write() as tx:
-        await remove_mark_in(tx, MARK)
+        await remove_shared_setting_in(tx, MARK)
     return Outcome.MOVED
 
 
@@ -73,7 +75,7 @@ async def refuse_unfinished(storage: Storage) -> None:
                 "A backup was being restored into this database, and that has not been finished. "
                 "Give the command teamchat restore again."
             )
-        if await mark_in(tx, MARK) is not None:
+        if await shared_setting_in(tx, MARK) is not None:
             raise StorageError(
                 "Another database is being moved into this one, and that has not been finished. "
                 "Give the command teamchat migrate-storage again; it goes on where it was."
@@ -81,14 +83,14 @@ async def refuse_unfinished(storage: Storage) -> None:
 
 
 async def is_half_restored(tx: Transaction) -> bool:
-    """Tell whether a backup is in this storage whose signing secret may not be in its place yet."""
+    """Return whether a backup is in this storage whose signing secret may not be in its place yet."""
     return bool(await tx.fetch("select 1 from marks where name = $1", RESTORING))
 
 
 async def _identity(source: Storage) -> str:
-    """Return what tells one installation from another: its first user, who stays as a row for ever."""
+    """Return what distinguishes installations: the first user, who stays as a row for ever."""
     async with source.read() as tx:
-        if await mark_in(tx, MARK) is not None:
+        if await shared_setting_in(tx, MARK) is not None:
             raise StorageError("The source is itself the target of a move that was not finished.")
         [(first,)] = await tx.fetch("select min(id) from users")
     if first is None:
@@ -99,7 +101,7 @@ async def _identity(source: Storage) -> str:
 async def _begin(target: Storage, identity: str) -> str | None:
     """Mark the target; return whether the move is ``fresh`` or ``resumed``, or None if data is there."""
     async with target.write() as tx:
-        marked = await mark_in(tx, MARK)
+        marked = await shared_setting_in(tx, MARK)
         if marked is not None and marked != identity:
             raise StorageError(
                 "Another installation is being moved into the target, and that has not been finished. "
@@ -109,12 +111,12 @@ async def _begin(target: Storage, identity: str) -> str | None:
             return "resumed"
         if await is_used(tx):
             return None
-        await set_mark_in(tx, MARK, identity)
+        await set_shared_setting_in(tx, MARK, identity)
     return "fresh"
 
 
 async def is_used(tx: Transaction) -> bool:
-    """Tell whether a storage has any row of an installation's."""
+    """Return whether a storage has any row of an installation's."""
     for table in tables():
         if await tx.fetch(f"select 1 from {table.name} limit 1"):  # noqa: S608
             return True

@@ -1,6 +1,6 @@
 """Reading and writing whole tables, a bounded number of rows at a time.
 
-What must stay true: rows are read in the order of their key, on every storage the same, so the sum of a
+Rows are read in the order of their key, on every storage the same, so the sum of a
 table (`Sum`) is the same wherever it lies; and a table of any length takes the memory of one page.
 """
 

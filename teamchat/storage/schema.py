@@ -2,7 +2,7 @@
 
 ``{int}`` is a 64-bit integer, ``{log_key}`` a key that grows by itself and is never used twice,
 ``{table_end}`` what a storage puts after a table's definition.  Text is kept as given; the columns that
-end in ``_key`` hold the folded form (`teamchat.text.fold`) that makes names unique without regard to case.
+end in ``_key`` hold the folded form (`teamchat.model.text.fold`), unique without regard to case.
 Whole tables that hang on a message or a channel are emptied by the code that deletes it, in its transaction.
 A migration that was released is never changed; add the next number.
 """
@@ -134,7 +134,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         4,
         (
-            # How far plugins' listeners have heard the log, and which process tells each of them until when.
+            # How far plugins' listeners have heard the log, and which process serves each of them until when.
             """create table listeners (name text primary key, position {int} not null, holder text not null,
                held_until {int} not null){table_end}""",
         ),
@@ -247,6 +247,65 @@ MIGRATIONS: tuple[Migration, ...] = (
             # one of these three anew has to see to that.
             """create table capability_migrations (namespace text not null, number {int} not null,
                definitions text not null, primary key (namespace, number)){table_end}""",
+        ),
+    ),
+    Migration(
+        12,
+        (
+            # What channels have besides. `post_policy` and `invite_policy` say who posts and who adds
+            # members, `history_for` whether those who join see what was before. Who is no member sees
+            # nothing of before the message `public_from`, though the channel is public. Whatever is posted
+            # from now on has a greater id than `last_bound`.
+            "alter table rooms add column topic text not null default ''",
+            "alter table rooms add column description text not null default ''",
+            "alter table rooms add column is_default {int} not null default 0",
+            "alter table rooms add column archived_at {int}",
+            "alter table rooms add column post_policy text not null default 'everyone'",
+            "alter table rooms add column invite_policy text not null default 'members'",
+            "alter table rooms add column history_for text not null default 'all'",
+            "alter table rooms add column public_from text not null default ''",
+            "alter table rooms add column last_bound text not null default ''",
+            "alter table memberships add column role text not null default 'member'",
+            "alter table memberships add column added_by text",
+            # A member sees nothing of what was said before this message, unless the channel is public.
+            "alter table memberships add column visible_from text not null default ''",
+            # Everybody is a member of a default channel, without a row, but who has left it.
+            """create table departures (room_id text not null references rooms(id),
+               user_id text not null references users(id), primary key (room_id, user_id)){table_end}""",
+            "create index departures_by_user on departures(user_id)",
+            # Deleted channels that were private: nobody is given what the log has of them.
+            """create table closed_rooms (id text primary key, closed_at {int} not null){table_end}""",
+            "update rooms set is_default = 1 where kind = 'channel' and is_private = 0",
+            # Who has made a channel manages it.
+            """insert into memberships (room_id, user_id, joined_at, role)
+               select r.id, r.created_by, r.created_at, 'manager' from rooms r
+               join users u on u.id = r.created_by and u.removed_at is null
+               where r.kind = 'channel'
+               and not exists (select 1 from memberships m where m.room_id = r.id)""",
+        ),
+    ),
+    Migration(
+        13,
+        (
+            # A channel that was a group becomes public without what was said in it.
+            "alter table rooms add column was_group {int} not null default 0",
+        ),
+    ),
+    Migration(
+        14,
+        (
+            # What others have posted after a message is counted from this index alone.
+            "drop index messages_by_place",
+            """create index messages_by_place on messages(room_id, id, author_id)
+               where parent_id is null""",
+            "create index rooms_by_default on rooms(id) where is_default = 1",
+        ),
+    ),
+    Migration(
+        15,
+        (
+            # Whether what it posts may mention a whole channel.
+            "alter table webhooks add column may_mention_all {int} not null default 0",
         ),
     ),
 )

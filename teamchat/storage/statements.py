@@ -1,6 +1,6 @@
 """Statements about many rows at once, in a few shapes only, so that storages can keep them prepared.
 
-What must stay true: however many rows there are to deal with, a list of rows has 1, 16 or 128 of them, and a
+However many rows there are to deal with, a list of rows has 1, 16 or 128 of them, and a
 list of values a power of two of at most 256.
 """
 

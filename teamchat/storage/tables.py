@@ -1,6 +1,6 @@
 """Which tables there are, as data: what copies everything asks here, and names none of them itself.
 
-What must stay true: the tables stand in an order in which a row comes after the rows it refers to, save
+The tables stand in an order in which a row comes after the rows it refers to, save
 within its own table; there, rows that refer to none come in a first pass and the others in a second one
 (a reply never has replies).  It is read from the migrations as they turn out, so whatever a later one adds
 or alters is in it.
@@ -19,7 +19,7 @@ from teamchat.storage.schema import MIGRATIONS
 LOG = "events"
 """The table of the event log, whose numbers mean something to clients."""
 CAPABILITIES = "capability_migrations"
-"""The table that tells which tables of capabilities there are."""
+"""The table of the tables of capabilities."""
 MARK = "movingFrom"
 """The row of ``marks`` that stands in a database while another one is moved into it."""
 RESTORING = "restoring"
@@ -48,7 +48,7 @@ class Table(NamedTuple):
         return f"{self.refers_to_itself_by} is null", f"{self.refers_to_itself_by} is not null"
 
     def is_in_pass(self, number: int, row: tuple[object, ...]) -> bool:
-        """Tell whether a row belongs to one of `passes`."""
+        """Return whether a row belongs to one of `passes`."""
         if self.refers_to_itself_by is None:
             return True
         return (row[self.columns.index(self.refers_to_itself_by)] is not None) == bool(number)

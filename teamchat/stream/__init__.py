@@ -2,12 +2,12 @@
 
 `hub` decides who gets what, `delivery` hands it out, `stream` is one client's side, `transport` the way to
 its socket; `recent` and `missed` have what a client that was away has missed; `sse` is the form on the wire;
-`census` keeps the limit of streams across processes.
+`registry` keeps the limit of streams across processes.
 """
 
-from teamchat.stream.census import Census
 from teamchat.stream.hub import Hub
+from teamchat.stream.registry import StreamRegistry
 from teamchat.stream.stream import Stream
 from teamchat.stream.transport import DirectStream, Transport, transport_for
 
-__all__ = ["Census", "DirectStream", "Hub", "Stream", "Transport", "transport_for"]
+__all__ = ["DirectStream", "Hub", "Stream", "StreamRegistry", "Transport", "transport_for"]

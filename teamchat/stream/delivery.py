@@ -1,7 +1,5 @@
 """Handing live events to the streams: the loop that everything here is for.
 
-What must stay true:
-
 * An event is framed once; each form of what leaves together is made once, and its bytes are shared.
 * On a direct transport a delivery is one send that doesn't wait (about 5 microseconds, nearly all of it the
   kernel's).  What a client does not take at once waits at its stream, and delays nobody.
@@ -17,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import trio
 
 from teamchat.events import LoggedEvent, is_internal
-from teamchat.measures import deliveries as deliveries_counted
-from teamchat.stream.sse import Frame, Parcel, Piece
+from teamchat.observability.metrics import deliveries as deliveries_counted
+from teamchat.stream.sse import Batch, Frame, SharedBytes
 from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import Subscriptions
 from teamchat.stream.transport import CLIENT_IS_GONE
@@ -26,36 +24,36 @@ from teamchat.stream.transport import CLIENT_IS_GONE
 PORTION = 256
 _TOGETHER_BYTES = 64 * 1024
 
-Delivery = tuple[Sequence[Stream], Parcel]
+Delivery = tuple[Sequence[Stream], Batch]
 
 
-def hand_out(streams: Iterable[Stream], parcel: Parcel) -> None:
-    """Send or leave a parcel with each of these streams, without waiting."""
+def hand_out(streams: Iterable[Stream], batch: Batch) -> None:
+    """Send or leave a batch with each of these streams, without waiting."""
     for stream in streams:
-        piece = parcel[stream.form]
+        shared = batch[stream.form]
         send_now = stream.send_now
         if send_now is None:
-            stream.put(piece)
+            stream.put(shared)
             continue
-        data = piece.data
+        data = shared.data
         try:
             taken = send_now(data)
         except CLIENT_IS_GONE:
             stream.cut("the client has left")
             continue
         if not taken:
-            stream.put(piece)
+            stream.put(shared)
         elif taken < len(data):
-            stream.put_rest(Piece(data[taken:]))
+            stream.put_rest(SharedBytes(data[taken:]))
 
 
 async def deliver(deliveries: Iterable[Delivery]) -> None:
     """Hand out in portions, with a checkpoint after each."""
     delivered = 0
-    for streams, parcel in deliveries:
+    for streams, batch in deliveries:
         for start in range(0, len(streams), PORTION):
             portion = streams[start : start + PORTION]
-            hand_out(portion, parcel)
+            hand_out(portion, batch)
             delivered += len(portion)
             deliveries_counted.value += len(portion)
             if delivered >= PORTION:
@@ -85,30 +83,49 @@ def together(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent | list[Frame
 
 def addressed(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:
     """Work out who gets what of `frames`, among the streams that are live at this moment."""
+    deliveries = _addressed(frames, streams) if streams.live else []
+    return [*deliveries, *_scoped(frames, streams)] if streams.scoped else deliveries
+
+
+def _scoped(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:
+    """Return what goes to streams that are told of their users' rooms alone; no others are looked at."""
+    told: dict[Stream, list[Frame]] = {}
+    for frame in frames:
+        for stream in streams.scoped_of(streams.rooms.joined(frame.audience)):
+            if stream.is_told(frame.audience):
+                told.setdefault(stream, []).append(frame)
+    batches: dict[tuple[int, ...], tuple[list[Stream], Batch]] = {}
+    for stream, own in told.items():
+        key = tuple(frame.position for frame in own)
+        batches.setdefault(key, ([], Batch(own)))[0].append(stream)
+    return list(batches.values())
+
+
+def _addressed(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:
     rooms = streams.rooms
     public: list[Frame] = []
     private: list[Frame] = []
     for frame in frames:
         (public if rooms.is_for_everyone(frame.audience) else private).append(frame)
     if not private:
-        return [(tuple(streams.live), Parcel(public))]
+        return [(tuple(streams.live), Batch(public))]
     named = {user for frame in private for user in rooms.connected(frame.audience)}
     deliveries = _private(frames, named, streams)
     if public:
         reached = {user for user in named if streams.live_of(user)}
         others = [each for each in streams.live if each.user_id not in reached] if reached else streams.live
-        deliveries.append((tuple(others), Parcel(public)))
+        deliveries.append((tuple(others), Batch(public)))
     return deliveries
 
 
 def _private(frames: Sequence[Frame], named: set[str], streams: Subscriptions) -> list[Delivery]:
     """Return what goes to users that some of `frames` name; those who see the same share its bytes."""
-    parcels: dict[tuple[int, ...], Parcel] = {}
+    batches: dict[tuple[int, ...], Batch] = {}
     deliveries: list[Delivery] = []
     for user in named:
         if own := streams.live_of(user):
             seen = [frame for frame in frames if streams.rooms.sees(user, frame.audience)]
             if seen:
                 key = tuple(frame.position for frame in seen)
-                deliveries.append((own, parcels.setdefault(key, Parcel(seen))))
+                deliveries.append((own, batches.setdefault(key, Batch(seen))))
     return deliveries

@@ -12,8 +12,8 @@ from itertools import islice
 import trio
 
 from teamchat.errors import StorageError
-from teamchat.logs import get_logger
 from teamchat.model import now_ms
+from teamchat.observability.logs import get_logger
 from teamchat.stream.subscriptions import Subscriptions
 
 CHECK_SECONDS = 5.0

@@ -1,6 +1,6 @@
 """Who gets which event, and when a stream ends (decisions D-33 to D-37).
 
-The hub alone follows the log.  What must stay true:
+The hub alone follows the log.
 
 * `position` is the number of the last event handed out, and `recent` reaches exactly so far.  Both move in
   one step, in which it is also settled which streams get the events: those that are live at that moment.
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, cast
 
@@ -29,22 +29,24 @@ from teamchat.events import (
     LoggedEvent,
     MemberJoined,
     RoomChanged,
+    RoomGone,
     SessionsEnded,
     StreamsDisplaced,
     UserGone,
 )
-from teamchat.interfaces import Storage
-from teamchat.logs import get_logger
+from teamchat.interfaces import SignalCarrier, Storage
 from teamchat.model import Caller, now_ms
+from teamchat.observability.logs import get_logger
 from teamchat.storage.log import Blanking
 from teamchat.stream import sse
 from teamchat.stream.backlog import Backlog
-from teamchat.stream.census import Census, NoCensus
 from teamchat.stream.delivery import addressed, deliver, hand_out, together
 from teamchat.stream.expiry import Expiries, Expiry
 from teamchat.stream.missed import Missed, read_log, visible
 from teamchat.stream.recent import Recent
+from teamchat.stream.registry import NoRegistry, StreamRegistry
 from teamchat.stream.rooms import Rooms
+from teamchat.stream.signalling import Signalling
 from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import DISPLACED, Subscriptions
 from teamchat.stream.transport import Transport
@@ -62,7 +64,8 @@ _log = get_logger(__name__)
 class Hub:
     """The service that hands the log's events to the open streams.
 
-    With `expiries`, streams also end when their session expires by `clock`.
+    With `expiries`, streams also end when their session expires by `clock`. `signals` are the names of those
+    that streams may ask for, and `carrier` brings them to other processes.
     """
 
     name = "stream hub"
@@ -74,8 +77,10 @@ class Hub:
         *,
         recent: Recent | None = None,
         backlog: Backlog | None = None,
-        census: Census | NoCensus | None = None,
+        registry: StreamRegistry | NoRegistry | None = None,
         expiries: Expiries | None = None,
+        signals: Collection[str] = (),
+        carrier: SignalCarrier | None = None,
         clock: Callable[[], int] = now_ms,
     ) -> None:
         self.position = 0
@@ -83,9 +88,10 @@ class Hub:
         self.backlog = backlog or Backlog()
         self.missed = Missed(storage, self.recent)
         self._storage = storage
-        self._census = census or NoCensus()
+        self._registry = registry or NoRegistry()
         self._keep_alive_seconds = settings.keep_alive_seconds
         self._streams = Subscriptions(settings.max_streams_per_user)
+        self.signalling = Signalling(self._streams, signals, carrier)
         self._expiry = None if expiries is None else Expiry(self._streams, expiries, clock)
         self._accepts = False
         self._nursery: trio.Nursery | None = None
@@ -106,7 +112,8 @@ class Hub:
         try:
             async with trio.open_nursery() as self._nursery:
                 self._nursery.start_soon(self._tick)
-                self._nursery.start_soon(self._census.run)
+                self._nursery.start_soon(self._registry.run)
+                self._nursery.start_soon(self.signalling.run)
                 if self._expiry is not None:
                     self._nursery.start_soon(self._expiry.run)
                 self._accepts = True
@@ -121,18 +128,30 @@ class Hub:
             self._nursery = None
             self.close_all()
 
-    async def open(self, caller: Caller, last_event_id: str | None, transport: Transport) -> Stream:
+    async def open(
+        self,
+        caller: Caller,
+        last_event_id: str | None,
+        transport: Transport,
+        ephemeral: Iterable[str] = (),
+        *,
+        joined_alone: bool = False,
+    ) -> Stream:
         """Subscribe `caller` and return the stream, to be started when its greeting has been sent.
 
         `last_event_id` None means that the client did not opt into resuming, empty that it did and goes
-        on from now (D-34).  Raises `Unavailable` while the server shuts down.  Whoever opens a stream
-        authenticates again afterwards: the session may have ended just before the subscription.
+        on from now (D-34).  `ephemeral` are the names of signals that it asks for; unknown ones are ignored
+        (X-8).  With `joined_alone` it is told of those rooms alone that its user is in (X-9).  Raises
+        `Unavailable` while the server shuts down.  Whoever opens a stream authenticates again afterwards: the
+        session may have ended just before the subscription.
         """
         if not self._accepts:
             raise Unavailable("The server is shutting down.")
-        stream = Stream(self, caller, transport, with_ids=last_event_id is not None)
+        asks = self.signalling.known(ephemeral)
+        with_ids = last_event_id is not None
+        stream = Stream(self, caller, transport, with_ids=with_ids, asks=asks, joined_alone=joined_alone)
         self._streams.add(stream)
-        stream.number = self._census.opened(stream)
+        stream.number = self._registry.opened(stream)
         try:
             if not last_event_id:
                 await self._begin(stream)
@@ -155,7 +174,7 @@ class Hub:
         self._accepts = False
         for stream in self._streams.all():
             if stream.with_ids:
-                hand_out([stream], sse.Remark(sse.retry(random.randint(*RETRY_MILLISECONDS))))  # noqa: S311
+                hand_out([stream], sse.Comment(sse.retry(random.randint(*RETRY_MILLISECONDS))))  # noqa: S311
             stream.end("the server shuts down")
 
     def start(self, task: Callable[[], Awaitable[object]]) -> bool:
@@ -172,7 +191,7 @@ class Hub:
     def forget(self, stream: Stream) -> None:
         """A stream has ended."""
         self._streams.remove(stream)
-        self._census.closed(stream.number)
+        self._registry.closed(stream.number)
 
     async def reach(self, position: int) -> None:
         """Wait until the hub is at `position`: another server may have handed out more of the same log."""
@@ -182,10 +201,9 @@ class Hub:
     async def _begin(self, stream: Stream) -> None:
         """Let a stream begin at the log's present end: what was answered before does not come as new."""
         position = await self._storage.position()
+        stream.resume_after(position)  # in either case: this was not at `position` when the stream was made
         if position == self.position:
             self._streams.join(stream)
-        else:
-            stream.resume_after(position)
 
     async def _known_position(self, last_event_id: str) -> int | None:
         position = sse.read_position(last_event_id)
@@ -243,18 +261,23 @@ class Hub:
             self.missed.blank(blanking, before=event.seq)
         elif event.type == RoomChanged.type:
             self.rooms.change(msgspec.convert(payload, RoomChanged))
+            self.signalling.room_changed()
+        elif event.type == RoomGone.type:
+            self.rooms.forget(msgspec.convert(payload, RoomGone))
         elif event.type == StreamsDisplaced.type:  # at another process
-            for stream in self._census.own(payload["streams"]):
+            for stream in self._registry.own(payload["streams"]):
                 stream.end(DISPLACED)
         elif event.type == MemberJoined.type:
-            self._census.somebody_joined()
+            self._registry.somebody_joined()
 
     async def _tick(self) -> None:
         """Send keep-alive comments to all idle streams, and forget what the log has forgotten."""
         while True:
             await trio.sleep(self._keep_alive_seconds)
-            idle = [stream for stream in self._streams.live if not stream.size]
-            await deliver([(idle, sse.Remark(sse.KEEP_ALIVE))])
+            idle = [stream for stream in self._streams.caught_up() if not stream.size]
+            await deliver([(idle, sse.Comment(sse.KEEP_ALIVE))])
+            for stream in idle:
+                stream.send_signals()
             self._relieve()
             try:
                 first, _ = await self._storage.log_bounds()

@@ -1,6 +1,6 @@
 """The end of the log, in memory: what a client missed that was away for a moment (decision D-34).
 
-What must stay true: the frames held are all those with ``floor < position <= last``, in order, and nothing
+The frames held are all those with ``floor < position <= last``, in order, and nothing
 is held of before the log's own beginning.  Numbers without a frame in that range belong to internal events.
 Both the events and the bytes that are held are bounded; the oldest go first.  What was said in a message that
 was deleted or edited since is not in here.

@@ -1,7 +1,7 @@
 """How events look on the wire (interface, part 6; decisions D-33 and D-34).
 
 A frame is exactly ``data: <JSON>`` and an empty line; only a client that opted into resuming also gets an
-``id:`` line.  Payloads arrive here encoded.  A frame is built once, and so is each form in which a `Parcel`
+``id:`` line.  Payloads arrive here encoded.  A frame is built once, and so is each form in which a `Batch`
 of frames leaves the server: with or without ids, as a chunk or bare.
 """
 
@@ -19,7 +19,7 @@ _POSITION = re.compile(r"[0-9]{1,18}\Z")
 
 WITH_IDS = 1
 CHUNKED = 2
-"""The forms of a parcel are sums of these."""
+"""The forms of a batch are sums of these."""
 
 
 class _Framed(msgspec.Struct):
@@ -81,7 +81,7 @@ class Frame:
         self._identified = self.text_room = self.text_message = None
 
 
-class Piece:
+class SharedBytes:
     """Bytes that wait for some clients, and for how many: what several wait for is in memory once."""
 
     __slots__ = ("data", "holders")
@@ -91,25 +91,25 @@ class Piece:
         self.holders = 0
 
 
-class Parcel(dict[int, Piece]):
+class Batch(dict[int, SharedBytes]):
     """Frames that leave together, in each form made when a first stream needs it, and then shared."""
 
     def __init__(self, frames: Sequence[Frame]) -> None:
         self._frames = frames
 
-    def __missing__(self, form: int) -> Piece:
+    def __missing__(self, form: int) -> SharedBytes:
         frames = self._frames
         bare = b"".join([each.identified if form & WITH_IDS else each.plain for each in frames])
-        piece = self[form] = Piece(chunk(bare) if form & CHUNKED else bare)
-        return piece
+        shared = self[form] = SharedBytes(chunk(bare) if form & CHUNKED else bare)
+        return shared
 
 
-class Remark(Parcel):
+class Comment(Batch):
     """Bytes that are no event and look the same with and without ids."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
-    def __missing__(self, form: int) -> Piece:
-        piece = self[form] = Piece(chunk(self._data) if form & CHUNKED else self._data)
-        return piece
+    def __missing__(self, form: int) -> SharedBytes:
+        shared = self[form] = SharedBytes(chunk(self._data) if form & CHUNKED else self._data)
+        return shared

@@ -1,10 +1,8 @@
 """One client's stream, from CONNECTED to its end (decisions D-33, D-34, D-37).
 
-What must stay true:
-
 * Bytes leave in one place at a time.  Either `send_now` is set, and the hub sends what comes without
   waiting; or a task writes what waits, which exists only as long as there is something to write.  What the
-  client did not take of a piece is written before anything else.
+  client did not take of what was begun is written before anything else.
 * A stream that resumes reads what it missed at its client's pace while live events pass it by.  It joins
   them at a moment when it has read as far as the hub has handed out: without a gap, without a repeat.
 * At most 1 MiB waits for a client, what is being written included; one that is further behind is cut, and
@@ -17,33 +15,61 @@ An idle stream is one object of a few slots, without a task, a queue or a buffer
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import trio
 
-from teamchat import measures
-from teamchat.events import Connected, Event, Resync
-from teamchat.ids import new_id
-from teamchat.logs import get_logger
+from teamchat.events import Audience, Connected, Event, Resync
 from teamchat.model import Caller, now_ms
+from teamchat.model.ids import new_id
+from teamchat.observability import metrics
+from teamchat.observability.logs import get_logger
 from teamchat.stream import sse
-from teamchat.stream.sse import Piece
+from teamchat.stream.signals import KeptSignals, SharedSignal
+from teamchat.stream.sse import SharedBytes
 from teamchat.stream.transport import CLIENT_IS_GONE, Transport
 
 if TYPE_CHECKING:
-    from teamchat.stream.hub import Hub
+    from teamchat.stream.backlog import Backlog
+    from teamchat.stream.missed import Missed
+    from teamchat.stream.rooms import Rooms
 
 MOST_WAITING = 1024 * 1024
 """How many bytes may wait for a client, those being written included, before it is cut (D-37)."""
 LINGER_SECONDS = 2.0
 """How long a stream that has ended may go on writing what was begun."""
-_MOST_JOINED = (
-    32 * 1024
-)  # Pieces are joined up to so many bytes: a stalled client holds that much of its own.
+_MOST_JOINED = 32 * 1024
+"""What waits is joined up to so many bytes, which a stalled client then holds for itself."""
+
+_NOTHING = frozenset[str]()
 
 _log = get_logger(__name__)
+
+
+class Feed(Protocol):
+    """What a stream takes its events from; the hub is one."""
+
+    position: int
+    backlog: Backlog
+    missed: Missed
+
+    @property
+    def rooms(self) -> Rooms:
+        """Who is in which room, as far as the log has been handed out."""
+
+    def start(self, task: Callable[[], Awaitable[object]]) -> bool:
+        """Run a stream's task, and return whether it will run."""
+
+    def join(self, stream: Stream) -> None:
+        """A stream has caught up with `position`."""
+
+    def forget(self, stream: Stream) -> None:
+        """A stream has ended."""
+
+    async def reach(self, position: int) -> None:
+        """Wait until events up to `position` have been handed out."""
 
 
 class Stream:
@@ -57,12 +83,15 @@ class Stream:
         "_is_lost",
         "_is_torn",
         "_position",
+        "_signals",
         "_transport",
         "_waiting",
         "_writer",
+        "asks",
         "end_reason",
         "form",
         "is_live",
+        "joined_alone",
         "number",
         "opened_at",
         "send_now",
@@ -71,12 +100,23 @@ class Stream:
         "user_id",
     )
 
-    def __init__(self, hub: Hub, caller: Caller, transport: Transport, *, with_ids: bool) -> None:
+    def __init__(
+        self,
+        hub: Feed,
+        caller: Caller,
+        transport: Transport,
+        *,
+        with_ids: bool,
+        asks: frozenset[str] = _NOTHING,
+        joined_alone: bool = False,
+    ) -> None:
         self.user_id = caller.user.id
         self.session_id = caller.session_id
         self.form = (sse.WITH_IDS if with_ids else 0) | (sse.CHUNKED if transport.chunked else 0)
+        self.asks = asks  # for signals, by name
         self.is_live = False
-        self.number = 0  # in the census
+        self.joined_alone = joined_alone  # told of those rooms alone that its user is in (X-9)
+        self.number = 0  # in the registry
         self.opened_at = now_ms()
         self.end_reason: str | None = None
         self.send_now: Callable[[bytes], int] | None = None
@@ -85,12 +125,13 @@ class Stream:
         self._transport = transport
         self._position = hub.position
         self._is_lost = False
-        self._is_torn = False  # The first piece that waits is the rest of one that was begun.
+        self._is_torn = False  # What waits first is the rest of what was begun.
         self._has_started = False
         self._is_detached = False
-        self._waiting: list[Piece] | None = None
-        self._flight: Piece | None = None
+        self._waiting: list[SharedBytes] | None = None
+        self._flight: SharedBytes | None = None
         self._writer: trio.CancelScope | None = None
+        self._signals: KeptSignals | None = None  # that wait until there is room
 
     @property
     def with_ids(self) -> bool:
@@ -120,31 +161,72 @@ class Stream:
         if self._is_detached:
             return
         self._has_started = True
-        if self._waiting or not (self.is_live or self.end_reason):
+        if self._waiting or self._signals or not (self.is_live or self.end_reason):
             self._begin_writing()
         else:
             self._rest()
 
-    def put(self, piece: Piece) -> None:
+    def is_told(self, audience: Audience) -> bool:
+        """Tell whether an event is for this stream."""
+        rooms = self._hub.rooms
+        return rooms.sees(self.user_id, audience) and (
+            not self.joined_alone or rooms.is_joined(self.user_id, audience)
+        )
+
+    def put(self, shared: SharedBytes) -> None:
         """Take what could not be sent at once; cut a client that is too far behind."""
         if self.end_reason is not None:
             return
-        if self.size and self.size + len(piece.data) > MOST_WAITING:
+        if self.size and self.size + len(shared.data) > MOST_WAITING:
             self.cut("too slow")
             return
         self.send_now = None
         if self._waiting is None:
             self._waiting = []
-        self._waiting.append(piece)
-        self.size += len(piece.data)
-        self._hub.backlog.hold(piece)
+        self._waiting.append(shared)
+        self.size += len(shared.data)
+        self._hub.backlog.hold(shared)
         if self._has_started and self._writer is None:
             self._begin_writing()
 
-    def put_rest(self, rest: Piece) -> None:
-        """Take the rest of a piece that was sent in part. It goes out, whatever else is dropped."""
+    def put_rest(self, rest: SharedBytes) -> None:
+        """Take the rest of what was sent in part. It goes out, whatever else is dropped."""
         self._is_torn = True
         self.put(rest)
+
+    def put_signal(self, signal: SharedSignal) -> None:
+        """Send a signal, or keep it until there is room: no stream is cut because of one."""
+        if self.end_reason is not None:
+            return
+        if self._signals is None:
+            if self._sends_now(signal.framed(self.form)):
+                return
+            self._signals = KeptSignals()
+        self._signals.keep(signal)
+        self.send_signals()
+
+    def send_signals(self) -> None:
+        """Send the signals that were kept, if there are any and the client takes them now."""
+        if self._signals is None:
+            return
+        if self.send_now is not None:
+            if self._sends_now(self._kept_signals()):
+                self._signals = None
+        elif self._transport.send_now is None and self._has_started and self._writer is None:
+            self._begin_writing()
+
+    def _sends_now(self, data: bytes) -> bool:
+        """Send without waiting, and return whether it was begun; then its rest goes out before all else."""
+        if self.send_now is None:
+            return False
+        try:
+            taken = self.send_now(data) if data else 0
+        except CLIENT_IS_GONE:
+            self.cut("the client has left")
+            return True
+        if 0 < taken < len(data):
+            self.put_rest(SharedBytes(data[taken:]))
+        return bool(taken) or not data
 
     def end(self, reason: str, *, drop: bool = False) -> None:
         """End the stream once what is waiting has been written, or with `drop` without writing it."""
@@ -210,8 +292,19 @@ class Stream:
         while not self.is_live and self.end_reason is None:
             missed = await self._replay()
             if missed and self.end_reason is None:
-                return self._launch(Piece(missed))
-        return self._launch(self._joined(self._waiting)) if self._waiting else b""
+                return self._launch(SharedBytes(missed))
+        if self._waiting:
+            return self._launch(self._joined(self._waiting))
+        signals, self._signals = self._kept_signals(), None
+        return signals
+
+    def _kept_signals(self) -> bytes:
+        """Return the signals that were kept, of what the user sees now."""
+        if self._signals is None or self.end_reason is not None:
+            return b""
+        sees = self._hub.rooms.sees
+        seen = [one.plain for one in self._signals if sees(self.user_id, one.audience)]
+        return self._framed(b"".join(seen))
 
     async def _replay(self) -> bytes:
         """Return some of what the client missed, or nothing; join the live streams when none is left."""
@@ -230,8 +323,7 @@ class Stream:
         # The log may have been read further than the hub is: who is in which room then is known there alone.
         await self._hub.reach(reaches)
         self._position = reaches
-        sees = self._hub.rooms.sees
-        seen = [frame.identified for frame in frames if sees(self.user_id, frame.audience)]
+        seen = [frame.identified for frame in frames if self.is_told(frame.audience)]
         return self._framed(b"".join(seen))
 
     def _reload(self) -> bytes:
@@ -241,27 +333,27 @@ class Stream:
             self._hub.join(self)
         return self._framed(self._own_frame(Resync().to()))
 
-    def _joined(self, waiting: list[Piece]) -> Piece:
+    def _joined(self, waiting: list[SharedBytes]) -> SharedBytes:
         """Take pieces off `waiting` and join them into one."""
         count, size = 1, len(waiting[0].data)
-        for piece in waiting[1:]:
-            size += len(piece.data)
+        for shared in waiting[1:]:
+            size += len(shared.data)
             if size > _MOST_JOINED:
                 break
             count += 1
         self._is_torn = False
         taken = waiting[:count]
         del waiting[:count]
-        for piece in taken:
-            self.size -= len(piece.data)
-            self._hub.backlog.release(piece)
-        return taken[0] if count == 1 else Piece(b"".join([piece.data for piece in taken]))
+        for shared in taken:
+            self.size -= len(shared.data)
+            self._hub.backlog.release(shared)
+        return taken[0] if count == 1 else SharedBytes(b"".join([shared.data for shared in taken]))
 
-    def _launch(self, piece: Piece) -> bytes:
-        self._flight = piece
-        self.size += len(piece.data)
-        self._hub.backlog.hold(piece)
-        return piece.data
+    def _launch(self, shared: SharedBytes) -> bytes:
+        self._flight = shared
+        self.size += len(shared.data)
+        self._hub.backlog.hold(shared)
+        return shared.data
 
     def _landed(self) -> None:
         if self._flight is not None:
@@ -275,10 +367,10 @@ class Stream:
             self.cut("too slow")
 
     def _stop(self, reason: str) -> None:
-        self.send_now = None
+        self.send_now = self._signals = None
         if self.end_reason is None:
             self.end_reason = reason
-            measures.streams_ended.add(reason)
+            metrics.streams_ended.add(reason)
             self._hub.forget(self)
 
     def _detach(self) -> None:
@@ -293,9 +385,9 @@ class Stream:
     def _drop(self, but: int = 0) -> None:
         """Forget what waits, but the first so many pieces."""
         waiting = self._waiting or []
-        for piece in waiting[but:]:
-            self.size -= len(piece.data)
-            self._hub.backlog.release(piece)
+        for shared in waiting[but:]:
+            self.size -= len(shared.data)
+            self._hub.backlog.release(shared)
         self._waiting = waiting[:but] or None
 
     def _own_frame(self, event: Event) -> bytes:

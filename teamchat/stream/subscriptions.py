@@ -1,14 +1,14 @@
 """Which streams are open, and whose.
 
-What must stay true: a stream is in here from its opening to its end, live or still resuming; a user has at
+A stream is in here from its opening to its end, live or still resuming; a user has at
 most so many of them, and the oldest makes room (D-37).  Opening, joining and ending cost the same however
 many streams there are, of one user or of all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from teamchat.stream.rooms import Rooms
@@ -28,22 +28,43 @@ class Subscriptions:
 
     def __init__(self, most_a_user: int) -> None:
         self.rooms = Rooms()
-        self.live: _Streams = {}
+        self.live: _Streams = {}  # told of all that their users see
+        self.scoped: _Streams = {}  # live as well, and told of those rooms alone that their users are in
         self._resuming: _Streams = {}
         self._by_user: dict[str, _Streams] = {}
         self._by_session: dict[str, _Streams] = {}
+        self._asking: dict[str, _Streams] = {}
         self._most_a_user = most_a_user
 
     def __len__(self) -> int:
-        return len(self.live) + len(self._resuming)
+        return len(self.live) + len(self.scoped) + len(self._resuming)
 
     def all(self) -> tuple[Stream, ...]:
         """Return every open stream."""
-        return (*self.live, *self._resuming)
+        return (*self.live, *self.scoped, *self._resuming)
 
-    def live_of(self, user_id: str) -> list[Stream]:
-        """Return a user's streams that have caught up."""
-        return [stream for stream in self._by_user.get(user_id, ()) if stream.is_live]
+    def caught_up(self) -> Iterator[Stream]:
+        """Return the streams that get live events, of either scope."""
+        return chain(self.live, self.scoped)
+
+    def live_of(self, user_id: str, *, scoped: bool = False) -> list[Stream]:
+        """Return a user's streams among `live`, or among `scoped`."""
+        own = self._by_user.get(user_id, ())
+        return [stream for stream in own if stream.is_live and stream.joined_alone is scoped]
+
+    def scoped_of(self, users: Collection[str] | None) -> Iterable[Stream]:
+        """Return the streams among `scoped` of these users, and perhaps others; None are all users."""
+        if users is None or len(self.scoped) <= len(users):
+            return self.scoped
+        return [stream for user in dict.fromkeys(users) for stream in self.live_of(user, scoped=True)]
+
+    def asking(self, name: str) -> Iterable[Stream]:
+        """Return the streams that ask for signals of that name, those that resume among them."""
+        return self._asking.get(name, {})
+
+    def asking_of(self, user_id: str, name: str) -> list[Stream]:
+        """Return those of a user."""
+        return [stream for stream in self._by_user.get(user_id, ()) if name in stream.asks]
 
     def sessions(self) -> Iterable[str]:
         """Return the sessions that have open streams."""
@@ -71,18 +92,22 @@ class Subscriptions:
         self._resuming[stream] = None
         self._by_user.setdefault(stream.user_id, {})[stream] = None
         self._by_session.setdefault(stream.session_id, {})[stream] = None
+        for name in stream.asks:
+            self._asking.setdefault(name, {})[stream] = None
 
     def join(self, stream: Stream) -> None:
         """The stream has caught up: it gets live events from now on."""
         del self._resuming[stream]
-        self.live[stream] = None
+        (self.scoped if stream.joined_alone else self.live)[stream] = None
         stream.is_live = True
 
     def remove(self, stream: Stream) -> None:
         """Take out a stream that has ended."""
         self.live.pop(stream, None)
+        self.scoped.pop(stream, None)
         self._resuming.pop(stream, None)
-        for index, key in ((self._by_user, stream.user_id), (self._by_session, stream.session_id)):
+        indexes = [(self._by_user, stream.user_id), (self._by_session, stream.session_id)]
+        for index, key in [*indexes, *((self._asking, name) for name in stream.asks)]:
             own = index.get(key, {})
             own.pop(stream, None)
             if not own:

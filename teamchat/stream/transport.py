@@ -1,8 +1,8 @@
 """How a stream's bytes reach its client: straight to the socket, or through ASGI `send`.
 
-What must stay true: whatever the way, bytes go out whole and in the order given; a write that makes no
-progress for `WRITE_SECONDS`, or too little (`teamchat.patience`), raises `trio.TooSlowError`; and `finish` is
-called once nothing more will be written, so that the request can send its last part.
+Whatever the way, bytes go out whole and in the order given; a write that makes no progress for
+`WRITE_SECONDS`, or too little (`slow_clients`), raises `trio.TooSlowError`; and `finish` is called once
+nothing more will be written, so that the request can send its last part.
 
 The way to the socket is an ASGI extension, ``scope["extensions"]["teamchat.stream"]``, a `DirectStream`.
 The server offers it for plain HTTP/1.1 with a chunked response.  Under TLS, HTTP/2, HTTP/1.0 or on another
@@ -16,13 +16,13 @@ from typing import Any, Protocol, cast
 
 import trio
 
-from teamchat import patience
+from teamchat.stream import slow_clients
 
 EXTENSION = "teamchat.stream"
 """The name of the ASGI extension that is a `DirectStream`."""
 ABORT = "teamchat.abort"
 """The name of the ASGI extension that drops a request's connection at once, a function without arguments."""
-WRITE_SECONDS = patience.MOST_SECONDS
+WRITE_SECONDS = slow_clients.MOST_SECONDS
 """How long a client may take nothing of what is waiting for it."""
 
 _PIECE = 64 * 1024  # Of what is written through ASGI, the deadline is renewed with each piece.
@@ -94,7 +94,7 @@ class DirectTransport:
             with trio.fail_at(since + lasts):
                 await self._direct.wait_writable()
             sent = self._direct.send_now(data)
-            lasts = patience.left(lasts, trio.current_time() - since, sent)
+            lasts = slow_clients.time_left(lasts, trio.current_time() - since, sent)
 
     def finish(self) -> None:
         self.is_finished = True

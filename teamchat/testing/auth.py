@@ -19,7 +19,8 @@ from teamchat.accounts.acting import AskingStorage
 from teamchat.application import Application
 from teamchat.capabilities import Capabilities
 from teamchat.chat import Chat
-from teamchat.interfaces import NO_TRAITS, AuthMode, SignInTraits, Storage
+from teamchat.interfaces import NO_TRAITS, SignInTraits, Storage
+from teamchat.interfaces.offers import AuthMode
 from teamchat.settings import Settings
 from teamchat.storage import capability_tables
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
@@ -63,7 +64,7 @@ async def application(
                 capabilities=capabilities,
             ),
             chat=Chat.build(storage, MemoryStore(), settings.chat.max_message_length, capabilities),
-            hub=Hub(storage, settings.events),
+            hub=Hub(storage, settings.events, signals=capabilities.signals),
             sign_in=traits,
             capabilities=capabilities,
         )
@@ -101,7 +102,7 @@ class AuthModeContract(ABC):
         """Sign somebody in through Quart's test client and return the access token."""
 
     def traits(self) -> SignInTraits:
-        """Return what the mode tells of itself: the `traits` of its `AuthBackend`, if it is one."""
+        """Return the `traits` of the mode's `AuthBackend`, if it is one."""
         return NO_TRAITS
 
     def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:

@@ -98,7 +98,7 @@ class Code(AuthorizationCodeMixin):  # type: ignore[misc]  # Authlib is untyped
 
 
 class Authorization(AuthorizationServer):  # type: ignore[misc]
-    """The authorization server of one client. `claims` tells what goes into ID tokens, over what is right.
+    """The authorization server of one client. `claims` goes into ID tokens, over what is right.
 
     `tokens` are the access tokens it gave out.
     """

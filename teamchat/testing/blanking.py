@@ -52,7 +52,7 @@ class BlankingContract:
         assert left == {"id": "1"} | _EMPTY, "of a blanked payload stays what teamchat.events.blanked says"
         assert [(event.text_room, event.text_message) for event in events] == [
             *((None, None), ("p", "2"), ("q", "1"), ("p", "1"))
-        ], "an event tells whose text it carries, as long as it does"
+        ], "an event names whose text it carries, as long as it does"
 
     async def test_blanking_a_place_takes_all_that_was_said_in_it(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:

@@ -43,24 +43,32 @@ MALFORMED_BODIES: Mapping[str, bytes] = {
 """What is wrong with each, and the body: no endpoint takes them."""
 
 
-def fitting(body: type[Struct]) -> Any:
-    """Return what a body may look like, as JSON is in Python: what it needs, each of its type."""
-    return _fitting(inspect.type_info(body))
+def fitting(body: type[Struct], text: str = "word") -> Any:
+    """Return what a body may look like, as JSON is in Python: what it needs, each of its type.
+
+    A string begins with `text`.
+    """
+    return _fitting(inspect.type_info(body), text)
 
 
-def _fitting(kind: inspect.Type) -> Any:
+def _fitting(kind: inspect.Type, text: str) -> Any:
     match kind:
         case inspect.StructType(fields=fields):
-            return {field.encode_name: _fitting(field.type) for field in fields if field.required}
+            return {field.encode_name: _fitting(field.type, text) for field in fields if field.required}
         case inspect.UnionType(types=types):
-            return _fitting(types[0])
+            return _fitting(types[0], text)
         case inspect.IntType(ge=least, gt=more) | inspect.FloatType(ge=least, gt=more):
             return least if least is not None else 1 if more is None else more + 1
         case inspect.BoolType():
             return True
         case inspect.NoneType():
             return None
-        case inspect.ListType() | inspect.CollectionType() | inspect.VarTupleType():
+        case (
+            inspect.ListType(item_type=item, min_length=least)
+            | inspect.VarTupleType(item_type=item, min_length=least)
+        ):
+            return [_fitting(item, f"{text} {number}") for number in range(least or 0)]
+        case inspect.CollectionType():
             return []
         case inspect.DictType():
             return {}
@@ -68,6 +76,6 @@ def _fitting(kind: inspect.Type) -> Any:
             return values[0]
         case inspect.EnumType(cls=members):
             return next(iter(members)).value
-        case inspect.StrType(min_length=length):
-            return "w" * (length or 4)
-    return "word"
+        case inspect.StrType(min_length=least, max_length=most):
+            return text.ljust(least or 0, "w")[:most]
+    return text

@@ -18,7 +18,7 @@ import pytest
 from teamchat import cli
 from teamchat.cli.options import add_config
 from teamchat.errors import OperatorError
-from teamchat.interfaces import Command
+from teamchat.interfaces.offers import Command
 from teamchat.plugins import Plugins
 from teamchat.settings import Settings, StorageSettings
 

@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 import pytest
 import trio
 
-from teamchat import text
 from teamchat.chat.filters import FILTER_SECONDS
 from teamchat.errors import Problem
 from teamchat.interfaces import MessageFilter, Posting
+from teamchat.model import text
 
 _LONGEST = 16_000
 TEXTS = (

@@ -106,9 +106,9 @@ class OAuthProviderContract(ABC):
                 raise AssertionError(
                     f"profile() fails, and does not raise OAuthFailed, when this is said: {said}"
                 ) from error
-            for told in (profile.subject, profile.email):  # whether it is an address, teamchat finds out
-                whole = isinstance(told, str) and bool(told.strip())
-                assert whole, f"{told!r} is no subject and no email, and came from this: {said}"
+            for claim in (profile.subject, profile.email):  # whether it is an address, teamchat finds out
+                whole = isinstance(claim, str) and bool(claim.strip())
+                assert whole, f"{claim!r} is no subject and no email, and came from this: {said}"
 
     async def _read(self, said: Said) -> Profile:
         return await self.provider().profile(said)

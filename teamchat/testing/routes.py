@@ -21,6 +21,7 @@ from msgspec import Struct
 from werkzeug.routing import AnyConverter, BaseConverter, FloatConverter, IntegerConverter, UUIDConverter
 
 from teamchat.application import Application
+from teamchat.chat import Draft
 from teamchat.errors import PluginError
 from teamchat.interfaces import Routes
 from teamchat.settings import Settings
@@ -42,7 +43,7 @@ class RoutesContract(ABC):
                 return teamchat_motd.routes(app)
 
     Every route is asked without a token, with a user's and with an admin's. Parameters are filled with plain
-    values; those named ``channelId`` and ``userId`` with a channel and a user that are there.
+    values; those named ``channelId``, ``messageId`` and ``userId`` with those of the admin that are there.
     """
 
     def settings(self) -> Settings:
@@ -118,7 +119,7 @@ class RoutesContract(ABC):
             askers, known = await _askers(app)
             routes = list(_brought(app, site, known))
             with _failures() as failures:
-                yield _Asking(site, askers, routes, failures)
+                yield _Asking(app, site, askers, routes, failures)
 
 
 class _Asker(NamedTuple):
@@ -137,8 +138,9 @@ class _Route(NamedTuple):
 
 
 class _Asking(NamedTuple):
-    """Whoever asks, whatever there is to ask for, and what the server's log told meanwhile."""
+    """Whoever asks, whatever there is to ask for, and what the server logged meanwhile."""
 
+    app: Application
     site: Any
     askers: Sequence[_Asker]
     routes: Sequence[_Route]
@@ -159,8 +161,8 @@ class _Asking(NamedTuple):
         assert answer.headers["X-Content-Type-Options"] == "nosniff", f"{asked}: browsers may guess the type"
         if answer.status_code >= 400:
             assert answer.content_type == _JSON, f"{asked}: an error of {answer.status_code} is not JSON"
-            told = list(await answer.get_json())
-            assert told == ["error"], f"{asked}: an error has the field `error` and no other, not {told}"
+            fields = list(await answer.get_json())
+            assert fields == ["error"], f"{asked}: an error has the field `error` and no other, not {fields}"
 
 
 async def _askers(app: Application) -> tuple[Sequence[_Asker], Mapping[str, str]]:
@@ -176,7 +178,8 @@ async def _askers(app: Application) -> tuple[Sequence[_Asker], Mapping[str, str]
         _Asker("with a user's token", {"Authorization": f"Bearer {of_user.access_token}"}),
         _Asker("with an admin's token", {"Authorization": f"Bearer {of_admin.access_token}"}),
     ]
-    return askers, {"channelId": channel.id, "userId": admin.id}
+    message = await app.chat.messages.post(caller, channel.id, Draft("What is on today?"))
+    return askers, {"channelId": channel.id, "messageId": message.id, "userId": admin.id}
 
 
 def _brought(app: Application, site: Any, known: Mapping[str, str]) -> Iterator[_Route]:
@@ -193,7 +196,7 @@ def _brought(app: Application, site: Any, known: Mapping[str, str]) -> Iterator[
 
 @contextmanager
 def _failures() -> Iterator[list[str]]:
-    """Yield a list of what the server's log tells of requests that failed."""
+    """Yield a list of what the server logs of requests that failed."""
     failures: list[str] = []
 
     class Handler(logging.Handler):

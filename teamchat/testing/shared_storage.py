@@ -1,4 +1,4 @@
-"""What a storage must do when several processes have it open, told as two storages in one."""
+"""The contract of a storage that several processes have open, held to as two storages in one process."""
 
 # Tests assert; that is what they are.
 # ruff: noqa: S101
@@ -6,15 +6,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
+from typing import cast
 
 import trio
 import trio.testing
 
 from teamchat.events import Event, LoggedEvent
-from teamchat.interfaces import Storage
+from teamchat.interfaces import MOST_CARRIED_BYTES, SignalCarrier, Storage
 from teamchat.testing.storage_steps import PATIENCE_SECONDS, append, followed, save, set_value, values
+
+_AGAIN_SECONDS = 0.2
+"""What is carried may be lost, so it is carried again."""
 
 
 class SharedStorageContract(ABC):
@@ -93,6 +98,15 @@ class SharedStorageContract(ABC):
                 [event] = await followed(one, 0, 1)
             assert event.payload == "from elsewhere"
 
+    async def test_x8_what_one_carries_another_hears(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as one, self.open_storage(tmp_path) as other:
+            if not isinstance(one, SignalCarrier) or not isinstance(other, SignalCarrier):
+                return  # A storage may do without: signals stay within the process then.
+            longest = "ä" * (MOST_CARRIED_BYTES // 2)
+            heard = await _heard(one, other, ["first", 'it\'s \\ "quoted" $1', longest])
+            assert heard[-3:] == ["first", 'it\'s \\ "quoted" $1', longest], "texts were changed on the way"
+            assert await one.log_bounds() == (1, 0), "what is carried is in the log"
+
     async def test_two_that_open_an_empty_place_at_once_agree(self, tmp_path: Path) -> None:
         opened, all_open = 0, trio.Event()
 
@@ -111,3 +125,26 @@ class SharedStorageContract(ABC):
                     nursery.start_soon(open_and_write, number)
         async with self.open_storage(tmp_path) as storage:
             assert set(await values(storage)) == {"0", "1", "2", "3"}
+
+
+async def _heard(sender: SignalCarrier, listener: SignalCarrier, texts: Sequence[str]) -> list[str]:
+    """Carry texts until the last one is heard, each sent again while nothing of it is; return what was."""
+    heard: list[str] = []
+
+    async def listen() -> None:
+        carried = cast("AsyncGenerator[str, None]", listener.carried())
+        async with aclosing(carried) as found:
+            async for text in found:
+                heard.append(text)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(listen)
+        with trio.fail_after(PATIENCE_SECONDS):
+            for text in texts:
+                while text not in heard:
+                    await sender.carry(text)
+                    with trio.move_on_after(_AGAIN_SECONDS):
+                        while text not in heard:
+                            await trio.testing.wait_all_tasks_blocked(0.001)
+        nursery.cancel_scope.cancel()
+    return list(dict.fromkeys(heard))

@@ -10,7 +10,7 @@ given up at any time, and goes on where it was.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlencode
@@ -93,7 +93,9 @@ class Events:
 
 
 @asynccontextmanager
-async def listening(client: httpx2.AsyncClient, *, last_event_id: str | None = None) -> AsyncIterator[Events]:
+async def listening(
+    client: httpx2.AsyncClient, *, last_event_id: str | None = None, ephemeral: Sequence[str] = ()
+) -> AsyncIterator[Events]:
     """Open the live stream as `client`, over plain HTTP, and read CONNECTED::
 
         async with await server.sign_in() as ada, listening(ada) as events:
@@ -101,10 +103,12 @@ async def listening(client: httpx2.AsyncClient, *, last_event_id: str | None = N
             assert (await events.until("NEW_CHANNEL"))["name"] == "Lobby"
 
     With `last_event_id` every event has an id, and what came after that one comes first; an empty one misses
-    nothing from now on.
+    nothing from now on. `ephemeral` are the names of the signals that it asks for.
     """
     token = client.headers["Authorization"].removeprefix("Bearer ")
     query = {"token": token} if last_event_id is None else {"token": token, "lastEventId": last_event_id}
+    if ephemeral:
+        query["ephemeral"] = ",".join(ephemeral)
     base = client.base_url
     async with await trio.open_tcp_stream(base.host, base.port or 80) as stream:
         events = Events(stream, f"{base.path.rstrip('/')}/events?{urlencode(query)}")

@@ -6,9 +6,10 @@ section = Section("hello")
 async def hello(caller: Caller, name: str) -> Hello: ...
 """
 
+from teamchat.model.pages import Page
 from teamchat.web.endpoints import Answer, Endpoint, Section, Success
 from teamchat.web.guard import Visitor, signed_in
-from teamchat.web.reader import Page
+from teamchat.web.reader import read_limit
 from teamchat.web.request import Request
 from teamchat.web.responses import Redirect, Response, Stream
 
@@ -23,5 +24,6 @@ __all__ = [
     "Stream",
     "Success",
     "Visitor",
+    "read_limit",
     "signed_in",
 ]

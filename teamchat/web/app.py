@@ -21,7 +21,7 @@ from quart_trio import QuartTrio
 from werkzeug.routing import Rule
 
 from teamchat.errors import NotFound, Unavailable
-from teamchat.web import problems
+from teamchat.web import framework, problems
 from teamchat.web.asgi import Receive, Send
 from teamchat.web.budget import RETRY_SECONDS, Budget, Hold
 from teamchat.web.endpoints import Endpoint, Section
@@ -29,7 +29,7 @@ from teamchat.web.events import EventStream
 from teamchat.web.framework import PlainView, to_quart
 from teamchat.web.guard import Guard
 from teamchat.web.headers import Headers, is_preflight
-from teamchat.web.measuring import ENDPOINT
+from teamchat.web.metrics import ENDPOINT
 from teamchat.web.readiness import Readiness
 from teamchat.web.registration import Bringers, Nobody, register
 from teamchat.web.routing import PREFLIGHT, Table, Target
@@ -48,8 +48,8 @@ UPLOADS_AT_ONCE = 4
 UPLOAD_WAIT_SECONDS = 30.0
 
 
-class Site(QuartTrio):
-    """The HTTP side of an `Application`."""
+class App(QuartTrio):
+    """The HTTP side of an `Application`; endpoints know it as a `Site`."""
 
     def __init__(self, core: Application) -> None:
         super().__init__("teamchat", static_folder=None, template_folder=None)
@@ -81,6 +81,10 @@ class Site(QuartTrio):
             self._targets[f"{name}.{target.name}"] = target
         self.register_blueprint(blueprint)
 
+    def register_plain(self, blueprint: Blueprint) -> None:
+        """Take up a plugin's plain blueprint."""
+        framework.register(self, blueprint)
+
     def endpoint_of(self, rule: Rule) -> Endpoint | None:
         """Return the declared endpoint at a rule of the URL map, or None at a plain view."""
         target = self._targets.get(rule.endpoint)
@@ -104,7 +108,7 @@ class Site(QuartTrio):
         """All that can be asked for; made when the first request comes, of the routes that there are then."""
         table = Table()
         for rule in self.url_map.iter_rules():
-            target = self._targets.get(rule.endpoint) or PlainView(rule)
+            target = self._targets.get(rule.endpoint) or PlainView(self, rule)
             methods = set(rule.methods or ())
             if getattr(rule, "provide_automatic_options", False):
                 methods.discard("OPTIONS")  # The table answers it.
@@ -168,13 +172,13 @@ class Site(QuartTrio):
         return to_quart(problems.answer(error, self.endpoint_in_logs(request_ctx.request.scope)))
 
 
-def create_app(app: Application, routes: Sequence[Routes], bringers: Bringers | None = None) -> Site:
+def create_app(app: Application, routes: Sequence[Routes], bringers: Bringers | None = None) -> App:
     """Return the application's HTTP side, with the specification's sections and `routes`.
 
     Raises a `PluginError` for a blueprint that takes what is somebody's already; `bringers` knows who
     brought it.
     """
-    site = Site(app)
+    site = App(app)
     for section in SECTIONS:
         site.register_section(section)
     site.register_events(EventStream(app, site.guard.admit, site.headers))

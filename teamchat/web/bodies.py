@@ -81,12 +81,12 @@ class Body:
     async def _pull(self, limit: int) -> bytes:
         # Not a list of pieces: in pieces of two bytes a body would take 28 times what its hold says.
         arrived = bytearray()
-        size, patience = 0, BODY_SECONDS
+        size, timeout = 0, BODY_SECONDS
         check_at = trio.current_time() + CHECK_SECONDS
         more = True
         while more:
             since = trio.current_time()
-            with trio.move_on_at(since + patience) as deadline:
+            with trio.move_on_at(since + timeout) as deadline:
                 message = await self._receive()
             if deadline.cancelled_caught:
                 raise BodyTimeout("The body did not arrive in time.")
@@ -97,7 +97,7 @@ class Body:
             size += len(piece)
             if size > limit:
                 raise TooLarge(f"The body is larger than {limit} bytes.")
-            patience += len(piece) / _SLOWEST - (trio.current_time() - since)
+            timeout += len(piece) / _SLOWEST - (trio.current_time() - since)
             if size > UNCOUNTED_BYTES:
                 await self._make_room(size - UNCOUNTED_BYTES, may_wait=more)
             if more and self.check is not None and trio.current_time() >= check_at:

@@ -19,7 +19,7 @@ import trio
 from teamchat.errors import Unavailable
 
 WAIT_SECONDS = 30.0
-"""How long a request waits for room before it is told 503."""
+"""How long a request waits for room before it is answered 503."""
 RETRY_SECONDS = 5
 TOO_MUCH = "The server has too much to send or to take in at once. Try again later."
 USER = "teamchat.user"
@@ -86,7 +86,7 @@ class Hold:
     def take(self, size: int, data: bytes | None = None, *, by_force: bool = False) -> bool:
         """Take room for so many bytes more, and once for `data`; False if there is none.
 
-        By force there always is: what was written down must be told, whatever that takes.
+        By force there always is: a committed write must be answered, whatever that takes.
         """
         pools = self._pools or self._budget.pools_of(self.owner)
         if not by_force and not self._budget.allows(self, pools, size, data):

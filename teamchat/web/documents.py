@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from teamchat.hookspecs import hookimpl
+from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.web.endpoints import Section
 from teamchat.web.openapi import document
 from teamchat.web.responses import Response
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from teamchat.application import Application
     from teamchat.interfaces import SignInTraits
     from teamchat.settings import Settings
-    from teamchat.web.app import Site
+    from teamchat.web.app import App
 
 _FRESH = "no-cache"
 _encode = msgspec.json.Encoder().encode
@@ -89,10 +89,12 @@ def routes(app: Application) -> Sequence[Section]:
     described: list[bytes] = []
 
     @section.endpoint("GET", "/openapi.json", answer=dict, open=True)
-    async def openapi_document(site: Site) -> Response:
+    async def openapi_document(site: App) -> Response:
         """Read this document."""
         if not described:
-            described.append(_encode(document(site.endpoints, site.core.capabilities.message_fields.offered)))
+            brought = site.core.capabilities
+            fields, drafts = brought.message_fields.offered, brought.drafts.offered
+            described.append(_encode(document(site.endpoints, fields, drafts)))
         return _document(described[0], "application/json")
 
     @section.endpoint("GET", "/config.json", answer=ClientConfiguration, open=True)

@@ -13,7 +13,8 @@ and, as the last, ``<path:name>`` for all that is left.
 
 A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
 None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (a `Request`), and in snake_case any
-path parameter and any parameter named in `query` (None if absent).
+path parameter and any parameter named in `query` (None if absent); ``from_`` for one that Python has a word
+for.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from teamchat.accounts.acting import acting_for
+from teamchat.capabilities import MessageBody
 from teamchat.errors import DeclarationError, NotFound, Problem
 from teamchat.web import reader
 from teamchat.web.budget import USER
@@ -36,9 +39,9 @@ from teamchat.web.responses import Response, response_of
 
 if TYPE_CHECKING:
     from teamchat.application import Application
-    from teamchat.web.app import Site
     from teamchat.web.bodies import Body
     from teamchat.web.request import Request
+    from teamchat.web.site import Site
 
 Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
@@ -102,11 +105,12 @@ class Endpoint:
         wanted = set(self._names) | set(self._first_names)
         self.takes_page, self.takes_key = "page" in wanted, "key" in wanted
         self.takes_bearer, self._takes_visitor = "bearer" in wanted, "visitor" in wanted
-        self.query = (*query, *(("limit", "before") if self.takes_page else ()))
+        self.query = (*query, *(("limit", *reader.POSITIONS) if self.takes_page else ()))
         self._path = [(name, _snake(name), _FORMS[form]) for form, name in forms]
         self._query = [(name, _snake(name)) for name in query]
         self._early = upload or (open and first is not None)
         self._decode = msgspec.json.Decoder(body).decode if body is not None else None
+        self._is_of_message = body is not None and issubclass(body, MessageBody)
         self._check_names(wanted)
 
     async def serve(self, site: Site, request: Request) -> Response:
@@ -182,10 +186,13 @@ class Endpoint:
         if self.takes_key:
             values["key"] = reader.read_key(request.headers.get("Idempotency-Key"))
         if self._decode is not None:
+            decode: Callable[[bytes], Any] = self._decode
+            if self._is_of_message:
+                decode = _decoder_of(values["app"].capabilities.drafts.extended(self.body))
             values["body"] = await reader.read_body(
                 self._body(request, values).read,
                 request.headers,
-                self._decode,
+                decode,
                 limit=reader.UPLOAD_LIMIT if self.upload else reader.BODY_LIMIT,
                 optional=self.optional,
             )
@@ -240,7 +247,7 @@ class Section:
         """Declare an endpoint; the decorated handler is left as it was.
 
         `answer` is the struct the handler returns, `str` for plain text, `bytes` for a file, None for another
-        `Response`; a response of text may tell its media type here, such as ``"text/javascript"``.
+        `Response`; the media type of a text response may be given here, such as ``"text/javascript"``.
         `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB.
         `security` names the OpenAPI scheme of the token an open endpoint takes.  `before_password_change`
         lets in a session whose password must be changed before anything else (decision D-43).  `failed` makes
@@ -273,7 +280,7 @@ class Section:
         return declare
 
     def _check_name(self, declared: Endpoint) -> None:
-        """Refuse a second handler of one name: by it Quart tells views apart, and the document operations."""
+        """Refuse a second handler of one name: Quart and the OpenAPI document know views by it."""
         name = declared.name
         for other in self.endpoints:
             if other.name == name:
@@ -281,6 +288,11 @@ class Section:
                     f"section {self.name}: {declared.method} {declared.rule} and {other.method} {other.rule} "
                     f"have handlers of the same name, {name}"
                 )
+
+
+@lru_cache(maxsize=64)
+def _decoder_of(body: type[Struct]) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(body).decode
 
 
 def _names_of(first: Callable[..., Awaitable[None]] | None) -> Sequence[str]:
@@ -308,4 +320,5 @@ _FORMS: dict[str, Callable[[str], Any]] = {"": _plain, "path": _plain, "int": _w
 
 
 def _snake(name: str) -> str:
-    return _CAPITAL.sub("_", name).lower()
+    argument = _CAPITAL.sub("_", name).lower()
+    return f"{argument}_" if iskeyword(argument) else argument

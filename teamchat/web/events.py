@@ -95,7 +95,13 @@ class EventStream:
         caller = await self._app.accounts.authenticate(token)
         if scope["method"] == "HEAD":
             return None
-        stream = await self._app.hub.open(caller, _last_event_id(headers, query), transport)
+        stream = await self._app.hub.open(
+            caller,
+            _last_event_id(headers, query),
+            transport,
+            _ephemeral(query),
+            joined_alone=_joined_alone(query),
+        )
         try:
             # The session may have ended between the look at it and the subscription.
             await self._app.accounts.authenticate(token)
@@ -128,6 +134,16 @@ def _token(headers: RequestHeaders, query: dict[str, list[str]]) -> str:
     if not token:
         raise Unauthorized
     return token
+
+
+def _ephemeral(query: dict[str, list[str]]) -> set[str]:
+    """Return the names of the signals that are asked for (extension rule X-8)."""
+    return {name for value in query.get("ephemeral", []) for name in value.split(",")}
+
+
+def _joined_alone(query: dict[str, list[str]]) -> bool:
+    """Whether the stream is limited to the rooms its user is a member of (extension rule X-9)."""
+    return query.get("scope", [])[-1:] == ["joined"]
 
 
 def _last_event_id(headers: RequestHeaders, query: dict[str, list[str]]) -> str | None:

@@ -21,7 +21,7 @@ from teamchat.web.request import Request
 from teamchat.web.responses import Response
 
 if TYPE_CHECKING:
-    from teamchat.web.app import Site
+    from teamchat.web.site import Site
 
 
 class PlainView:
@@ -29,15 +29,16 @@ class PlainView:
 
     path_parameters = ()  # Quart finds them by itself.
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, app: QuartTrio, rule: Rule) -> None:
+        self._app = app
         self.rule = rule.rule
 
-    async def serve(self, site: Site, request: Request) -> Response:
+    async def serve(self, site: Site, request: Request) -> Response:  # noqa: ARG002
         """Return what the view answers, or what Quart says of the request."""
-        connection = TrioASGIHTTPConnection(site, request.scope)
+        connection = TrioASGIHTTPConnection(self._app, request.scope)
         made = connection._create_request_from_scope(_push_nothing)
         made.body = request.body  # type: ignore[assignment]
-        return of_quart(await site.handle_request(made))
+        return of_quart(await self._app.handle_request(made))
 
 
 def of_quart(answered: Any) -> Response:

@@ -74,7 +74,7 @@ class Headers:
 
 
 def is_preflight(scope: Any) -> bool:
-    """Tell whether a browser asks on behalf of a page."""
+    """Return whether a browser asks on behalf of a page."""
     return scope["method"] == "OPTIONS" and _value(scope, b"access-control-request-method") is not None
 
 

@@ -1,6 +1,6 @@
 """How often one client may ask (``server.rateLimit``, decision D-18), counted over all processes together.
 
-What must stay true: of one network no more than the limit is let through in a window, however many processes
+Of one network no more than the limit is let through in a window, however many processes
 there are.  Yet few requests wait for the storage: a process takes a twentieth of a window's budget at a time
 (at least one request), for which one transaction counts it as used, and spends that from memory.  So a window
 costs a client at most some twenty small writes, or as many as the limit if that is smaller; those who ask at
@@ -18,15 +18,17 @@ Windows are dated by the clocks of the machines; if they differ by a second, win
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat.accounts.counters import counting
 from teamchat.errors import TooManyRequests
-from teamchat.logs import get_logger
 from teamchat.model import now_ms
-from teamchat.storage.statements import in_pieces, values
+from teamchat.observability.logs import get_logger
+from teamchat.storage.statements import in_pieces
 
 if TYPE_CHECKING:
     from teamchat.interfaces import Storage
@@ -43,6 +45,7 @@ AWAY_SECONDS = 5.0
 _SWEPT = 8  # more rows than were asked for: so the table shrinks again after an attack
 
 _log = get_logger(__name__)
+_counting = partial(counting, "request_windows", "network", "taken")
 
 
 class _Lease:
@@ -121,7 +124,7 @@ class RequestLimit:
                 taken = [
                     row
                     for piece in in_pieces(networks)
-                    for row in await tx.fetch(_take_sql(len(piece)), *self._parameters(now, piece))
+                    for row in await tx.fetch(_counting(len(piece)), *self._parameters(now, piece))
                 ]
                 await tx.fetch(
                     """delete from request_windows where network in
@@ -150,20 +153,6 @@ class RequestLimit:
         remaining = max(0, min(self._window_ms, window + self._window_ms - now))
         ends = trio.current_time() + remaining / 1000
         self._leases[network] = _Lease(window, granted, ends, is_last=used >= self._most)
-
-
-def _take_sql(count: int) -> str:
-    """Return the statement that takes a piece ($4) for so many networks, at $1.
-
-    A window from before $2 is over; one from after $3 was begun before the clock was set back.
-    """
-    is_over = "request_windows.window_start <= $2 or request_windows.window_start > $3"
-    return f"""insert into request_windows (network, window_start, taken)
-        values {values("({0}, $1, $4)", 1, count, after=4)}
-        on conflict (network) do update set
-          taken = case when {is_over} then $4 else request_windows.taken + $4 end,
-          window_start = case when {is_over} then $1 else request_windows.window_start end
-        returning network, window_start, taken"""  # noqa: S608
 
 
 class Windows:

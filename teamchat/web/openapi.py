@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from teamchat import __version__
-from teamchat.capabilities import MessageFields
+from teamchat.capabilities import DraftFields, MessageFields
+from teamchat.model.pages import PAGE_DEFAULT, PAGE_MOST
 from teamchat.web.endpoints import Endpoint
 from teamchat.web.problems import Error
-from teamchat.web.reader import PAGE_DEFAULT, PAGE_MOST
 
 Document = dict[str, Any]
 
@@ -49,13 +49,19 @@ _LIMIT: Document = {
     "description": f"How many at most: {PAGE_DEFAULT} if not given; more than {PAGE_MOST} means {PAGE_MOST}.",
     "schema": {"type": "integer", "minimum": 1, "default": PAGE_DEFAULT},
 }
-_BEFORE: Document = {
-    "name": "before",
-    "in": "query",
-    "description": "Only what is older than this id.",
-    "schema": {"type": "string", "minLength": 1},
+_POSITIONS: Mapping[str, Document] = {
+    name: {"name": name, "in": "query", "description": what, "schema": {"type": "string", "minLength": 1}}
+    for name, what in (
+        ("before", "The newest that are older than this id. Of these three, one at most."),
+        ("after", "The oldest that are newer than this id."),
+        ("around", "Half of what is older than this id, what has it, and half of what is newer."),
+    )
 }
 _QUERY = {
+    "limit": f"How many at most: {PAGE_DEFAULT} if not given; more than {PAGE_MOST} means {PAGE_MOST}.",
+    "cursor": "What the answer before this one gave as `next`.",
+    "archived": "`no` for those that are not archived, `only` for those that are; both if not given.",
+    "joined": "`true` for those alone that the caller is in.",
     "size": "`thumb` for the thumbnail; without one it is the image.",
     "reaction": "The reaction, if the body does not name it.",
 }
@@ -68,14 +74,23 @@ _KEY: Document = {
 _RETRY_AFTER: Document = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 
 
-def document(endpoints: Sequence[Endpoint], fields: Sequence[MessageFields] = ()) -> Document:
+def document(
+    endpoints: Sequence[Endpoint],
+    fields: Sequence[MessageFields] = (),
+    drafts: Sequence[DraftFields] = (),
+) -> Document:
     """Return the document that describes `endpoints` and the event stream.
 
-    `fields` are what capabilities add to messages.
+    `fields` are what capabilities add to messages, and `drafts` what to the bodies of posts and edits.
     """
     endpoints = [endpoint for endpoint in endpoints if not endpoint.static]
     schemas, components = _schemas(endpoints)
-    _add_fields(components, fields)
+    for one in fields:
+        _add_fields(components, one.kind, ("Message",))
+    for draft in drafts:
+        _add_fields(components, draft.kind, ("Draft", "MessageEdit"))
+        if draft.beside is not None:
+            _add_fields(components, draft.beside, ("OneMessage", "Reply", "Edited"))
     paths: Document = {"/events": {"get": _events()}}
     ids = {"events"}
     for endpoint in endpoints:
@@ -120,13 +135,15 @@ def _schemas(endpoints: Sequence[Endpoint]) -> tuple[dict[Any, Document], Docume
     return schemas, components
 
 
-def _add_fields(components: Document, fields: Sequence[MessageFields]) -> None:
-    """Put what capabilities add to messages among a message's properties."""
-    for one in fields:
-        [reference], brought = msgspec.json.schema_components([one.kind], ref_template=_REF)
-        own = brought.pop(_name(reference["$ref"]))
-        components |= {name: schema for name, schema in brought.items() if name not in components}
-        components["Message"]["properties"] |= own["properties"]
+def _add_fields(components: Document, kind: type[msgspec.Struct], names: Sequence[str]) -> None:
+    """Put the fields that a capability adds among the properties of what it adds them to."""
+    [reference], brought = msgspec.json.schema_components([kind], ref_template=_REF)
+    own = brought.pop(_name(reference["$ref"]))
+    for name, schema in brought.items():
+        components.setdefault(name, schema)
+    for name in names:
+        if name in components:
+            components[name]["properties"] |= own["properties"]
 
 
 def _names(section: str, brought: Document, there: Document) -> dict[str, str]:
@@ -190,14 +207,14 @@ def _parameters(endpoint: Endpoint) -> list[Document]:
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": text} for name in endpoint.path_parameters
     ]
-    known = {"limit": _LIMIT, "before": _BEFORE} if endpoint.takes_page else {}
+    known = {"limit": _LIMIT, **_POSITIONS} if endpoint.takes_page else {}
     parameters += [known.get(name) or _in_query(name) for name in endpoint.query]
     return parameters + ([_KEY] if endpoint.takes_key else [])
 
 
 def _in_query(name: str) -> Document:
-    told = {"description": _QUERY[name]} if name in _QUERY else {}
-    return {"name": name, "in": "query", **told, "schema": {"type": "string"}}
+    described = {"description": _QUERY[name]} if name in _QUERY else {}
+    return {"name": name, "in": "query", **described, "schema": {"type": "string"}}
 
 
 def _responses(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
@@ -250,6 +267,18 @@ def _events() -> Document:
         "tags": ["events"],
         "security": [{"accessToken": []}, {"accessTokenInQuery": []}],
         "parameters": [
+            {
+                "name": "ephemeral",
+                "in": "query",
+                "description": "Names of signals to get too, separated by commas.",
+                "schema": text,
+            },
+            {
+                "name": "scope",
+                "in": "query",
+                "description": "`joined` for those channels alone that the caller is in.",
+                "schema": text,
+            },
             {"name": "lastEventId", "in": "query", "description": "Resume after this event.", "schema": text},
             {"name": "Last-Event-ID", "in": "header", "description": "The same.", "schema": text},
         ],

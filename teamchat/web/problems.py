@@ -1,6 +1,6 @@
 """Every error as ``{"error": sentence}`` in application/json, whatever raised it (decision D-01).
 
-An unexpected failure tells the client nothing and the log only the exceptions' types and frames: what a
+An unexpected failure shows the client nothing and the log only the exceptions' types and frames: what a
 message or a local variable holds may be somebody's text or token.  The message of a `StorageError` is written
 too: it has the code by which a database says why it refused a statement, and nothing that was given.  The
 endpoint is named, and the plugin that it is of.
@@ -25,7 +25,7 @@ from teamchat.errors import (
     Unauthorized,
     Unavailable,
 )
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
 from teamchat.web.responses import Response, Unencodable
 
 _logger = get_logger(__name__)
@@ -46,7 +46,7 @@ class Error(Struct, frozen=True):
 
 
 def answer(error: BaseException, of: Mapping[str, str] = NOWHERE) -> Response:
-    """Return the response that tells the client of `error`; `of` tells the log which endpoint failed."""
+    """Return the response for `error`; `of` names the failed endpoint in the log."""
     if isinstance(error, BaseExceptionGroup):
         error = _only_problem(error) or error
     if isinstance(error, Problem):
@@ -116,5 +116,5 @@ def _frames(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
     # Of all messages these alone may be written: they hold no value that was given.
-    told = f" ({error})" if isinstance(error, StorageError | Unencodable) else ""
-    return f"{type(error).__qualname__}{told} at {' > '.join(places) or 'nowhere'}"
+    detail = f" ({error})" if isinstance(error, StorageError | Unencodable) else ""
+    return f"{type(error).__qualname__}{detail} at {' > '.join(places) or 'nowhere'}"

@@ -14,15 +14,15 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec import Struct
 
 from teamchat.errors import BadRequest, UnsupportedMedia
+from teamchat.model.pages import PAGE_DEFAULT, PAGE_MOST, Page
 
 BODY_LIMIT = 256 * 1024
 UPLOAD_LIMIT = 32 * 1024 * 1024
 DEPTH_LIMIT = 32
-PAGE_DEFAULT = 50
-PAGE_MOST = 200
+POSITIONS = ("before", "after", "around")
+"""The parameters that say where a page is cut."""
 
 _MOST_VALUES = 100_000  # strings and brackets together: to look at so many takes some 20 ms
 _MOST_PARAMETERS = 100
@@ -32,6 +32,12 @@ _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DO
 _DIGITS = re.compile(r"[0-9]+\Z")
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _WHERE = re.compile(r" - at `\$\.?([^`]*)`\Z")
+# "Expected `array` of length >= 2 - at …": a kind, perhaps with a bound, and nothing else.
+_EXPECTED = re.compile(
+    r"Expected `([^`]+)`(?: (?:(of length) )?(>=|<=)? ?([0-9.e+-]+))?(?=\Z|, got `| - at `)"
+)
+_BOUNDS = {">=": "at least ", "<=": "at most ", None: ""}
+_UNITS = {"str": "character", "array": "element", "object": "field"}
 _KINDS = {
     "str": "a string",
     "int": "a whole number",
@@ -43,13 +49,6 @@ _KINDS = {
 }
 
 Pull = Callable[[int], Awaitable[bytes]]
-
-
-class Page(Struct, frozen=True):
-    """Which page of a list is asked for (decision D-08)."""
-
-    limit: int = PAGE_DEFAULT
-    before: str | None = None
 
 
 async def read_body(
@@ -119,13 +118,14 @@ def read_parameters(query: bytes, names: Sequence[str]) -> dict[str, str]:
 
 
 def read_page(parameters: Mapping[str, str]) -> Page:
-    """Return the page that ``limit`` and ``before`` ask for."""
+    """Return the page that ``limit``, ``before``, ``after`` and ``around`` ask for."""
     if not parameters:
         return _FIRST_PAGE
-    before = parameters.get("before")
-    if before == "":
-        raise BadRequest("before is empty.")
-    return Page(_limit(parameters.get("limit")), before)
+    positions = {name: parameters.get(name) for name in POSITIONS}
+    for name, position in positions.items():
+        if position == "":
+            raise BadRequest(f"{name} is empty.")
+    return Page(read_limit(parameters.get("limit")), **positions)
 
 
 def read_key(value: str | None) -> str | None:
@@ -140,7 +140,8 @@ def read_key(value: str | None) -> str | None:
 _FIRST_PAGE = Page()
 
 
-def _limit(text: str | None) -> int:
+def read_limit(text: str | None) -> int:
+    """Return how many of a list are asked for. Raises `BadRequest` for less than one."""
     if text is None:
         return PAGE_DEFAULT
     if not _DIGITS.match(text) or not (digits := text.lstrip("0")):
@@ -159,10 +160,17 @@ def _explain(message: str) -> str:
     path = where.group(1) if where else ""
     if missing := _MISSING.match(message):
         return f"{path + '.' if path else ''}{missing.group(1)} is missing."
-    expected = re.match(r"Expected `([^`]+)`", message)
-    kinds = (
-        " or ".join(_KINDS.get(k.strip(), k.strip()) for k in expected.group(1).split("|"))
-        if expected
-        else ""
-    )
-    return f"{path or 'The body'} must be {kinds}." if kinds else f"{path or 'The body'} is not valid."
+    kinds, bound = _expected(message)
+    return f"{path or 'The body'} must be {kinds}{bound}." if kinds else f"{path or 'The body'} is not valid."
+
+
+def _expected(message: str) -> tuple[str, str]:
+    """Return the kinds and the bound that msgspec's message names, in words; no kinds if it names others."""
+    if not (expected := _EXPECTED.match(message)):
+        return "", ""
+    names, length, sign, number = expected.groups()
+    kinds = " or ".join(_KINDS.get(name.strip(), name.strip()) for name in names.split("|"))
+    if number is None:
+        return kinds, ""
+    unit = f" {_UNITS.get(names, 'part')}{'' if number == '1' else 's'}" if length else ""
+    return kinds, f" of {_BOUNDS[sign]}{number}{unit}"

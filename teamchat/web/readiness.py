@@ -1,6 +1,6 @@
 """Whether this server should be sent requests: it is not ending, and its storage answers.
 
-What must stay true: whoever asks gets an answer within `DEADLINE_SECONDS` and a little; however many ask, the
+Whoever asks gets an answer within `DEADLINE_SECONDS` and a little; however many ask, the
 storage is asked by one of them at a time and once in `AGAIN_SECONDS` at most, so that an open endpoint is no
 way to load a database; and an answer that failed is believed no longer than one that did not.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from teamchat.errors import Unavailable
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
 
 if TYPE_CHECKING:
     from teamchat.application import Application

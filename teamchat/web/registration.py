@@ -13,13 +13,11 @@ from quart import Blueprint
 from werkzeug.routing import Rule
 
 from teamchat.errors import DeclarationError, PluginError
-from teamchat.web import framework
 from teamchat.web.endpoints import Section
 from teamchat.web.rules import Shape
 
 if TYPE_CHECKING:
     from teamchat.interfaces import Routes
-    from teamchat.web.app import Site
 
 _OWN = "teamchat itself"
 
@@ -35,6 +33,22 @@ class Bringers(Protocol):
 
     def label_of(self, offer: Any) -> str:
         """Return what lines of the log call that plugin."""
+
+
+class Registering(Protocol):
+    """What sections and blueprints are registered on."""
+
+    blueprints: dict[str, Any]
+    url_map: Any
+
+    def register_section(self, section: Section) -> None:
+        """Take up a section's endpoints."""
+
+    def register_plain(self, blueprint: Blueprint) -> None:
+        """Take up a plugin's plain blueprint."""
+
+    def note_plugin(self, rule: Rule, plugin: str) -> None:
+        """Remember which plugin brought a rule."""
 
 
 class Nobody:
@@ -53,7 +67,7 @@ class Nobody:
         return "unknown"
 
 
-def register(site: Site, blueprints: Sequence[Routes], bringers: Bringers) -> None:
+def register(site: Registering, blueprints: Sequence[Routes], bringers: Bringers) -> None:
     """Take up `blueprints` after teamchat's own.
 
     Raises a `PluginError` that names who brought one that can't be.
@@ -64,7 +78,7 @@ def register(site: Site, blueprints: Sequence[Routes], bringers: Bringers) -> No
 class _Registration:
     """The routes and the names that are taken, and by whom."""
 
-    def __init__(self, site: Site, bringers: Bringers) -> None:
+    def __init__(self, site: Registering, bringers: Bringers) -> None:
         self._site = site
         self._bringers = bringers
         self._names = dict.fromkeys(site.blueprints, _OWN)
@@ -91,7 +105,7 @@ class _Registration:
             if isinstance(blueprint, Section):
                 self._site.register_section(blueprint)
             else:
-                framework.register(self._site, blueprint)
+                self._site.register_plain(blueprint)
         except DeclarationError as error:
             return f"{error}."
         except Exception as error:
@@ -112,12 +126,12 @@ class _Registration:
         for other, taken, by in self._taken:
             if _clash(shape, other, are_of_one=owner == by):
                 who = "this plugin too" if by == owner else by
-                yield _told(rule, taken, min(shape.methods & other.methods), who)
+                yield _sentence(rule, taken, min(shape.methods & other.methods), who)
         self._taken.append((shape, rule, owner))
 
 
 def _clash(one: Shape, other: Shape, *, are_of_one: bool) -> bool:
-    """Tell whether one of two rules would be dead; a plugin may have special cases of its own addresses."""
+    """Return whether one of two rules would be dead; a plugin may have special cases of its own addresses."""
     if are_of_one:
         return one.segments == other.segments and bool(one.methods & other.methods)
     if one.takes_whatever_is_left or other.takes_whatever_is_left:
@@ -125,7 +139,7 @@ def _clash(one: Shape, other: Shape, *, are_of_one: bool) -> bool:
     return one.meets(other)
 
 
-def _told(rule: Rule, taken: Rule, method: str, by: str) -> str:
+def _sentence(rule: Rule, taken: Rule, method: str, by: str) -> str:
     if rule.rule == taken.rule:
         return f"its route {method} {rule.rule} belongs to {by}."
     return (

@@ -1,6 +1,6 @@
 """Every request has a name, so that what a client complains of can be found: X-Request-Id.
 
-What must stay true: it stands in the application's answer, in the access log and in every line that is logged
+It stands in the application's answer, in the access log and in every line that is logged
 while the request is served.  A proxy in ``server.trustedProxies`` may give it: up to 36 letters, digits,
 dots, hyphens and underscores.  Anybody else's is passed over.  It is random, says nothing of other requests,
 and opens nothing.
@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Awaitable, Callable
 
-from teamchat import logs
+from teamchat.observability import logs
 from teamchat.web.asgi import AsgiApp, Receive, Scope, Send
 from teamchat.web.headers import REQUEST_ID
 
@@ -23,7 +23,7 @@ _USABLE = re.compile(rb"[A-Za-z0-9._-]{1,36}")
 
 
 class RequestIds:
-    """Stands in front of `app`; `is_proxy` tells whether a request comes from a trusted proxy."""
+    """Stands in front of `app`; `is_proxy` returns whether a request comes from a trusted proxy."""
 
     def __init__(self, app: AsgiApp, is_proxy: Callable[[Scope], bool]) -> None:
         self._app = app

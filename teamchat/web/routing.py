@@ -14,10 +14,10 @@ from teamchat.errors import MethodNotAllowed, NotFound
 from teamchat.web.responses import Response
 
 if TYPE_CHECKING:
-    from teamchat.web.app import Site
     from teamchat.web.events import EventStream
     from teamchat.web.request import Request
     from teamchat.web.rules import Shape
+    from teamchat.web.site import Site
 
 PathValues = dict[str, str]
 

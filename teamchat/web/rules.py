@@ -23,7 +23,7 @@ class Segment:
     takes_any: bool = False
 
     def meets(self, other: Segment) -> bool:
-        """Tell whether one text can be both; two patterns are taken to have such a text."""
+        """Return whether one text can be both; two patterns are taken to have such a text."""
         if self.text is not None and other.text is not None:
             return self.text == other.text
         if self.text is not None:
@@ -58,7 +58,7 @@ class Shape:
         return len(self.segments) > 1 and self.segments[1].spans
 
     def meets(self, other: Shape) -> bool:
-        """Tell whether there are requests that both answer."""
+        """Return whether there are requests that both answer."""
         if not self.methods & other.methods:
             return False
         for mine, theirs in zip(self.segments, other.segments, strict=False):

@@ -102,7 +102,7 @@ class AnswerSpace:
         hold = self._hold(scope)
         if scope["method"] == "GET":
             return hold.change(PIECE, data)
-        return hold.take(PIECE, data, by_force=True)  # What was done must be told, and can't be done again.
+        return hold.take(PIECE, data, by_force=True)  # The write is committed: its answer must go out.
 
     def _hold(self, scope: Any) -> Hold:
         hold: Hold | None = scope.get(_HOLD)
@@ -152,16 +152,16 @@ class Pace:
     def __init__(self, scope: Any, send: Send) -> None:
         self._scope = scope
         self._send = send
-        self._patience = LATE_SECONDS
+        self._timeout = LATE_SECONDS
 
     async def send(self, part: bytes, *, more: bool) -> None:
         """Send a part of the body. Does not return if the client was cut off."""
         since = trio.current_time()
-        with trio.move_on_at(since + self._patience) as limit:
+        with trio.move_on_at(since + self._timeout) as limit:
             await self._send({"type": "http.response.body", "body": part, "more_body": more})
         if limit.cancelled_caught:
             self._scope["extensions"][ABORT]()
             await trio.lowlevel.checkpoint_if_cancelled()
             raise trio.TooSlowError
-        self._patience += len(part) / SLOWEST - (trio.current_time() - since)
-        self._patience = min(self._patience, LATE_SECONDS)
+        self._timeout += len(part) / SLOWEST - (trio.current_time() - since)
+        self._timeout = min(self._timeout, LATE_SECONDS)

@@ -14,8 +14,8 @@ from teamchat.web.responses import Response
 from teamchat.web.sending import send_body
 
 if TYPE_CHECKING:
-    from teamchat.web.app import Site
     from teamchat.web.routing import PathValues, Served
+    from teamchat.web.site import Site
 
 _CLOSE = (b"connection", b"close")
 

@@ -12,8 +12,8 @@ import pytest
 
 from teamchat.accounts.access_tokens import AccessTokens
 from teamchat.errors import SettingsError, Unauthorized
-from teamchat.ids import new_id
 from teamchat.model import User, now_ms
+from teamchat.model.ids import new_id
 
 SECRET = b"0123456789abcdef0123456789abcdef"
 USER = User(new_id(), "Ada", "ada@example.org", True)

@@ -12,9 +12,9 @@ import trio
 from teamchat.accounts.acting import AskingStorage, acting_for
 from teamchat.chat.images import Images
 from teamchat.errors import Forbidden, Unauthorized
-from teamchat.ids import new_id
 from teamchat.interfaces import Storage
 from teamchat.model import Caller
+from teamchat.model.ids import new_id
 from teamchat.testing import StorageContract
 from tests.accounts.conftest import World
 from tests.storages import open_storage

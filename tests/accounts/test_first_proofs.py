@@ -25,7 +25,7 @@ def by_link(world: World, **keys: Any) -> Accounts:
 
 
 async def is_over(accounts: Accounts, signed_in: SignedIn) -> bool:
-    """Tell whether neither token of a session works any more."""
+    """Return whether neither token of a session works any more."""
     outcomes = []
     for attempt in (
         lambda: accounts.authenticate(signed_in.access_token),

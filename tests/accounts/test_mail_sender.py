@@ -21,7 +21,7 @@ from teamchat.accounts.mails import Composer
 from teamchat.accounts.outbox import LEASE_SECONDS, LONGEST_PAUSE_SECONDS, Outbox, QueuedMail
 from teamchat.errors import MailDelayed, MailRefused, OperatorError, SettingsError, StorageError
 from teamchat.interfaces import Mail, Mailer, Storage
-from teamchat.logs import LineFormatter
+from teamchat.observability.logs import LineFormatter
 from teamchat.settings import EmailSettings, Settings
 from tests.accounts.conftest import Clock, World
 from tests.storages import open_storage

@@ -10,6 +10,7 @@ import trio
 from teamchat.accounts.scrypt import Hasher, PasswordHash, check_password
 from teamchat.errors import BadRequest, TooManyRequests
 
+pytestmark = pytest.mark.usefixtures("real_hashes")
 PASSWORD = "correct horse battery"
 
 

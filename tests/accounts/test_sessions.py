@@ -8,8 +8,8 @@ import trio
 from teamchat.accounts import Accounts
 from teamchat.accounts.sessions import GRACE_MS
 from teamchat.errors import BadRequest, NotFound, Unauthorized
-from teamchat.ids import new_id
 from teamchat.model import Caller, SignedIn, TokenPair
+from teamchat.model.ids import new_id
 
 from .conftest import World
 

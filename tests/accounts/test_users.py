@@ -9,8 +9,8 @@ from teamchat_auth_password import Passwords
 from teamchat.accounts import Accounts
 from teamchat.accounts.names import default_name
 from teamchat.errors import BadRequest, Forbidden, NotFound, Problem, SettingsError, Unauthorized
-from teamchat.ids import new_id
 from teamchat.model import Caller
+from teamchat.model.ids import new_id
 from teamchat.settings import InitialUser
 
 from .conftest import ADMIN, World

@@ -11,6 +11,7 @@ from typing import Any
 
 from teamchat import Capability
 from teamchat.application import Application, open_application
+from teamchat.model import Caller
 from teamchat.plugins import Plugins
 from teamchat.settings import AuthSettings, PluginsSettings, Settings, StorageSettings
 from teamchat.web.app import create_app
@@ -41,6 +42,11 @@ class Served:
         """Sign somebody in, who is made if they are not there."""
         _, signed_in = await self.app.accounts.sign_in(email, "192.0.2.1", "tests")
         return Client(self.site, signed_in.access_token)
+
+    async def caller(self, email: str = "admin@localhost") -> Caller:
+        """Return the same, as the chat knows them."""
+        _, signed_in = await self.app.accounts.sign_in(email, "192.0.2.1", "tests")
+        return await self.app.accounts.authenticate(signed_in.access_token)
 
     @property
     def anybody(self) -> Client:

@@ -12,6 +12,10 @@ from teamchat.errors import PluginError
 from teamchat.settings import PluginsSettings
 from tests.capabilities.serving import plugins_with, served
 
+OWN = {
+    name: {"version": 1}
+    for name in ("archive", "groups", "membership", "message-context", "notes", "private-channels", "roles")
+}
 LIMITED = Capability(name="polls", version=2, parts=lambda app, options: Parts(limits={"options": 10}))
 
 
@@ -19,15 +23,15 @@ async def test_a1_a4_name_version_and_limits_are_announced(tmp_path: Path) -> No
     async with served(tmp_path, LIMITED, Capability(name="org.example.more")) as here:
         answer = await here.anybody.call("GET", "/capabilities")
     assert answer.json() == {
-        "capabilities": {"org.example.more": {"version": 1}, "polls": {"version": 2, "options": 10}},
+        "capabilities": OWN | {"org.example.more": {"version": 1}, "polls": {"version": 2, "options": 10}},
         "links": {"openapi": "/openapi.json"},
     }
 
 
-async def test_a_server_without_capabilities_announces_none(tmp_path: Path) -> None:
+async def test_a_server_without_plugins_announces_what_is_in_the_chat_itself(tmp_path: Path) -> None:
     async with served(tmp_path) as here:
         answer = await here.anybody.call("GET", "/capabilities")
-        assert answer.json()["capabilities"] == {}
+        assert answer.json()["capabilities"] == OWN
 
 
 async def test_a2_it_is_sent_again_only_if_it_is_another(tmp_path: Path) -> None:
@@ -56,7 +60,7 @@ async def test_it_can_be_read_by_a_page_of_another_origin_before_sign_in(tmp_pat
 async def test_a1_what_is_configured_off_is_absent(tmp_path: Path) -> None:
     async with served(tmp_path, LIMITED, enabled=False) as here:
         answer = await here.anybody.call("GET", "/capabilities")
-        assert answer.json()["capabilities"] == {}
+        assert answer.json()["capabilities"] == OWN
         assert not here.app.capabilities.taken
 
 
@@ -72,8 +76,11 @@ async def test_me_tells_role_and_rights_and_where_the_log_is(tmp_path: Path) -> 
         _, last = await here.app.storage.log_bounds()
     assert set(told) == {"user", "role", "may", "asOf"}
     assert (told["user"]["email"], told["role"]) == ("admin@localhost", "admin")
-    assert told["may"] == ["end-polls", "make-polls"]
-    assert (users["role"], users["may"], users["asOf"]) == ("user", ["make-polls"], str(last))
+    assert told["may"] == [
+        *("create-channels", "create-private-channels", "end-polls", "enter-channels", "make-polls")
+    ]
+    assert (users["role"], users["asOf"]) == ("user", str(last))
+    assert users["may"] == ["create-private-channels", "make-polls"]
 
 
 async def test_me_is_for_who_is_signed_in(tmp_path: Path) -> None:
@@ -96,6 +103,10 @@ async def test_a3_a_dependency_that_is_missing_ends_the_start_with_both_names(tm
         (Capability(name="polls", version=0), "is not a whole number"),
         (Capability(name="polls", options=dict), "no subclass of teamchat.Options"),  # type: ignore[arg-type]
         (Capability(name="polls", client="nowhere"), "has no file main.js"),
+        (
+            Capability(name="polls", client="wrong_words"),
+            "en.json of polls is no JSON object of words",
+        ),
         (Capability(name="polls", parts=lambda app, options: None), "returned NoneType"),  # type: ignore[arg-type,return-value]
         (Capability(name="polls", parts=lambda app, options: 1 / 0), "raised ZeroDivisionError at"),  # type: ignore[arg-type,return-value]
         (

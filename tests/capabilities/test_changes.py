@@ -13,13 +13,17 @@ import trio.testing
 from teamchat import BadRequest, Capability, Changes, Parts, Room, Transaction
 from teamchat.application import Application
 from teamchat.capabilities import ChangeFailed
-from teamchat.capabilities.changes import CHANGE_SECONDS
+from teamchat.capabilities.guarded import CHANGE_SECONDS
 from teamchat.chat import Draft, MessageEdit
+from teamchat.chat.channel_drafts import ChannelChange, NewChannel, NewPrivateChannel
+from teamchat.chat.groups import GroupOf
+from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
 from teamchat.model import Caller, Message
 from teamchat.operations.installation import Installation
 from teamchat.operations.users import open_users
 from tests.capabilities.serving import plugins_with, served
+from tests.storages import sqlite_only
 
 
 class Noting(Changes):
@@ -95,6 +99,75 @@ async def test_a_retry_of_a_post_is_told_once(tmp_path: Path) -> None:
     assert len(noting.noted) == 1
 
 
+class NotingRooms(Changes):
+    """Notes what becomes of rooms and who is in them, with the room as it is given."""
+
+    def __init__(self) -> None:
+        self.noted: list[tuple[object, ...]] = []
+
+    async def room_made(self, tx: Transaction, room: Room) -> None:
+        [(count,)] = await tx.fetch("select count(*) from memberships where room_id = $1", room.id)
+        self.noted.append(("made", room.kind, room.is_default, count))
+
+    async def room_changed(self, tx: Transaction, room: Room) -> None:
+        self.noted.append(("changed", room.kind, room.is_default, room.is_archived))
+
+    async def members_changed(
+        self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
+    ) -> None:
+        self.noted.append(("members", room.is_private, list(joined), list(left)))
+
+    async def privacy_changed(self, tx: Transaction, room: Room) -> None:
+        self.noted.append(("privacy", room.is_private))
+
+
+async def test_rooms_that_are_made_or_become_others_are_told_wherever_it_is_done(tmp_path: Path) -> None:
+    noting = NotingRooms()
+    async with served(tmp_path, taking_part(noting)) as here:
+        chat, users = here.app.chat, here.app.accounts.users
+        ada = await signed_in(here.app)
+        bob, eve = [await users.add(ada, f"{name}@example.org") for name in ("bob", "eve")]
+        [general] = await chat.channels.list(ada)
+        assert noting.noted == [("made", "channel", True, 1)]  # at the first start
+        noting.noted.clear()
+        plain = await chat.channels.create(ada, NewChannel("plain", is_default=False))
+        await chat.channels.create(ada, NewPrivateChannel("private", members=[bob]))
+        await chat.conversations.open(ada, bob)
+        await chat.conversations.open(ada, bob)  # is there already
+        group, _ = await chat.groups.open(ada, GroupOf([bob, eve]))
+        await chat.groups.notes(ada)
+        assert noting.noted == [
+            ("made", "channel", False, 1),
+            ("made", "channel", False, 2),
+            ("made", "direct", False, 2),
+            ("made", "group", False, 3),
+            ("made", "notes", False, 1),
+        ]
+        noting.noted.clear()
+        await chat.groups.convert(ada, group.id, "ours")
+        for is_archived in (True, True, False):
+            await chat.channels.archive(ada, plain.id, is_archived=is_archived)
+        for is_default in (True, False):
+            await chat.channels.change(ada, plain.id, ChannelChange(is_default=is_default))
+        assert noting.noted == [
+            ("changed", "group", False, False),
+            ("changed", "channel", False, False),
+            ("changed", "channel", False, True),
+            ("changed", "channel", False, False),
+            ("changed", "channel", True, False),
+        ]
+        noting.noted.clear()
+        await chat.members.add(ada, plain.id, [bob])
+        await chat.privacy.change(ada, plain.id, PrivacyChange(is_private=True, members=[eve]))
+        await chat.privacy.change(ada, general.id, PrivacyChange(is_private=True, members=[eve]))
+        assert noting.noted == [
+            ("members", False, [bob], []),
+            ("members", False, [eve], [bob]),
+            ("privacy", False),
+            ("privacy", False),  # of General everybody was a member before
+        ]
+
+
 class Failing(Changes):
     """Writes something, and fails then."""
 
@@ -146,6 +219,7 @@ class Slow(Changes):
         await trio.sleep_forever()
 
 
+@sqlite_only("a database elsewhere answers while the clock jumps")
 async def test_what_takes_too_long_fails_and_lets_others_write(
     tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:

@@ -12,8 +12,10 @@ import pytest
 from msgspec import UNSET, Struct, UnsetType
 
 from teamchat import Capability, MessageFields, Parts, Payload
+from teamchat.chat import membership
 from teamchat.errors import PluginError
 from teamchat.model import Caller
+from teamchat.model.pages import Page
 from tests.capabilities.serving import Served, served
 
 
@@ -94,6 +96,71 @@ async def test_fields_that_differ_by_caller_are_asked_for_each_and_are_in_no_eve
             [(payload,)] = await tx.fetch("select payload from events where type = 'UPDATE_MESSAGE'")
     assert [email for _, email in asked.calls] == ["admin@localhost", "bob@example.org", "admin@localhost"]
     assert "voteCount" not in json.loads(payload)
+
+
+class Saved(Struct, frozen=True, rename="camel"):
+    """When the caller saved a message, and what they noted."""
+
+    saved_at: int | UnsetType = UNSET
+    note: str | UnsetType = UNSET
+
+
+class SavedBy:
+    """What each has saved: each their own."""
+
+    def __init__(self) -> None:
+        self.saved: dict[tuple[str, str], Saved] = {}
+
+    async def read(self, tx: Any, ids: Sequence[str], caller: Caller | None) -> Mapping[str, Saved]:
+        assert caller is not None
+        return {
+            one: self.saved[caller.user.email, one] for one in ids if (caller.user.email, one) in self.saved
+        }
+
+    def capability(self) -> Capability:
+        fields = MessageFields(kind=Saved, read=self.read, differ_by_caller=True)
+        return Capability(name="drafts", parts=lambda app, options: Parts(message_fields=fields))
+
+
+async def test_the_kept_page_is_shared_and_each_reads_their_own_fields_in_it(tmp_path: Path) -> None:
+    asked, own = Asked(), SavedBy()
+    async with served(tmp_path, own.capability(), polls(asked)) as here:
+        path, ids = await posted(here, 'a "{}[]"', "b", "c")
+        asked.votes = {ids[0]: 3, ids[1]: 1}
+        own.saved = {
+            ("admin@localhost", ids[0]): Saved(7, 'a quote " and a brace }'),
+            ("admin@localhost", ids[2]): Saved(),
+            ("bob@example.org", ids[1]): Saved(8),
+        }
+        ada, bob = await here.user(), await here.user("bob@example.org")
+        pages = [await client.ok("GET", path) for client in (ada, bob, ada)]
+        assert len(asked.calls) == 1, "the page was made once"
+        page = (await here.app.chat.messages.page(await here.caller(), path.split("/")[2], Page(50))).messages
+    assert pages[0] == pages[2]
+    assert pages[0]["messages"] == msgspec.json.decode(msgspec.json.encode(page))
+    for answer, saved in zip(pages, [[7, None, None], [None, 8, None], [7, None, None]], strict=True):
+        assert [message.get("savedAt") for message in answer["messages"]] == saved
+        assert [message.get("voteCount") for message in answer["messages"]] == [3, 1, None]
+        assert [message["content"] for message in answer["messages"]] == ['a "{}[]"', "b", "c"]
+
+
+async def test_a_kept_page_with_own_fields_is_not_for_who_no_longer_sees_the_room(tmp_path: Path) -> None:
+    own = SavedBy()
+    async with served(tmp_path, own.capability()) as here:
+        path, _ = await posted(here, "a")
+        ada, bob = await here.user(), await here.user("bob@example.org")
+        await bob.ok("GET", path)
+        async with here.app.storage.write() as tx:
+            await membership.change(tx, path.split("/")[2], is_private=True)
+        assert (await ada.ok("GET", path))["messages"]
+        for _ in range(2):
+            (await bob.call("GET", path)).problem(404)
+
+
+async def test_an_empty_page_has_no_fields(tmp_path: Path) -> None:
+    async with served(tmp_path, SavedBy().capability()) as here:
+        path, _ = await posted(here)
+        assert (await (await here.user()).ok("GET", path))["messages"] == []
 
 
 async def test_a_new_message_has_its_fields_in_answer_and_event_if_they_are_asked_for(tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ SECOND = Migration(
 )
 OLD = Capability(name="polls", tables=(FIRST,))
 NEW = Capability(name="polls", tables=(FIRST, SECOND))
+WITH_MORE = Migration(1, (*FIRST.statements, "create table polls_more (id text primary key){table_end}"))
+CHANGED = Capability(name="polls", tables=(WITH_MORE, SECOND))
 
 
 async def post(app: Application, text: str = "Lunch?") -> str:
@@ -100,18 +102,32 @@ async def test_a_plugin_that_is_older_than_its_tables_is_refused(tmp_path: Path)
             pass
 
 
+async def test_a_migration_that_was_changed_after_it_was_run_is_refused(tmp_path: Path) -> None:
+    async with served(tmp_path, NEW):
+        pass
+    table, index = FIRST.statements
+    same = Migration(1, (" ".join(table.split()), index))
+    for first in (same, FIRST):
+        async with served(tmp_path, Capability(name="polls", tables=(first, SECOND))):
+            pass
+    with pytest.raises(StorageError, match=r"Migration 1 of the capability polls, .* the next number"):
+        async with served(tmp_path, CHANGED):
+            pass
+
+
 async def test_the_check_says_which_tables_nobody_offers_and_which_are_too_new(tmp_path: Path) -> None:
     def told(found: Sequence[Finding]) -> list[str]:
         return [finding.sentence for finding in found if finding.subject == "capabilities"]
 
     async with served(tmp_path, NEW) as here:
         found: list[Finding] = []
-        for wanted in (NEW, OLD, None):
+        for wanted in (NEW, OLD, CHANGED, None):
             offers = () if wanted is None else (wanted,)
             capabilities = plugins_with(*offers).capabilities(PluginsSettings())
             await check_database(here.app.storage, "", found.append, capabilities.tables)
-    newer, nobodys = told(found)
+    newer, changed, nobodys = told(found)
     assert "have schema 2" in newer
+    assert "Migration 1 of the capability polls" in changed
     assert nobodys == "the tables of polls are kept, though no active plugin offers it"
 
 

@@ -10,9 +10,9 @@ import trio
 from trio.testing import MockClock
 
 from teamchat import Capability, Check, Migration, Parts
-from teamchat.maintenance import HOUSEKEEPING_SECONDS, Sweeper
 from teamchat.operations.checking.database import check_database
 from teamchat.operations.checking.findings import Finding, Level
+from teamchat.server.maintenance import HOUSEKEEPING_SECONDS, Sweeper
 from teamchat.settings import PluginsSettings
 from tests.capabilities.serving import plugins_with, served
 from tests.storages import sqlite_only

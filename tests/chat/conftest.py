@@ -15,11 +15,11 @@ import pytest
 from teamchat.chat import Chat
 from teamchat.errors import Problem
 from teamchat.events import Audience, InRoom, is_internal
-from teamchat.ids import new_id
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, User, now_ms
+from teamchat.model.ids import new_id
+from teamchat.model.text import fold
 from teamchat.storage.log import decoded_audience
-from teamchat.text import fold
 from tests.storages import open_storage
 
 MAX_LENGTH = 100

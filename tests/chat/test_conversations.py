@@ -7,7 +7,8 @@ import pytest
 import trio
 
 from teamchat.chat import Draft, MessageEdit
-from teamchat.ids import new_id
+from teamchat.model.ids import new_id
+from teamchat.model.pages import Page
 
 
 def wire(thing):
@@ -75,7 +76,7 @@ async def test_d22_a_conversation_stays_when_one_of_the_two_is_removed(world, ad
     assert (opened.conversation.id, opened.is_new) == (direct, False)
     [listed] = await world.chat.conversations.list(ada)
     assert listed.other_user.user_name == "Bob"
-    assert await world.chat.conversations.page(ada, direct, 50, None) == [message]
+    assert (await world.chat.conversations.page(ada, direct, Page(50))).messages == [message]
 
 
 async def test_d29_the_list_is_sorted_by_last_activity(world, ada, bob, eve):
@@ -122,7 +123,10 @@ async def test_d36_each_change_of_a_direct_message_is_told_to_its_participants_a
     assert [(kind, payload) for kind, payload, _ in told] == [
         ("NEW_DM_MESSAGE", wire(message) | two),
         ("UPDATE_DM_MESSAGE", wire(edited) | two),
-        ("DELETE_DM_MESSAGE", {"id": message.id, "conversationId": direct} | two),
+        (
+            "DELETE_DM_MESSAGE",
+            {"id": message.id, "conversationId": direct, "authorId": ada.user.id} | two,
+        ),
     ]
     assert all(sorted(audience) == pair(ada, bob) for _, _, audience in told)
     assert message.channel_id == direct
@@ -135,7 +139,7 @@ async def test_d03_an_outsider_is_told_403_of_a_conversation_that_is_and_404_of_
     message = await conversations.post(bob, direct, Draft("psst"))
     for id_, status in [(direct, 403), ("dm:" + new_id(), 404), (new_id(), 404), ("dm:\x00", 404)]:
         async with refused(status):
-            await conversations.page(eve, id_, 0, "nothing")
+            await conversations.page(eve, id_, Page(0, "nothing"))
         async with refused(status):
             await conversations.check_post(eve, id_)
         async with refused(status):
@@ -152,9 +156,9 @@ async def test_d03_a_channel_is_no_conversation_and_a_conversation_no_channel(
     world, ada, bob, channel, direct, refused
 ):
     async with refused(404):
-        await world.chat.conversations.page(ada, channel, 50, None)
+        await world.chat.conversations.page(ada, channel, Page(50))
     async with refused(404):
-        await world.chat.messages.page(ada, direct, 50, None)
+        await world.chat.messages.page(ada, direct, Page(50))
     async with refused(404):
         await world.chat.messages.post(ada, direct, Draft("x"))
     async with refused(404):
@@ -215,7 +219,11 @@ async def test_d04_direct_content_that_is_none_is_refused(world, ada, direct, re
 async def test_d25_direct_messages_carry_images_of_their_conversation(world, ada, channel, direct, refused):
     image, foreign = await world.image(direct), await world.image(channel)
     message = await world.chat.conversations.post(ada, direct, Draft("", [image]))
-    assert (await world.chat.conversations.page(ada, direct, 50, None))[0].images == [image] == message.images
+    assert (
+        ((await world.chat.conversations.page(ada, direct, Page(50))).messages)[0].images
+        == [image]
+        == message.images
+    )
     async with refused(400):
         await world.chat.conversations.post(ada, direct, Draft("", [foreign]))
     await world.chat.conversations.delete(ada, direct, message.id)

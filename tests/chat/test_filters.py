@@ -10,7 +10,10 @@ import trio
 
 from teamchat import BadRequest, Forbidden, NotFound, Posting, Unauthorized, Unavailable
 from teamchat.chat import Draft, MessageEdit, filters
+from teamchat.chat.channel_drafts import NewPrivateChannel
+from teamchat.chat.groups import GroupOf
 from teamchat.model import Caller
+from teamchat.model.pages import Page
 from tests.chat.conftest import MAX_LENGTH, World
 
 Judge = Callable[[Posting], Awaitable[str]]
@@ -47,9 +50,9 @@ async def test_what_a_filter_makes_of_a_message_is_what_everyone_gets(
     world.chat.filters.use([Filter(shouting)])
     posted = await world.chat.messages.post(ada, channel, Draft("hello"))
     assert posted.content == "HELLO"
-    assert [message.content for message in await world.chat.messages.page(ada, channel, 50, None)] == [
-        "HELLO"
-    ]
+    assert [
+        message.content for message in (await world.chat.messages.page(ada, channel, Page(50))).messages
+    ] == ["HELLO"]
     assert [payload["content"] for kind, payload, _ in await world.events() if kind == "NEW_MESSAGE"] == [
         "HELLO"
     ]
@@ -79,9 +82,37 @@ async def test_every_way_to_write_passes_the_filters(
         Posting("x", (), me, message_id=parent.id),
         Posting("x", (), me, parent_id=parent.id),
         Posting("x", (), me, message_id=reply.id),
-        Posting("x", (), me, room_id=direct),
-        Posting("x", (), me, message_id=private.id),
+        Posting("x", (), me, room_id=direct, room_kind="direct", is_private=True),
+        Posting("x", (), me, message_id=private.id, room_kind="direct", is_private=True),
         Posting("x", (), f"webhook:{hook.id}"),
+    ]
+
+
+async def test_a_filter_gets_the_kind_of_room_a_message_is_said_in_and_whether_it_is_private(
+    world: World, ada: Caller, bob: Caller, eve: Caller, channel: str, direct: str
+) -> None:
+    chat, draft, asked = world.chat, Draft("x"), Filter(shouting)
+    private = (await chat.channels.create(ada, NewPrivateChannel("Secret"))).id
+    hook = await chat.webhooks.create(ada, "bot", private)
+    group = (await chat.groups.open(ada, GroupOf([bob.user.id, eve.user.id])))[0].id
+    notes = (await chat.groups.notes(ada))[0].id
+    posted = await chat.messages.post(ada, group, draft)
+    chat.filters.use([asked])
+    for room in (channel, private, group, notes):
+        await chat.messages.post(ada, room, draft)
+    await chat.conversations.post(ada, direct, draft)
+    await chat.webhooks.post(hook.id, hook.token or "", draft)
+    await chat.threads.reply(ada, posted.id, draft)
+    await chat.messages.edit(ada, posted.id, draft)
+    assert [(one.room_kind, one.is_private) for one in asked.asked] == [
+        ("channel", False),
+        ("channel", True),
+        ("group", True),
+        ("notes", True),
+        ("direct", True),
+        ("channel", True),
+        ("group", True),
+        ("group", True),
     ]
 
 
@@ -100,7 +131,7 @@ async def test_a_refused_message_leaves_no_trace_and_says_why(
     world.chat.filters.use([Filter(refusing)])
     with pytest.raises(BadRequest, match="No such words here"):
         await world.chat.messages.post(ada, channel, Draft("hello"))
-    assert await world.chat.messages.page(ada, channel, 50, None) == []
+    assert (await world.chat.messages.page(ada, channel, Page(50))).messages == []
     assert "NEW_MESSAGE" not in [kind for kind, _, _ in await world.events()]
 
 
@@ -143,8 +174,10 @@ async def test_a_filter_that_fails_stops_the_message_and_is_named(
     world.chat.filters.use([Filter(failing, "the broken one")], lambda each: f"plugin of {each.name}")
     with pytest.raises(Unavailable):
         await world.chat.messages.post(ada, channel, Draft("hello"))
-    assert await world.chat.messages.page(ada, channel, 50, None) == []
-    [fields] = [record.__dict__["teamchat_fields"] for record in caplog.records]
+    assert (await world.chat.messages.page(ada, channel, Page(50))).messages == []
+    [fields] = [
+        record.__dict__["teamchat_fields"] for record in caplog.records if record.name == filters.__name__
+    ]
     assert fields == {"filter": "the broken one", "plugin": "plugin of the broken one"}
 
 
@@ -157,7 +190,11 @@ async def test_a_filter_that_returns_no_text_has_failed(
     world.chat.filters.use([Filter(failing, "the broken one")])
     with pytest.raises(Unavailable):
         await world.chat.messages.post(ada, channel, Draft("hello"))
-    assert [record.__dict__["teamchat_fields"]["filter"] for record in caplog.records] == ["the broken one"]
+    assert [
+        record.__dict__["teamchat_fields"]["filter"]
+        for record in caplog.records
+        if record.name == filters.__name__
+    ] == ["the broken one"]
 
 
 async def test_a_filter_that_hangs_is_not_waited_for_for_ever(
@@ -175,9 +212,11 @@ async def test_a_filter_that_hangs_is_not_waited_for_for_ever(
     world.chat.filters.use([Filter(hanging)], lambda _: "slow (teamchat-slow 1.0)")
     with pytest.raises(Unavailable):
         await world.chat.messages.post(ada, channel, Draft("hello"))
-    [fields] = [record.__dict__["teamchat_fields"] for record in caplog.records]
+    [fields] = [
+        record.__dict__["teamchat_fields"] for record in caplog.records if record.name == filters.__name__
+    ]
     assert fields["plugin"] == "slow (teamchat-slow 1.0)"
-    assert await world.chat.messages.page(ada, channel, 50, None) == []
+    assert (await world.chat.messages.page(ada, channel, Page(50))).messages == []
 
 
 async def test_a_repeated_request_gets_the_message_again_though_filters_make_something_else_of_it_now(
@@ -188,7 +227,7 @@ async def test_a_repeated_request_gets_the_message_again_though_filters_make_som
     for filters_now in ([Filter(dotted)], []):
         world.chat.filters.use(filters_now)
         assert await world.chat.messages.post(ada, channel, Draft("hello"), "key") == first
-    assert len(await world.chat.messages.page(ada, channel, 50, None)) == 1
+    assert len((await world.chat.messages.page(ada, channel, Page(50))).messages) == 1
 
 
 async def test_d42_an_edit_of_images_alone_shows_the_filters_the_content_that_stays(

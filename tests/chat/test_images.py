@@ -11,6 +11,7 @@ import trio.testing
 from teamchat.chat import Draft, image_formats, images_table
 from teamchat.chat.images import StoredImage
 from teamchat.errors import BadRequest, StorageError, Unavailable
+from teamchat.model.pages import Page
 from tests.storages import sqlite_only
 
 PNG_HEADER = (
@@ -137,7 +138,7 @@ async def test_an_image_for_a_thread_belongs_to_the_channel_of_its_parent(
 async def test_d25_a_message_carries_images_in_the_order_given(world, ada, channel) -> None:
     names = [await world.image(channel) for _ in range(10)][::-1]
     message = await world.chat.messages.post(ada, channel, Draft("", names))
-    [read] = await world.chat.messages.page(ada, channel, 50, None)
+    [read] = (await world.chat.messages.page(ada, channel, Page(50))).messages
     assert message.images == read.images == names
 
 
@@ -304,5 +305,5 @@ async def test_attaching_refuses_without_touching_what_was_there(world, ada, cha
     message = await world.chat.messages.post(ada, channel, Draft("text", [filename]))
     with pytest.raises(BadRequest):
         await world.chat.messages.edit(ada, message.id, Draft("text", [filename, "no"]))
-    [read] = await world.chat.messages.page(ada, channel, 1, None)
+    [read] = (await world.chat.messages.page(ada, channel, Page(1))).messages
     assert read.images == [filename]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 import trio
 
 from teamchat.chat import Draft, MessageEdit
-from teamchat.chat.records import MAX_PAGE, chunks
-from teamchat.ids import new_id
+from teamchat.chat.records import chunks
+from teamchat.model.ids import new_id
+from teamchat.model.pages import PAGE_MOST, Page
 from tests.chat.conftest import MAX_LENGTH
 from tests.storages import sqlite_only
 
@@ -28,21 +31,21 @@ async def test_d26_a_posted_message_comes_back_whole(world, bob, channel):
         "updatedAt": None,
         "reactions": {},
     }
-    assert await world.chat.messages.page(bob, channel, 50, None) == [message]
+    assert (await world.chat.messages.page(bob, channel, Page(50))).messages == [message]
 
 
 async def test_d26_editing_sets_updated_at_and_reactions_and_replies_do_not(world, ada, bob, channel):
     message = await world.chat.messages.post(bob, channel, Draft("hello"))
     await world.chat.reactions.add(ada, message.id, "+1")
     await world.chat.threads.reply(ada, message.id, Draft("reply"))
-    [read] = await world.chat.messages.page(bob, channel, 50, None)
+    [read] = (await world.chat.messages.page(bob, channel, Page(50))).messages
     assert read.updated_at is None
     edited = await world.chat.messages.edit(bob, message.id, Draft("goodbye"))
     assert edited.content == "goodbye"
     assert edited.updated_at >= message.created_at
     assert edited.reactions == {"+1": [ada.user.id]}
     assert edited.thread_meta.reply_count == 1
-    assert await world.chat.messages.page(bob, channel, 50, None) == [edited]
+    assert (await world.chat.messages.page(bob, channel, Page(50))).messages == [edited]
 
 
 async def test_d36_each_change_of_a_message_is_told_to_everyone(world, bob, channel):
@@ -54,7 +57,7 @@ async def test_d36_each_change_of_a_message_is_told_to_everyone(world, bob, chan
     assert told + await world.events() == [
         ("NEW_MESSAGE", wire(message), None),
         ("UPDATE_MESSAGE", wire(edited), None),
-        ("DELETE_MESSAGE", {"id": message.id, "channelId": channel}, None),
+        ("DELETE_MESSAGE", {"id": message.id, "channelId": channel, "authorId": bob.user.id}, None),
     ]
 
 
@@ -68,7 +71,7 @@ async def test_d35_what_is_refused_sends_no_event_and_changes_nothing(world, ada
     async with refused(403):
         await world.chat.messages.edit(ada, message.id, Draft("x"))
     assert await world.events() == []
-    assert await world.chat.messages.page(bob, channel, 50, None) == [message]
+    assert (await world.chat.messages.page(bob, channel, Page(50))).messages == [message]
 
 
 @pytest.mark.parametrize("content", ["", " \n\t", "x" * 101, "a\x00b", "a\ud800b"])
@@ -85,7 +88,7 @@ async def test_d04_content_that_is_none_is_refused(world, bob, channel, refused,
 @pytest.mark.parametrize("content", ["x", "x" * 100, "  spaced \n", "👩‍👩‍👧 \u202eabc", "e\u0301"])
 async def test_d04_content_comes_back_unchanged(world, bob, channel, content):
     message = await world.chat.messages.post(bob, channel, Draft(content))
-    [read] = await world.chat.messages.page(bob, channel, 50, None)
+    [read] = (await world.chat.messages.page(bob, channel, Page(50))).messages
     assert message.content == read.content == content
 
 
@@ -182,7 +185,7 @@ async def test_d03_a_missing_channel_is_told_before_a_bad_body(world, bob, chann
         async with refused(404):
             await world.chat.messages.post(bob, missing, Draft(""))
         async with refused(404):
-            await world.chat.messages.page(bob, missing, 0, "nothing")
+            await world.chat.messages.page(bob, missing, Page(0, "nothing"))
     await world.chat.messages.check_post(bob, channel)
 
 
@@ -200,7 +203,7 @@ async def test_a_message_is_deleted_by_its_author_or_an_admin(world, ada, bob, e
 async def test_a_bots_message_is_edited_by_nobody_and_deleted_by_admins(world, ada, bob, channel, refused):
     webhook = await world.chat.webhooks.create(ada, "Bot", channel)
     posted = await world.chat.webhooks.post(webhook.id, webhook.token, Draft("beep"))
-    [read] = await world.chat.messages.page(bob, channel, 50, None)
+    [read] = (await world.chat.messages.page(bob, channel, Page(50))).messages
     assert read == posted
     assert wire(read)["author"] == {"id": f"webhook:{webhook.id}", "userName": "Bot", "isBot": True}
     for caller in (ada, bob):
@@ -217,7 +220,7 @@ async def test_d22_messages_stay_with_the_last_name_of_a_removed_author(world, b
     await world.chat.threads.reply(bob, parent.id, Draft("reply"))
     await world.run("update users set user_name = 'Robert' where id = $1", bob.user.id)
     await world.remove_user(bob)
-    hello, parent = await world.chat.messages.page(eve, channel, 50, None)
+    hello, parent = (await world.chat.messages.page(eve, channel, Page(50))).messages
     assert hello.author.user_name == "Robert"
     assert parent.thread_meta.last_reply_by.user_name == "Robert"
 
@@ -233,42 +236,45 @@ async def test_d22_who_was_removed_since_they_signed_in_posts_nothing(world, bob
 
 async def test_d08_a_page_holds_the_newest_older_than_before_oldest_first(world, bob, channel):
     posted = [await world.chat.messages.post(bob, channel, Draft(str(n))) for n in range(5)]
-    page = world.chat.messages.page
-    assert await page(bob, channel, 2, None) == posted[3:]
-    assert await page(bob, channel, 2, posted[3].id) == posted[1:3]
-    assert await page(bob, channel, 2, posted[0].id) == []
+
+    async def page(before: str | None) -> list[Any]:
+        return list((await world.chat.messages.page(bob, channel, Page(2, before))).messages)
+
+    assert await page(None) == posted[3:]
+    assert await page(posted[3].id) == posted[1:3]
+    assert await page(posted[0].id) == []
     await world.chat.messages.delete(bob, posted[3].id)
-    assert await page(bob, channel, 2, posted[3].id) == posted[1:3]
+    assert await page(posted[3].id) == posted[1:3]
 
 
 @pytest.mark.parametrize("before", ["", "nothing", "0" * 31, "F" * 32, "0" * 32 + "\n", "dm:" + "0" * 32])
 async def test_d08_a_cursor_that_cannot_be_an_id_is_refused(world, bob, channel, direct, refused, before):
     message = await world.chat.messages.post(bob, channel, Draft("hello"))
     async with refused(400):
-        await world.chat.messages.page(bob, channel, 50, before)
+        await world.chat.messages.page(bob, channel, Page(50, before))
     async with refused(400):
-        await world.chat.threads.page(bob, message.id, 50, before)
+        await world.chat.threads.page(bob, message.id, Page(50, before))
     async with refused(400):
-        await world.chat.conversations.page(bob, direct, 50, before)
+        await world.chat.conversations.page(bob, direct, Page(50, before))
 
 
 @pytest.mark.parametrize("limit", [0, -1, -(10**30)])
 async def test_d08_a_limit_below_one_is_refused(world, bob, channel, refused, limit):
     async with refused(400):
-        await world.chat.messages.page(bob, channel, limit, None)
+        await world.chat.messages.page(bob, channel, Page(limit))
 
 
 async def test_d08_a_limit_above_two_hundred_means_two_hundred(world, bob, channel):
     async with trio.open_nursery() as nursery:
-        for number in range(MAX_PAGE + 5):
+        for number in range(PAGE_MOST + 5):
             nursery.start_soon(world.chat.messages.post, bob, channel, Draft(str(number)))
-    assert len(await world.chat.messages.page(bob, channel, 10**30, None)) == MAX_PAGE
+    assert len((await world.chat.messages.page(bob, channel, Page(10**30))).messages) == PAGE_MOST
 
 
 async def test_d08_replies_never_stand_in_the_channels_list(world, bob, channel):
     parent = await world.chat.messages.post(bob, channel, Draft("parent"))
     await world.chat.threads.reply(bob, parent.id, Draft("reply"))
-    assert [m.id for m in await world.chat.messages.page(bob, channel, 50, None)] == [parent.id]
+    assert [m.id for m in (await world.chat.messages.page(bob, channel, Page(50))).messages] == [parent.id]
 
 
 async def test_messages_posted_at_once_stand_in_the_order_of_their_events(world, bob, channel):
@@ -276,12 +282,12 @@ async def test_messages_posted_at_once_stand_in_the_order_of_their_events(world,
         for number in range(30):
             nursery.start_soon(world.chat.messages.post, bob, channel, Draft(str(number)))
     told = [payload["id"] for _, payload, _ in await world.events()]
-    read = [message.id for message in await world.chat.messages.page(bob, channel, 50, None)]
+    read = [message.id for message in (await world.chat.messages.page(bob, channel, Page(50))).messages]
     assert told == read == sorted(read)
 
 
 @sqlite_only("it looks into SQLite's query plans")
-async def test_a_page_takes_four_statements_each_answered_from_an_index(world, ada, bob, channel):
+async def test_a_page_takes_five_statements_each_answered_from_an_index(world, ada, bob, channel):
     image = await world.image(channel)
     parents = [await world.chat.messages.post(bob, channel, Draft(str(n), [image])) for n in range(20)]
     for parent in parents:
@@ -297,12 +303,16 @@ async def test_a_page_takes_four_statements_each_answered_from_an_index(world, a
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(type(tx), "fetch", fetch)
-            page = await world.chat.messages.page(bob, channel, 50, None)
+            page = (await world.chat.messages.page(bob, channel, Page(50))).messages
         assert len(page) == 20
-        assert len(statements) == 4
+        assert len(statements) == 5
         for sql, params in statements:
             plan = [row[3] for row in await tx.fetch(f"explain query plan {sql}", *params)]
-            assert not [step for step in plan if step.startswith("SCAN")], plan
+            # A subquery's rows are few, and were found by an index themselves.
+            found = {step.replace("CO-ROUTINE", "SCAN") for step in plan if step.startswith("CO-ROUTINE")}
+            # The end of the log is read off the end of its key.
+            found |= {"SEARCH events"} if sql == "select max(seq) from events" else set()
+            assert not [step for step in plan if step.startswith("SCAN") and step not in found], plan
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 200, 256, 257, 600])

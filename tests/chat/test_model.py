@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from teamchat.chat import Draft
 from teamchat.errors import Problem
+from teamchat.model.pages import Page
+from tests.pages import sent_page
 
 NAMES = ["Ada", "Bob", "Eve"]  # Ada is an admin
 WHO = st.integers(0, 2)
@@ -233,7 +235,7 @@ class Pair:
 
     async def rename(self, caller, who, which, name):
         id_ = self.channels[which % len(self.channels)]
-        real = self.chat.channels.rename(caller, id_, name)
+        real = self.chat.channels.change(caller, id_, name)
         return (await self.both(real, lambda: self.model.rename(who, id_, name)))[1]
 
     async def drop(self, caller, who, which):
@@ -326,9 +328,9 @@ class Pair:
     async def compare_kept_pages(self) -> None:
         """The newest page of a channel that is kept in memory is the one that is stored."""
         for id_ in self.model.channels:
-            stored = await self.chat.messages.page(self.callers[0], id_, 3, None)
-            kept = await self.chat.messages.encoded_page(self.callers[0], id_, 3, None, msgspec.json.encode)
-            assert msgspec.json.decode(kept) == wire(stored)
+            stored = (await self.chat.messages.page(self.callers[0], id_, Page(3))).messages
+            kept = await sent_page(self.chat, self.callers[0], id_, 3)
+            assert kept["messages"] == wire(stored)
 
     async def compare(self) -> None:
         """Everything that anyone can read is what the model says."""
@@ -336,10 +338,10 @@ class Pair:
         channels = await self.chat.channels.list(ada)
         assert {channel.id: channel.name for channel in channels} == model.channels
         for id_ in model.channels:
-            self._compare_page(await self.chat.messages.page(ada, id_, 200, None), place=id_)
+            self._compare_page((await self.chat.messages.page(ada, id_, Page(200))).messages, place=id_)
         for message in model.messages.values():
             if not model.audience(message):
-                page = await self.chat.threads.page(ada, message["id"], 200, None)
+                page = (await self.chat.threads.page(ada, message["id"], Page(200))).messages
                 self._compare_page(page, parent=message["id"])
         for caller in self.callers:
             await self._compare_conversations(caller)
@@ -349,7 +351,7 @@ class Pair:
         own = {id_ for id_, two in self.model.conversations.items() if caller.user.id in two}
         assert {conversation.id for conversation in listed} == own
         for conversation in listed:
-            page = await self.chat.conversations.page(caller, conversation.id, 200, None)
+            page = (await self.chat.conversations.page(caller, conversation.id, Page(200))).messages
             self._compare_page(page, place=conversation.id)
             assert conversation.last_message_at == (page[-1].created_at if page else None)
 

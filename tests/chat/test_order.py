@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from teamchat import ids
 from teamchat.chat import Draft
+from teamchat.model import ids
+from teamchat.model.pages import Page
 
 HOUR = 3600 * 10**9
 
@@ -35,7 +36,8 @@ class Place:
         await self.write(self.caller, self.id, Draft(text))
 
     async def page(self):
-        return [message.content for message in await self.read(self.caller, self.id, 50, None)]
+        page = await self.read(self.caller, self.id, Page(50))
+        return [message.content for message in page.messages]
 
 
 @pytest.fixture(params=["channel", "conversation", "thread"])
@@ -62,7 +64,7 @@ async def test_d08_what_a_webhook_posts_by_a_slower_clock_stands_last(world, ada
     await world.chat.messages.post(ada, channel, Draft("first"))
     server_with_clock(-HOUR)
     await world.chat.webhooks.post(webhook.id, webhook.token, Draft("second"))
-    page = await world.chat.messages.page(ada, channel, 50, None)
+    page = (await world.chat.messages.page(ada, channel, Page(50))).messages
     assert [message.content for message in page] == ["first", "second"]
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from teamchat.chat import Draft
+from teamchat.model.pages import Page
 
 # Between two pages: some posts, and deletions of the n-th (modulo) of what is there.
 BETWEEN = st.lists(st.one_of(st.just("post"), st.integers(0, 30)), max_size=4)
@@ -47,7 +48,8 @@ class Place:
         part = {"channel": chat.messages, "thread": chat.threads, "conversation": chat.conversations}[
             self.kind
         ]
-        return [m.id for m in await part.page(self.caller, self.ids[self.kind], limit, before)]
+        page = await part.page(self.caller, self.ids[self.kind], Page(limit, before))
+        return [m.id for m in page.messages]
 
 
 @settings(max_examples=60, deadline=None)

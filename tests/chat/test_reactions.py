@@ -10,7 +10,8 @@ import trio
 from teamchat.chat import Draft
 from teamchat.chat.reactions import MAX_DIFFERENT
 from teamchat.errors import NotFound
-from teamchat.ids import new_id
+from teamchat.model.ids import new_id
+from teamchat.model.pages import Page
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ async def test_d27_thirty_equal_reactions_at_once_are_one(world, ada, message):
 async def test_reactions_stand_in_the_order_in_which_they_came(world, ada, bob, eve, channel, message):
     for caller, reaction in [(eve, "b"), (ada, "a"), (bob, "b"), (ada, "b")]:
         await world.chat.reactions.add(caller, message, reaction)
-    [read] = await world.chat.messages.page(bob, channel, 50, None)
+    [read] = (await world.chat.messages.page(bob, channel, Page(50))).messages
     expected = {"b": [eve.user.id, bob.user.id, ada.user.id], "a": [ada.user.id]}
     assert read.reactions == expected
     assert list(read.reactions) == ["b", "a"]
@@ -64,7 +65,7 @@ async def test_d27_a_message_has_at_most_fifty_different_reactions(world, ada, b
 async def test_d27_replies_take_reactions(world, ada, message):
     reply = (await world.chat.threads.reply(ada, message, Draft("reply"))).reply
     await world.chat.reactions.add(ada, reply.id, "+1")
-    [read] = await world.chat.threads.page(ada, message, 50, None)
+    [read] = (await world.chat.threads.page(ada, message, Page(50))).messages
     assert read.reactions == {"+1": [ada.user.id]}
 
 

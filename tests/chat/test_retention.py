@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import msgspec
 import pytest
 import trio
 
-from teamchat import maintenance
 from teamchat.capabilities import Capabilities
 from teamchat.chat import Draft, retention
 from teamchat.chat.retention import Retention
 from teamchat.errors import SettingsError
-from teamchat.ids import id_at
-from teamchat.maintenance import Sweeper
 from teamchat.model import now_ms
+from teamchat.model.ids import id_at
+from teamchat.server import maintenance
+from teamchat.server.maintenance import Sweeper
 from teamchat.settings import ChatSettings, Settings, load
+from tests.pages import sent_page
 from tests.storages import sqlite_only
 
 DAY = 24 * 3600 * 1000
@@ -61,14 +61,23 @@ async def test_everybody_is_told_of_each_as_if_its_author_had_deleted_it(
     await world.events()
     await Retention(world.storage, 30).sweep()
     participants = [ada.user.id, bob.user.id]
-    told = {"id": whispered, "conversationId": direct, "participants": participants}
+    told = {
+        "id": whispered,
+        "conversationId": direct,
+        "participants": participants,
+        "authorId": bob.user.id,
+    }
     first, second = await world.events()
     assert (first[0], first[1] | {"participants": sorted(first[1]["participants"])}) == (
         "DELETE_DM_MESSAGE",
         told | {"participants": sorted(participants)},
     )
     assert sorted(first[2]) == sorted(participants)
-    assert second == ("DELETE_MESSAGE", {"id": said, "channelId": channel}, None)
+    assert second == (
+        "DELETE_MESSAGE",
+        {"id": said, "channelId": channel, "authorId": ada.user.id},
+        None,
+    )
 
 
 async def test_a_thread_goes_with_its_message_and_a_young_message_keeps_its_thread(
@@ -83,7 +92,7 @@ async def test_a_thread_goes_with_its_message_and_a_young_message_keeps_its_thre
     await Retention(world.storage, 30).sweep()
     assert await ids(world) == [young, reply.reply.id]
     assert [event[:2] for event in await world.events()] == [
-        ("DELETE_MESSAGE", {"id": old, "channelId": channel})
+        ("DELETE_MESSAGE", {"id": old, "channelId": channel, "authorId": ada.user.id})
     ]
     assert await world.count("threads") == 1
 
@@ -110,9 +119,10 @@ async def test_a_conversation_forgets_when_it_was_last_used_and_stays(world, ada
 
 async def test_a_newest_page_in_memory_shows_it_no_more(world, ada, channel) -> None:
     await written(world, channel, ada.user.id, 31 * DAY)
-    assert b"long ago" in await world.chat.messages.encoded_page(ada, channel, 50, None, msgspec.json.encode)
+    [message] = (await sent_page(world.chat, ada, channel))["messages"]
+    assert message["content"] == "long ago"
     await Retention(world.storage, 30).sweep()
-    assert await world.chat.messages.encoded_page(ada, channel, 50, None, msgspec.json.encode) == b"[]"
+    assert (await sent_page(world.chat, ada, channel))["messages"] == []
 
 
 async def test_many_go_in_batches_and_others_write_in_between(

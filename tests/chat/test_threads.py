@@ -7,7 +7,8 @@ import pytest
 import trio
 
 from teamchat.chat import Draft, MessageEdit
-from teamchat.ids import new_id
+from teamchat.model.ids import new_id
+from teamchat.model.pages import Page
 
 
 def wire(thing):
@@ -22,7 +23,7 @@ async def parent(world, bob, channel):
 
 
 async def meta(world, caller, channel):
-    [message] = await world.chat.messages.page(caller, channel, 50, None)
+    [message] = (await world.chat.messages.page(caller, channel, Page(50))).messages
     return wire(message).get("threadMeta")
 
 
@@ -45,7 +46,7 @@ async def test_a_reply_comes_back_with_its_threads_figures(world, ada, channel, 
         "participants": [ada.user.id],
     }
     assert await meta(world, ada, channel) == wire(replied.thread_meta)
-    assert await world.chat.threads.page(ada, parent.id, 50, None) == [replied.reply]
+    assert (await world.chat.threads.page(ada, parent.id, Page(50))).messages == [replied.reply]
 
 
 async def test_d28_participants_stand_in_order_of_first_reply(world, ada, bob, eve, channel, parent):
@@ -76,6 +77,7 @@ async def test_d28_a_parent_without_replies_has_no_thread_meta(world, ada, chann
         "threadId": parent.id,
         "channelId": channel,
         "threadMeta": None,
+        "authorId": ada.user.id,
     }
 
 
@@ -86,7 +88,7 @@ async def test_d28_deleting_a_parent_deletes_its_thread(world, ada, bob, parent,
     for table in ("messages", "threads", "reactions"):
         assert await world.count(table) == 0
     async with refused(404):
-        await world.chat.threads.page(ada, parent.id, 50, None)
+        await world.chat.threads.page(ada, parent.id, Page(50))
     assert [kind for kind, _, _ in await world.events()][-1] == "DELETE_MESSAGE"
 
 
@@ -175,7 +177,7 @@ async def test_d03_existence_comes_before_permission_in_threads(
         async with refused(404):
             await threads.reply(bob, missing, Draft(""))
         async with refused(404):
-            await threads.page(bob, missing, 50, None)
+            await threads.page(bob, missing, Page(50))
     await threads.check_reply(bob, parent.id)
 
 
@@ -183,7 +185,7 @@ async def test_a_reply_has_no_thread_of_its_own(world, ada, parent, refused):
     reply = (await world.chat.threads.reply(ada, parent.id, Draft("reply"))).reply
     async with refused(400):
         await world.chat.threads.reply(ada, reply.id, Draft("deeper"))
-    assert await world.chat.threads.page(ada, reply.id, 50, None) == []
+    assert (await world.chat.threads.page(ada, reply.id, Page(50))).messages == []
 
 
 async def test_a_direct_message_has_no_thread(world, ada, bob, eve, direct, refused):
@@ -195,15 +197,15 @@ async def test_a_direct_message_has_no_thread(world, ada, bob, eve, direct, refu
     async with refused(404):
         await world.chat.threads.check_reply(eve, message.id)
     async with refused(404):
-        await world.chat.threads.page(eve, message.id, 50, None)
-    assert await world.chat.threads.page(bob, message.id, 50, None) == []
+        await world.chat.threads.page(eve, message.id, Page(50))
+    assert (await world.chat.threads.page(bob, message.id, Page(50))).messages == []
 
 
 async def test_d25_a_reply_carries_images_of_its_channel(world, ada, channel, parent):
     image = await world.image(channel)
     replied = await world.chat.threads.reply(ada, parent.id, Draft("", [image]))
     assert replied.reply.images == [image]
-    assert await world.chat.threads.page(ada, parent.id, 50, None) == [replied.reply]
+    assert (await world.chat.threads.page(ada, parent.id, Page(50))).messages == [replied.reply]
 
 
 async def test_thirty_replies_and_fifteen_deletions_at_once_are_counted_right(
@@ -218,7 +220,7 @@ async def test_thirty_replies_and_fifteen_deletions_at_once_are_counted_right(
     async with trio.open_nursery() as nursery:
         for number in range(30):
             nursery.start_soon(reply, number)
-    replies = await world.chat.threads.page(ada, parent.id, 50, None)
+    replies = (await world.chat.threads.page(ada, parent.id, Page(50))).messages
     figures = await meta(world, ada, channel)
     assert figures["replyCount"] == len(replies) == 15
     assert figures["lastReplyAt"] == replies[-1].created_at

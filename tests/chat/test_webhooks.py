@@ -6,6 +6,7 @@ from hashlib import sha256
 import pytest
 
 from teamchat.chat import Draft
+from teamchat.model.pages import Page
 
 UNKNOWN = "0" * 32
 
@@ -42,35 +43,34 @@ async def test_d36_making_and_deleting_a_webhook_is_told_to_everyone(world, ada,
     ]
 
 
-async def test_d03_webhooks_are_for_admins_and_existence_comes_first(
-    world, bob, channel, webhook, refused
+async def test_x3_webhooks_are_for_admins_and_nobody_else_is_told_which_there_are(
+    world, ada, bob, channel, webhook, refused
 ) -> None:
     for attempt in (
         world.chat.webhooks.check_manage(bob),
         world.chat.webhooks.list(bob),
         world.chat.webhooks.create(bob, "Bot", channel),
-        world.chat.webhooks.check_delete(bob, webhook.id),
-        world.chat.webhooks.delete(bob, webhook.id),
+        *(
+            world.chat.webhooks.delete(bob, webhook_id)
+            for webhook_id in (webhook.id, UNKNOWN, "no id", "\ud800")
+        ),
     ):
         async with refused(403):
             await attempt
     for webhook_id in (UNKNOWN, "no id", "\ud800"):
         async with refused(404):
-            await world.chat.webhooks.check_delete(bob, webhook_id)
-        async with refused(404):
-            await world.chat.webhooks.delete(bob, webhook_id)
+            await world.chat.webhooks.delete(ada, webhook_id)
 
 
 async def test_a_webhook_of_no_channel_or_no_name_is_refused(world, ada, channel, direct, refused) -> None:
-    for name, place in [
-        ("Bot", UNKNOWN),
-        ("Bot", direct),
-        ("Bot", "\ud800"),
-        (" ", channel),
-        ("x" * 81, channel),
-    ]:
+    for place in (UNKNOWN, direct, "\ud800"):
+        async with refused(404):
+            await world.chat.webhooks.create(ada, "Bot", place)
+    for name in (" ", "x" * 81):
         async with refused(400):
-            await world.chat.webhooks.create(ada, name, place)
+            await world.chat.webhooks.create(ada, name, channel)
+    async with refused(400):
+        await world.chat.webhooks.create(ada, "Bot", "")
     assert await world.chat.webhooks.list(ada) == []
 
 
@@ -78,7 +78,7 @@ async def test_a_post_is_a_message_of_a_bot(world, ada, channel, webhook) -> Non
     message = await world.chat.webhooks.post(webhook.id, webhook.token, Draft("done"))
     author = message.author
     assert (author.id, author.user_name, author.is_bot) == (f"webhook:{webhook.id}", "Build bot", True)
-    assert await world.chat.messages.page(ada, channel, 50, None) == [message]
+    assert (await world.chat.messages.page(ada, channel, Page(50))).messages == [message]
     [(kind, payload, audience)] = await world.events()
     assert (kind, payload["id"], audience) == ("NEW_MESSAGE", message.id, None)
     assert payload["author"]["isBot"] is True
@@ -111,7 +111,7 @@ async def test_a_deleted_webhook_posts_no_more_and_its_messages_stay(
     await world.chat.webhooks.delete(ada, webhook.id)
     async with refused(401):
         await world.chat.webhooks.post(webhook.id, webhook.token, Draft("y"))
-    assert await world.chat.messages.page(ada, channel, 50, None) == [message]
+    assert (await world.chat.messages.page(ada, channel, Page(50))).messages == [message]
 
 
 async def test_the_webhooks_of_a_deleted_channel_are_gone(world, ada, channel, webhook, refused) -> None:
@@ -143,6 +143,15 @@ async def test_d07b_a_repeated_key_answers_the_same_message(world, webhook, refu
     assert len(await world.events()) == 1
     async with refused(400):
         await world.chat.webhooks.post(webhook.id, webhook.token, Draft("y"), "key")
+
+
+async def test_x2_a_repeated_key_tells_a_webhook_nothing_of_what_others_made_of_its_message(
+    world, ada, webhook
+) -> None:
+    first = await world.chat.webhooks.post(webhook.id, webhook.token, Draft("x"), "key")
+    await world.chat.reactions.add(ada, first.id, "👍")
+    await world.chat.threads.reply(ada, first.id, Draft("not for who has the token alone"))
+    assert await world.chat.webhooks.post(webhook.id, webhook.token, Draft("x"), "key") == first
 
 
 async def test_nobody_edits_a_webhooks_message_and_an_admin_deletes_it(

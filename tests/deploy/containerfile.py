@@ -1,6 +1,6 @@
 """Following a Containerfile step by step without containers: what is copied, run, set and started.
 
-What must stay true: the steps are those of the file, in its order, and a step that is not understood fails.
+The steps are those of the file, in its order, and a step that is not understood fails.
 What stands for a container is a directory for each stage; a path that begins at the root means one in it.
 Three commands are stood in for: ``pip install -r`` finds everything installed already, at the versions that
 the lock names, for there may be no network; ``pip install`` of wheels goes into that directory; and users
@@ -31,7 +31,6 @@ class Stage:
     """One stage, as it stands after its last step."""
 
     root: Path
-    base: str
     workdir: str = "/"
     env: dict[str, str] = field(default_factory=dict)
     user: str = "root"
@@ -72,10 +71,10 @@ def follow(file: Path, context: Path, directory: Path) -> Stage:
             continue
         step, _, rest = line.partition(" ")
         if step == "FROM":
-            base, _, name = rest.partition(" AS ")
+            _, _, name = rest.partition(" AS ")
             root = directory / (name or "last")
             root.mkdir()
-            stage = stages[name] = Stage(root, base)
+            stage = stages[name] = Stage(root)
         else:
             _STEPS[step](stage, rest, context, stages)
     return stage

@@ -22,9 +22,9 @@ import pytest
 
 import teamchat
 import teamchat_conformance
-from tests.guides.machine import Machine
-from tests.guides.pages import blocks
-from tests.guides.recipes import recipe
+from tests.docs.machine import Machine
+from tests.docs.pages import blocks
+from tests.docs.recipes import recipe
 
 ROOT = Path(__file__).parent.parent.parent
 DIST = runpy.run_path(str(ROOT / "deploy" / "dist.py"))
@@ -57,7 +57,7 @@ def test_nothing_asks_for_the_package_of_somebody_else(directory: Path) -> None:
 
 
 def test_a_new_plugin_does_not_ask_for_it_either() -> None:
-    template = ROOT / "teamchat" / "scaffold" / "templates" / "pyproject.toml.tmpl"
+    template = ROOT / "teamchat" / "cli" / "scaffold" / "templates" / "pyproject.toml.tmpl"
     asked = re.findall(r'ies = \["(.*?)"\]|test = \["(.*?)"\]', template.read_text())
     assert [left or right for left, right in asked] == [SERVER, f"{SERVER}[testing]"]
 

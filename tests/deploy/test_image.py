@@ -24,6 +24,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     return follow(ROOT / "deploy" / "Containerfile", ROOT, tmp_path_factory.mktemp("image"))
 
 
+@pytest.mark.slow
 def test_everything_is_kept_in_the_volume_and_is_for_the_server_alone(image: Stage) -> None:
     [volume] = image.volumes
     assert volume == image.workdir == image.env["TEAMCHAT_STORAGE__PATH"]
@@ -31,9 +32,10 @@ def test_everything_is_kept_in_the_volume_and_is_for_the_server_alone(image: Sta
     assert image.user == "teamchat"
 
 
-def test_both_stages_have_the_same_python(image: Stage) -> None:
+def test_both_stages_have_the_same_python() -> None:
     bases = re.findall(r"^FROM (\S+)", (ROOT / "deploy" / "Containerfile").read_text(), re.MULTILINE)
-    assert set(bases) == {image.base}
+    assert len(bases) == 2
+    assert len(set(bases)) == 1
 
 
 @pytest.mark.slow

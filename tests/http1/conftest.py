@@ -1,4 +1,4 @@
-"""A client at one end of a socket pair, `teamchat.http1` at the other; and applications to serve."""
+"""A client at one end of a socket pair, `teamchat.http.http1` at the other; and applications to serve."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import msgspec
 import pytest
 import trio
 
-from teamchat.http1.connection import Connection
+from teamchat.http.http1.connection import Connection
 
 PATIENCE = 200  # seconds of Trio's clock, which the tests of deadlines turn by themselves
 
 
 @dataclass
-class House:
+class Serving:
     """The server, as a connection sees it."""
 
     is_stopping: bool = False
@@ -114,11 +114,11 @@ Connect = Callable[..., Any]
 
 
 @asynccontextmanager
-async def connected(app: Any, house: House | None = None) -> AsyncIterator[Client]:
+async def connected(app: Any, serving: Serving | None = None) -> AsyncIterator[Client]:
     """Serve `app` to the client that is yielded."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    connection, ended = Connection(app, house or House(), ours), trio.Event()
+    connection, ended = Connection(app, serving or Serving(), ours), trio.Event()
 
     async def run() -> None:
         await connection.run()

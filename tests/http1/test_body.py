@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from teamchat.errors import BadRequest
-from teamchat.http1.body import MOST_FRAMING, ChunkedBody, LengthBody, body_of
+from teamchat.http.http1.body import MOST_FRAMING, ChunkedBody, LengthBody, body_of
 
 END = b"0\r\n\r\n"
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.http1 import connection as module
-from teamchat.http1.exchange import READ_BYTES
+from teamchat.http.http1 import connection as module
+from teamchat.http.http1.exchange import READ_BYTES
 from tests.http1.apps import CLOSE, GET, body_of, echo, finish, hello, post, start
-from tests.http1.conftest import PATIENCE, House, connected
+from tests.http1.conftest import PATIENCE, Serving, connected
 
 
 async def test_the_application_sees_the_request_as_asgi_describes_it() -> None:
@@ -257,22 +257,22 @@ async def test_the_answer_to_options_of_the_whole_server_is_not_lost_when_a_body
 
 
 async def test_an_idle_client_is_let_go_at_once_when_the_server_stops() -> None:
-    house = House()
-    async with connected(hello, house) as client:
+    serving = Serving()
+    async with connected(hello, serving) as client:
         await client.ask(GET)
         await trio.testing.wait_all_tasks_blocked()
-        house.is_stopping = True
+        serving.is_stopping = True
         client.connection.stop()
         assert await client.rest() == b""
 
 
 async def test_a_request_that_was_sent_before_the_server_stopped_is_answered() -> None:
-    house = House()
-    async with connected(hello, house) as client:
+    serving = Serving()
+    async with connected(hello, serving) as client:
         await client.ask(GET)
         await trio.testing.wait_all_tasks_blocked()
         os.write(client.stream.socket.fileno(), GET)  # in one step with the stop
-        house.is_stopping = True
+        serving.is_stopping = True
         client.connection.stop()
         answer = await client.answer()
         assert (answer.body, answer.header("connection")) == (b"hello", "close")
@@ -280,16 +280,16 @@ async def test_a_request_that_was_sent_before_the_server_stopped_is_answered() -
 
 
 async def test_a_running_request_is_told_to_be_the_last_when_the_server_stops() -> None:
-    house, go = House(), trio.Event()
+    serving, go = Serving(), trio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         await go.wait()
         await hello(scope, receive, send)
 
-    async with connected(slow, house) as client:
+    async with connected(slow, serving) as client:
         await client.send(GET)
         await trio.testing.wait_all_tasks_blocked()
-        house.is_stopping = True
+        serving.is_stopping = True
         client.connection.stop()
         go.set()
         assert (await client.answer()).header("connection") == "close"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.http1 import connection as module
-from teamchat.http1.exchange import BODY_PATIENCE
-from teamchat.http1.transport import WRITE_SECONDS
+from teamchat.http.http1 import connection as module
+from teamchat.http.http1.exchange import BODY_PATIENCE
+from teamchat.http.http1.transport import WRITE_SECONDS
 from tests.http1.apps import GET, echo, finish, hello, start
 from tests.http1.conftest import connected
 

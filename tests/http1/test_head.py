@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from teamchat.http1.head import HEAD_LIMIT, METHODS, MOST_HEADERS, Head, HeadReader, Refusal
+from teamchat.http.http1.head import HEAD_LIMIT, METHODS, MOST_HEADERS, Head, HeadReader, Refusal
 
 HOST = b"Host: x\r\n"
 

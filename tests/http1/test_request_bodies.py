@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.http1 import connection as module
-from teamchat.http1.exchange import DRAIN_BYTES
+from teamchat.http.http1 import connection as module
+from teamchat.http.http1.exchange import DRAIN_BYTES
 from tests.http1.apps import GET, body_of, echo, finish, hello, ignore, post, start
 from tests.http1.conftest import connected
 

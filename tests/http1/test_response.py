@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from teamchat.errors import NotFound
-from teamchat.http1 import response
-from teamchat.http1.response import Answer
+from teamchat.http.http1 import response
+from teamchat.http.http1.response import Answer
 from tests.http1.apps import GET, finish, hello, start
 from tests.http1.conftest import connected
 

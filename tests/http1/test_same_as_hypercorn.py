@@ -20,12 +20,12 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from teamchat.crowd import Crowd
-from teamchat.http1.connection import Connection
-from teamchat.hypercorn_server.connection import Connection as HypercornConnection
-from teamchat.hypercorn_server.server import configuration
+from teamchat.http.http1.connection import Connection
+from teamchat.http.hypercorn.connection import Connection as HypercornConnection
+from teamchat.http.hypercorn.server import configuration
+from teamchat.http.limiter import ConnectionLimiter
 from tests.http1.apps import GET, post
-from tests.http1.conftest import House
+from tests.http1.conftest import Serving
 
 STRICTER = {
     "The request line is not valid.": "h11 takes a lone LF, and answers garbage with an empty 400",
@@ -101,14 +101,14 @@ class Outcome:
 
 async def native(outcome: Outcome, ours: socket.socket) -> None:
     ours.setblocking(False)
-    await Connection(outcome.app, House(), ours).run()
+    await Connection(outcome.app, Serving(), ours).run()
 
 
 async def hypercorn(outcome: Outcome, ours: socket.socket) -> None:
     stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
     context = WorkerContext(None)
     config = configuration()
-    await HypercornConnection(outcome.app, config, context, stream, None, Crowd()).run()
+    await HypercornConnection(outcome.app, config, context, stream, None, ConnectionLimiter()).run()
     await stream.aclose()
 
 

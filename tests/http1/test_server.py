@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.http1 import HttpServer
-from teamchat.http1 import server as module
+from teamchat.http.http1 import HttpServer
+from teamchat.http.http1 import server as module
 from tests.http1.apps import GET, echo, hello, start
 from tests.http1.conftest import Client
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat import http1, hypercorn_server
+from teamchat.http import http1
+from teamchat.http import hypercorn as hypercorn_server
 from teamchat.stream.transport import ABORT, EXTENSION
 from tests.http1.apps import GET, finish, hello, start
 from tests.http1.conftest import Client

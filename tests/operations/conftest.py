@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+
+from tests import forks
 
 ROOT = Path(__file__).parents[2]
 PIXEL = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"><rect width="1" height="1"/></svg>'
@@ -32,15 +32,7 @@ def configure(file: Path, **sections: dict[str, Any]) -> Path:
 def teamchat(*arguments: str | Path, stdin: str = "", status: int = 0) -> str:
     """Run the command as an operator does, expect its exit status, and return what it wrote."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("TEAMCHAT_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "teamchat", *map(str, arguments)],
-        input=stdin,
-        env=environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = forks.run([*map(str, arguments)], environ, stdin)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -23,8 +23,10 @@ SLACK: dict[str, Any] = {
         {"id": "C2", "name": "engineering", "created": 1_400_000_001, "creator": "U2", "is_archived": True,
          "topic": {"value": "What we build"}, "purpose": {"value": ""}, "pins": [{"id": "1"}]},
     ],
-    "groups.json": [{"id": "G1", "name": "secret", "created": 1_400_000_002, "creator": "U1"}],
-    "mpims.json": [{"id": "M1", "name": "mpdm-grace--alan--gone-1", "created": 1_400_000_002}],
+    "groups.json": [{"id": "G1", "name": "secret", "created": 1_400_000_002, "creator": "U1",
+                     "members": ["U1", "U3"]}],
+    "mpims.json": [{"id": "M1", "name": "mpdm-grace--alan--gone-1", "created": 1_400_000_002,
+                    "members": ["U1", "U2", "U3"]}],
     "canvases.json": [{"id": "F9", "title": "A plan"}],
     "dms.json": [
         {"id": "D1", "created": 1_400_000_003, "members": ["U1", "U2"]},

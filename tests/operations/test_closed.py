@@ -16,7 +16,7 @@ import trio
 from teamchat.operations import checking
 from teamchat.operations.backup import back_up
 from teamchat.operations.checking import Finding, check
-from teamchat.operations.exchange.exporting import export_to
+from teamchat.operations.import_export.exporting import export_to
 from teamchat.operations.installation import Installation
 from tests.operations.conftest import ROOT, configure
 

@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from teamchat.operations.backup import back_up
-from teamchat.operations.exchange.exporting import export_to
+from teamchat.operations.import_export.exporting import export_to
 from teamchat.operations.installation import Installation
 from tests.operations.conftest import ROOT, configure
 

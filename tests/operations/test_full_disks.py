@@ -11,7 +11,7 @@ import apsw
 import pytest
 import trio
 
-from teamchat import scaffold
+from teamchat.cli import scaffold
 from teamchat.errors import OperatorError, SettingsError, StorageError
 from teamchat.operations import room
 from teamchat.operations.backup import back_up

@@ -69,6 +69,7 @@ async def test_pages_sessions_and_streams_go_on_after_a_move_to_postgresql(
         await server.end()
 
 
+@pytest.mark.slow
 @sqlite_only("it moves from SQLite")
 def test_a_running_source_is_refused(tmp_path: Path, data: Path) -> None:
     target = configure(tmp_path / "new.json", storage={"path": str(tmp_path / "new")})

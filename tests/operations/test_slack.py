@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.chat.records import page_of_room, page_of_thread
+from teamchat.chat.pages import page_of_room, page_of_thread
 from teamchat.errors import OperatorError
 from teamchat.interfaces import Storage
-from teamchat.operations.exchange.bringing_in import Wishes, bring_in
-from teamchat.operations.exchange.exporting import export_to
+from teamchat.model.pages import Page
+from teamchat.operations.import_export.bringing_in import Wishes, bring_in
+from teamchat.operations.import_export.exporting import export_to
 from teamchat.operations.installation import Installation
 from teamchat.testing import listening
 from tests.harness import running
@@ -34,7 +35,7 @@ def slack(tmp_path: Path) -> Path:
 async def said_in(storage: Storage, channel: str) -> list[Any]:
     async with storage.read() as tx:
         [(id_,)] = await tx.fetch("select id from rooms where name = $1", channel)
-        return await page_of_room(tx, id_, 200, None)
+        return (await page_of_room(tx, id_, Page(200), 0)).messages
 
 
 def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, slack: Path) -> None:
@@ -65,7 +66,7 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
             assert page[3].author.user_name == "A Guest"
             assert len(page[4].images) == 1
             async with storage.read() as tx:
-                replies = await page_of_thread(tx, first.id, 50, None)
+                replies = (await page_of_thread(tx, first.id, Page(), 0)).messages
                 assert [reply.content for reply in replies] == ["an earlier reply", "a reply"]
                 users = await tx.fetch(
                     "select user_name, email, is_admin, removed_at is null from users order by user_name"
@@ -78,10 +79,14 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
             assert [message.content for message in await said_in(storage, "General")] == ["hello"]
             async with storage.read() as tx:
                 [(direct,)] = await tx.fetch("select id from rooms where kind = 'direct'")
-                page = await page_of_room(tx, direct, 50, None)
+                page = (await page_of_room(tx, direct, Page(), 0)).messages
                 assert [message.content for message in page] == ["between us"]
-                assert await tx.fetch("select 1 from rooms where name = 'secret'") == []
                 assert await tx.fetch("select 1 from messages where content like '%xoxe%'") == []
+                [engineering] = await tx.fetch(
+                    "select topic, description, archived_at is null, is_private from rooms where name = $1",
+                    "engineering",
+                )
+                assert engineering == ("What we build", "", 0, 0)
         async with installation.images() as store:
             [image] = await _images(installation)
             chunks = await store.get(image)
@@ -91,17 +96,15 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
 
     said = trio.run(imported)
     assert said == [
-        "Imported: 8 users, 1 channels, 1 conversations, 8 messages, 2 replies, 3 reactions, 1 images.",
+        "Imported: 8 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, 9 messages, "
+        "2 replies, 3 reactions, 1 images, 1 mentions.",
         "Admins from now on: grace@navy.example.",
-        "Left out: 1 × conversation (not between two users)",
         "Left out: 1 × file (only images can be brought over, and only those whose bytes are in the export)",
-        "Left out: 1 × group message (it would be visible to all; see --private)",
         "Left out: 1 × list (there is nothing like it here)",
         "Left out: 1 × notice (channel_join: told by Slack, said by nobody)",
-        "Left out: 1 × pins (channels have none here)",
-        "Left out: 1 × private channel (it would be visible to all; see --private)",
-        "Left out: 1 × topic (channels have none here)",
-        "Not quite as it was: 1 × channel (archived in Slack; open here)",
+        "Left out: 1 × pins (they are not brought over)",
+        "Not quite as it was: 1 × channel (some of its members are no users here)",
+        "Not quite as it was: 1 × group (some of its members are no users here)",
         "Not quite as it was: 1 × reaction (an emoji of your own, or a rare one, keeps its name)",
         "Not quite as it was: 1 × reply (was shown in its channel too; it stands in its thread alone)",
         "Not quite as it was: 1 × reply (what it replies to is not in the export; it stands by itself)",
@@ -115,15 +118,12 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
     report = (tmp_path / "report.jsonl").read_text()
     notes = [json.loads(line) for line in report.splitlines()]
     assert {tuple(note.values())[:3] for note in notes} == {
-        ("left out", "conversation", "D2"),
         ("left out", "file", "engineering/2017-07-14.json/1500000300.000000/F2"),
-        ("left out", "group message", "M1 (mpdm-grace--alan--gone-1)"),
         ("left out", "list", "canvases.json"),
         ("left out", "notice", "engineering/2017-07-14.json/1500000000.000001"),
         ("left out", "pins", "C2 (engineering)"),
-        ("left out", "private channel", "G1 (secret)"),
-        ("left out", "topic", "C2 (engineering)"),
-        ("changed", "channel", "C2 (engineering)"),
+        ("changed", "channel", "G1 (secret)"),
+        ("changed", "group", "M1 (mpdm-grace--alan--gone-1)"),
         ("changed", "reaction", "engineering/2017-07-14.json/1500000000.000200"),
         ("changed", "reply", "engineering/2017-07-14.json/1500000050.000000"),
         ("changed", "reply", "engineering/2017-07-14.json/1500000400.000000"),
@@ -141,7 +141,8 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
         "Imported: 0 users, 0 channels, 0 conversations, 0 messages, 0 replies, 0 reactions, 0 images."
     )
     assert again[1] == (
-        "There already: 8 users, 1 channels, 1 conversations, 7 messages, 3 replies, 0 reactions, 1 images."
+        "There already: 8 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, "
+        "8 messages, 3 replies, 0 reactions, 1 images, 1 mentions."
     )
 
 
@@ -150,29 +151,11 @@ async def _images(installation: Installation) -> list[str]:
         return [name for (name,) in await tx.fetch("select filename from images")]
 
 
-def test_private_channels_come_only_when_asked_for_and_from_a_zip_file_too(
-    tmp_path: Path, slack: Path
-) -> None:
-    installation = fresh(tmp_path / "one")
-    packed = tmp_path / "slack.zip"
-    with zipfile.ZipFile(packed, "w") as archive:
-        for file in slack.rglob("*"):
-            archive.write(file, Path("My workspace") / file.relative_to(slack))
-
-    async def imported() -> None:
-        await bring_in(installation, packed, Wishes(includes_private=True))
-        async with installation.storage() as storage:
-            assert [message.content for message in await said_in(storage, "secret")] == ["psst"]
-            page = await said_in(storage, "engineering")
-            assert page[4].images
-
-    trio.run(imported)
-
-
 ODD: list[Any] = [5, 1.5, True, "x", "\0", [], [None], ["x"], [[]], {"a": 1}, 10**30, -1]
 READ = {
     "users.json": ["id", "name", "profile", "updated"],
-    "channels.json": ["id", "name", "created"],
+    "channels.json": ["id", "name", "created", "creator", "members", "topic", "is_archived", "is_general"],
+    "groups.json": ["id", "name", "members", "purpose"],
     "dms.json": ["id", "members", "created"],
     "general/2017-07-14.json": ["ts", "thread_ts", "type", "subtype", "user", "text", "username", "bot_id",
                                 "bot_profile", "user_profile", "reactions", "files", "edited",
@@ -235,7 +218,7 @@ class Broken(Exception):
 def test_an_import_that_broke_off_goes_on_and_ends_the_same(
     after: int, tmp_path: Path, slack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teamchat.operations.exchange.importing._PAGE", 2)
+    monkeypatch.setattr("teamchat.operations.import_export.importing._PAGE", 2)
     whole, broken = fresh(tmp_path / "whole"), fresh(tmp_path / "broken")
 
     def break_off(_: str, done: int, total: int) -> None:
@@ -287,8 +270,8 @@ def test_slacks_export_comes_into_postgresql_too(tmp_path: Path, slack: Path) ->
         assert len(page) == 6
         return said
 
-    assert "8 messages, 2 replies, 3 reactions, 1 images" in trio.run(imported)[0]
-    assert json.loads((tmp_path / "out" / "export.json").read_text())["counts"]["messages"] == 13
+    assert "9 messages, 2 replies, 3 reactions, 1 images" in trio.run(imported)[0]
+    assert json.loads((tmp_path / "out" / "export.json").read_text())["counts"]["messages"] == 14
 
 
 def test_a_whole_organisation_and_files_of_before_2018_come_in(tmp_path: Path, slack: Path) -> None:
@@ -299,7 +282,7 @@ def test_a_whole_organisation_and_files_of_before_2018_come_in(tmp_path: Path, s
     (slack / "engineering" / "2017-07-14.json").write_text(json.dumps(day))
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
     assert said[0].startswith("Imported: 8 users")
-    assert said[0].endswith("1 images.")
+    assert said[0].endswith("1 images, 1 mentions.")
 
 
 def test_a_report_that_can_not_be_written_is_told_before_anything_comes_in(
@@ -336,7 +319,7 @@ def as_zip(slack: Path, packed: Path) -> None:
 def test_a_day_that_unpacks_to_more_than_a_day_is_not_read(
     tmp_path: Path, slack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teamchat.operations.exchange.slack_files.MOST_LIST_BYTES", 2 * 1024**2)
+    monkeypatch.setattr("teamchat.operations.import_export.slack_files.MOST_LIST_BYTES", 2 * 1024**2)
     (slack / "general" / "2017-07-15.json").write_text("[" + " " * 3 * 1024**2 + "]")
     as_zip(slack, tmp_path / "slack.zip")
     installation = fresh(tmp_path / "one")
@@ -371,7 +354,7 @@ def test_nothing_outside_the_export_is_read(tmp_path: Path, slack: Path) -> None
     upload.unlink()
     upload.symlink_to(outside / "secret.svg")
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
-    assert said[0].endswith("0 images.")
+    assert said[0].endswith("0 images, 1 mentions.")
     assert "Left out: 1 × image (its bytes are not in the export)" in said
     upload.unlink()
     day = slack / "general" / "2017-07-14.json"
@@ -391,4 +374,4 @@ def test_blocks_in_blocks_without_an_end_are_passed_over(tmp_path: Path, slack: 
         blocks = [{"elements": blocks}]
     said = [{"type": "message", "user": "U1", "ts": "1500000001.000000", "text": "", "blocks": blocks}]
     (slack / "general" / "2017-07-14.json").write_text(json.dumps(said))
-    assert "8 messages" in trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())[0]
+    assert "9 messages" in trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())[0]

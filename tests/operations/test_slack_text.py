@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamchat.operations.exchange.slack_text import emoji, plain, text_of_blocks
+from teamchat.operations.import_export.slack_text import emoji, plain, read, text_of_blocks
 
 
 @pytest.mark.parametrize(
-    ("marked", "read"),
+    ("marked", "shown"),
     [
         ("<@U1> <@U2|alan> <@U3>", "@Grace @alan @U3"),
         ("<!here> <!channel> <!subteam^S1|@ops> <!subteam^S2>", "@here @channel @ops @S2"),
@@ -21,8 +21,15 @@ from teamchat.operations.exchange.slack_text import emoji, plain, text_of_blocks
         ("<#C1> <#C9|other> <#C8>", "#general #other #C8"),
     ],
 )
-def test_slacks_markup_is_shown_as_text(marked: str, read: str) -> None:
-    assert plain(marked, {"U1": "Grace"}, {"C1": "general"}) == read
+def test_slacks_markup_is_shown_as_text(marked: str, shown: str) -> None:
+    assert plain(marked, {"U1": "Grace"}, {"C1": "general"}) == shown
+
+
+def test_who_is_mentioned_is_told_with_the_place_in_the_text() -> None:
+    text, named = read("&lt;😀&gt; <@U1>, <@U9>", {"U1": "Grace &amp; Co"}, {})
+    assert text == "<😀> @Grace & Co, @U9"
+    assert named == [("U1", 4, 11)]
+    assert text[4:15] == "@Grace & Co"
 
 
 @given(st.text())

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from teamchat.cli.scaffold import KINDS, make
 from teamchat.errors import SettingsError
-from teamchat.scaffold import KINDS, make
 from tests.environments import Environment, environment
 
 ROOT = Path(__file__).parent.parent.parent

@@ -56,7 +56,7 @@ async def _heard(client: httpx2.AsyncClient, last: str) -> list[dict[str, Any]]:
     return heard
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 async def test_no_stream_tells_what_was_deleted(tmp_path: Path, workers: int) -> None:
     async with (
         running(tmp_path, server={"workers": workers}) as server,

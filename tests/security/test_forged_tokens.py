@@ -14,7 +14,7 @@ from typing import Any
 import jwt
 import pytest
 
-from teamchat.ids import new_id
+from teamchat.model.ids import new_id
 from tests.security.world import SECRET, Victim, assert_problem, attacked
 
 DEV = {"auth": {"authMode": "dev", "isInviteRequired": False}}

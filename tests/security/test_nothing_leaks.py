@@ -28,7 +28,8 @@ from tests.storages import damage
 
 START = """
 import logging, sys
-from teamchat import cli, logs
+from teamchat import cli
+from teamchat.observability import logs
 configure = logs.configure
 
 def configure_libraries_too(**settings):

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 import trio
 
-from teamchat.process import LEAST_FILES
+from teamchat.server.process import LEAST_FILES
 from teamchat.testing import ADMIN, DEADLINE, Server
 from teamchat.testing.servers import _address, _clear
 from tests.security.world import written
+from tests.storages import sqlite_only
 from tests.web.test_images import png
 
 pytestmark = pytest.mark.slow
@@ -78,6 +79,7 @@ def _why_not() -> str:
     return tried.stderr.decode().strip() if tried.returncode else ""
 
 
+@sqlite_only("a database elsewhere can't be reached from a network of its own")
 async def test_an_address_that_is_not_this_machines_takes_its_share_and_no_more(tmp_path: Path) -> None:
     if why := _why_not():
         pytest.skip(f"no network of its own can be made: {why}")

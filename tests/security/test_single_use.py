@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from secrets import token_bytes
 from typing import Any
 
 import httpx2
@@ -12,24 +11,12 @@ import pytest
 import trio
 
 from teamchat.accounts import sessions
-from teamchat.accounts.scrypt import KEY_BYTES, SALT_BYTES, PasswordHash
 from teamchat.testing import ADMIN
 from tests.security.world import MAILS, Victim, assert_problem, attacked
 
 CROWD = 100
 EMAIL = "grace@example.org"
 MAGIC = {"authMode": "magic-link"}
-
-
-@pytest.fixture(autouse=True)
-def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let hashes cost little: it is the crowd that is tested here, and more of it arrives at once."""
-
-    def make(kind: type[PasswordHash], password: str) -> PasswordHash:
-        blank = kind(4, 8, 1, token_bytes(SALT_BYTES), bytes(KEY_BYTES))
-        return blank._replace(key=blank.derive(password))
-
-    monkeypatch.setattr(PasswordHash, "make", classmethod(make))
 
 
 async def together(victim: Victim, path: str, body: Any, token: str = "") -> list[httpx2.Response]:

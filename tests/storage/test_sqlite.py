@@ -100,6 +100,25 @@ async def test_a_body_that_raises_is_rolled_back_alone(storage: SqliteStorage, f
     assert {event.payload for event in await storage.logged(0)} == expected
 
 
+async def test_nobody_is_refused_by_what_is_not_committed(storage: SqliteStorage) -> None:
+    refused = []
+
+    async def claim(name: str) -> None:
+        try:
+            async with storage.write() as tx:
+                if await tx.fetch("select 1 from server_settings"):
+                    raise KeyError
+                await set_value(tx, name, "x")
+        except KeyError:
+            refused.append(await values(storage))  # as the one who was refused reads it now
+
+    async with trio.open_nursery() as nursery:
+        for number in range(5):
+            nursery.start_soon(claim, str(number))
+    there = await values(storage)
+    assert refused == [there] * 4
+
+
 async def test_a_statement_that_fails_leaves_the_body_of_others_alone(storage: SqliteStorage) -> None:
     async def wrong() -> None:
         with pytest.raises(StorageError, match="refused a statement: SQLError"):  # noqa: PT012

@@ -12,8 +12,8 @@ import pytest
 
 from teamchat import events
 from teamchat.errors import StorageError
-from teamchat.ids import new_conversation_id, new_id
 from teamchat.model import Author, Message, ThreadMeta, UserName
+from teamchat.model.ids import new_conversation_id, new_id
 from teamchat.storage import schema
 from teamchat.storage.log import logged_in
 from teamchat.storage.schema import MIGRATIONS, Migration

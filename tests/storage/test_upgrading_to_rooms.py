@@ -11,9 +11,10 @@ import pytest
 from msgspec import UNSET
 
 from teamchat.chat import Chat
-from teamchat.ids import new_conversation_id, new_id
 from teamchat.interfaces import Storage
 from teamchat.model import Caller, User
+from teamchat.model.ids import new_conversation_id, new_id
+from teamchat.model.pages import Page
 from teamchat.storage import schema
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.sqlite import connections, upgrading
@@ -118,10 +119,14 @@ async def test_every_room_message_and_webhook_is_there_after_it(
         assert [one.id for one in await chat.conversations.list(bob)] == [WITH_BOB]
         assert (await chat.conversations.open(bob, ADA.id)).conversation.id == WITH_BOB
         for room in (GENERAL, PLANS):
-            assert [one.id for one in await chat.messages.page(bob, room, 50, None)] == MESSAGES[room]
-        direct = await chat.conversations.page(bob, WITH_BOB, 50, None)
+            assert [one.id for one in (await chat.messages.page(bob, room, Page(50))).messages] == MESSAGES[
+                room
+            ]
+        direct = (await chat.conversations.page(bob, WITH_BOB, Page(50))).messages
         assert [one.id for one in direct] == MESSAGES[WITH_BOB]
-        assert [one.id for one in await chat.threads.page(bob, MESSAGES[GENERAL][0], 50, None)] == [REPLY]
+        assert [
+            one.id for one in (await chat.threads.page(bob, MESSAGES[GENERAL][0], Page(50))).messages
+        ] == [REPLY]
         assert [(one.id, one.channel_id) for one in await chat.webhooks.list(ada)] == [(WEBHOOK, PLANS)]
         async with storage.read() as tx:
             assert await tx.fetch("select filename, room_id from images") == [(IMAGE, WITH_BOB)]

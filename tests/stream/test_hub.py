@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 import trio
@@ -257,3 +259,39 @@ async def test_every_payload_arrives_as_it_was_logged(world: World) -> None:
     await world.write(events.UpdateServerSettings(odd).to())
     assert await client.next() == {"type": "UPDATE_SERVER_SETTINGS", "payload": {"name": odd}}
     assert json.loads(client.last[6:])["payload"]["name"] == odd
+
+
+class Slow:
+    """A storage that tells the log's end once an event more was written and handed out."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.meanwhile: Callable[[], Awaitable[None]] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    async def position(self) -> int:
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        return await self._storage.position()
+
+
+async def test_d34_a_stream_whose_beginning_was_waited_for_resumes_from_there_and_not_from_before(
+    storage: Storage, way: str
+) -> None:
+    slow = Slow(storage)
+    async with running(storage, way, seen_by_hub=slow) as world:
+
+        async def meanwhile() -> None:
+            await world.write(said(1))
+            await world.at_end()
+
+        slow.meanwhile = meanwhile
+        client = await world.connected(last_event_id="")
+        slow.meanwhile = None
+        assert client.last_id == str(world.hub.position)
+        client.leave()
+        again = await world.connected(last_event_id=client.last_id)
+        await world.write(said(2))
+        assert await again.ids(1) == ["2"], "what was before the stream began does not come as new"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 from teamchat import events
 from teamchat.chat import membership
 from teamchat.events import InRoom
-from teamchat.ids import new_id
 from teamchat.interfaces import Storage, Transaction
+from teamchat.model.ids import new_id
+from teamchat.stream.delivery import addressed
 from teamchat.stream.recent import Recent
+from teamchat.stream.sse import Frame
 from tests.storages import open_storage
 from tests.stream.wire import WAYS, Client, World, caller, running
 
@@ -203,8 +206,12 @@ def test_x5_whatever_changes_live_and_resumed_streams_tell_what_the_model_says(
 
 async def _follow(world: World, steps: Sequence[tuple[str, str]]) -> None:
     room, model = await Room(world).make(), Model()
+    await room.change()  # as every room in the log begins
     live = {user: await world.connected(caller(user), "") for user in USERS}
+    scoped = {user: await world.connected(caller(user), "", joined_alone=True) for user in USERS[1:]}
+    await world.at_end()  # All are live now: a stream that resumes goes by who is in the room by then.
     heard: dict[str, list[str]] = {user: [] for user in USERS}
+    heard_joined: dict[str, list[str]] = {user: [] for user in USERS}
     joined_at: dict[str, int] = {}
     for number, (what, user) in enumerate(steps):
         if what == "say":
@@ -212,6 +219,8 @@ async def _follow(world: World, steps: Sequence[tuple[str, str]]) -> None:
             for one in USERS:
                 if model.sees(one):
                     heard[one].append(str(number))
+                if one in model.members:
+                    heard_joined[one].append(str(number))
             await room.say(number)
         elif what == "join" and user not in model.members:
             model.members[user] = joined_at[user] = len(model.said)
@@ -224,6 +233,8 @@ async def _follow(world: World, steps: Sequence[tuple[str, str]]) -> None:
             await room.change(is_private=model.is_private)
     for user in USERS:
         assert await all_of(live[user], world) == heard[user]
+        if user in scoped:
+            assert await all_of(scoped[user], world) == heard_joined[user]
         assert await resumed(world, user) == model.told(user, joined_at)
 
 
@@ -238,3 +249,57 @@ async def test_a_stream_begins_at_the_end_of_the_log_as_it_was_when_it_was_asked
             await world.write(events.DeleteMessage(f"after {number}", "c").to())
             assert (await client.next())["payload"]["id"] == f"after {number}"
             client.leave()
+
+
+async def test_x9_a_stream_may_be_told_of_those_rooms_alone_that_its_user_is_in(
+    storage: Storage, way: str, most_events: int
+) -> None:
+    async with running(storage, way, recent=Recent(most_events)) as world:
+        room = await Room(world).make()
+        await room.change(joined=["alice"])
+        live = {user: await world.connected(caller(user), "", joined_alone=True) for user in USERS[:2]}
+        everything = await world.connected(caller("carol"), "")
+        await room.say(1)
+        await room.change(joined=["bob"], left=["alice"])
+        await room.say(2)
+        assert await all_of(live["alice"], world) == ["1"]
+        assert await all_of(live["bob"], world) == ["2"]
+        assert await all_of(everything, world) == ["1", "2"]
+        again = await world.connected(caller("bob"), "0", joined_alone=True)
+        assert await all_of(again, world) == ["1", "2"], "of a public room also what was before"
+
+
+@pytest.mark.parametrize("joined_alone", [False, True])
+async def test_an_event_of_a_private_room_costs_the_same_however_many_streams_are_open_elsewhere(
+    storage: Storage, way: str, joined_alone: bool
+) -> None:
+    async with running(storage, way) as world:
+        room = await Room(world).make()
+        await room.change(is_private=True, joined=["alice", "bob"])
+        for user in ("alice", "bob"):
+            await world.connected(caller(user), joined_alone=joined_alone)
+        await world.at_end()
+        said = room.said(1)
+        frames = [Frame(events.LoggedEvent(1, said.type, said.payload, said.audience))]
+        calls = []
+        for elsewhere in (3, 40):
+            for number in range(elsewhere):
+                await world.opened(caller(f"elsewhere {number}"), joined_alone=joined_alone)
+            calls.append(calls_of(lambda: addressed(frames, world.hub._streams)))
+        assert calls[0] == calls[1]
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many functions `work` calls, those of the interpreter included."""
+    counted = 0
+
+    def count(_frame: object, what: str, _argument: object) -> None:
+        nonlocal counted
+        counted += what in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return counted

@@ -13,7 +13,7 @@ from teamchat.interfaces import Storage
 from teamchat.stream import sse
 from teamchat.stream.backlog import Backlog
 from teamchat.stream.delivery import hand_out
-from teamchat.stream.sse import Frame, Parcel, Piece
+from teamchat.stream.sse import Batch, Frame, SharedBytes
 from teamchat.stream.stream import LINGER_SECONDS, MOST_WAITING, Stream
 from teamchat.stream.transport import WRITE_SECONDS, DirectTransport
 from tests.stream.wire import Client, World, big, caller, running, said, until
@@ -248,7 +248,7 @@ def test_wherever_a_send_is_cut_the_client_gets_whole_chunks_and_every_event_onc
                     number += 1
                     frames.append(Frame(LoggedEvent(number, "SAID", '"' + "x" * size + '"', None)))
                     expected += frames[-1].identified if with_ids else frames[-1].plain
-                hand_out([stream], Parcel(frames))
+                hand_out([stream], Batch(frames))
                 for _ in range(turns):
                     await trio.lowlevel.checkpoint()
         assert body(bytes(wire.sent)) == expected
@@ -262,7 +262,7 @@ def test_wherever_a_send_is_cut_the_client_gets_whole_chunks_and_every_event_onc
 async def test_a_session_that_ends_leaves_no_chunk_half_sent(taken: int) -> None:
     """The end of the body would be taken for content, and the client would wait for the rest for ever."""
     wire = Wire([taken, 500])
-    begun, later = (Parcel([Frame(LoggedEvent(seq, "SAID", f'"{seq}"', None))]) for seq in (1, 2))
+    begun, later = (Batch([Frame(LoggedEvent(seq, "SAID", f'"{seq}"', None))]) for seq in (1, 2))
     async with trio.open_nursery() as nursery:
         hub = LoneHub(nursery)
         stream = Stream(hub, caller(), DirectTransport(wire, lambda: None), with_ids=False)  # type: ignore[arg-type]
@@ -278,19 +278,19 @@ async def test_a_session_that_ends_leaves_no_chunk_half_sent(taken: int) -> None
 
 
 async def test_every_stream_is_handed_the_same_bytes() -> None:
-    parcel = Parcel([Frame(LoggedEvent(1, "SAID", "{}", None))])
+    batch = Batch([Frame(LoggedEvent(1, "SAID", "{}", None))])
     handed: list[bytes] = []
 
     class Eager:
         send_now = staticmethod(lambda data: handed.append(data) or len(data))
         form = sse.CHUNKED
 
-    hand_out([Eager(), Eager(), Eager()], parcel)  # type: ignore[list-item]
+    hand_out([Eager(), Eager(), Eager()], batch)  # type: ignore[list-item]
     assert handed[0] is handed[1] is handed[2]
 
 
 def test_bytes_that_several_wait_for_count_once() -> None:
-    backlog, piece = Backlog(most=9), Piece(b"x" * 10)
+    backlog, piece = Backlog(most=9), SharedBytes(b"x" * 10)
     backlog.hold(piece)
     backlog.hold(piece)
     assert (backlog.held, backlog.is_too_much) == (10, True)

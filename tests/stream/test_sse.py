@@ -37,17 +37,17 @@ def test_d34_a_resuming_clients_frame_has_its_id_first() -> None:
 
 def test_each_form_of_a_parcel_is_made_once() -> None:
     frames = [sse.Frame(LoggedEvent(number, "SAID", "{}", None)) for number in (1, 2)]
-    parcel = sse.Parcel(frames)
+    batch = sse.Batch(frames)
     plain = b'data: {"type":"SAID","payload":{}}\n\n' * 2
-    assert parcel[0].data == plain
-    assert parcel[sse.WITH_IDS].data == b"".join(frame.identified for frame in frames)
-    assert parcel[sse.CHUNKED].data == b"%x\r\n%b\r\n" % (len(plain), plain)
-    assert parcel[sse.CHUNKED | sse.WITH_IDS].data == sse.chunk(parcel[sse.WITH_IDS].data)
-    assert all(parcel[form] is parcel[form] for form in range(4))
+    assert batch[0].data == plain
+    assert batch[sse.WITH_IDS].data == b"".join(frame.identified for frame in frames)
+    assert batch[sse.CHUNKED].data == b"%x\r\n%b\r\n" % (len(plain), plain)
+    assert batch[sse.CHUNKED | sse.WITH_IDS].data == sse.chunk(batch[sse.WITH_IDS].data)
+    assert all(batch[form] is batch[form] for form in range(4))
 
 
 def test_a_remark_is_the_same_with_and_without_ids() -> None:
-    remark = sse.Remark(sse.KEEP_ALIVE)
+    remark = sse.Comment(sse.KEEP_ALIVE)
     assert remark[0].data == remark[sse.WITH_IDS].data == b": keep-alive\n\n"
     assert remark[sse.CHUNKED].data == b"e\r\n: keep-alive\n\n\r\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
-from collections.abc import AsyncIterator, Callable, MutableMapping
+from collections.abc import AsyncIterator, Callable, MutableMapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -191,20 +191,35 @@ class World:
         self.connections: list[trio.SocketStream] = []
 
     async def opened(
-        self, who: Caller | None = None, last_event_id: str | None = None, *, starts: bool = True
+        self,
+        who: Caller | None = None,
+        last_event_id: str | None = None,
+        *,
+        starts: bool = True,
+        asks: Sequence[str] = (),
+        joined_alone: bool = False,
     ) -> Client:
         """Open a stream; the client has read nothing yet."""
         near, far = _socket_pair()
         self.connections += (near, far)
         server = ServerSide(self.way, near)
-        stream = await self.hub.open(who or caller(), last_event_id, server.transport)
+        stream = await self.hub.open(
+            who or caller(), last_event_id, server.transport, asks, joined_alone=joined_alone
+        )
         if starts:
             await server.answer(stream)
         self._nursery.start_soon(server.end)
         return Client(far, server, stream)
 
-    async def connected(self, who: Caller | None = None, last_event_id: str | None = None) -> Client:
-        client = await self.opened(who, last_event_id)
+    async def connected(
+        self,
+        who: Caller | None = None,
+        last_event_id: str | None = None,
+        *,
+        asks: Sequence[str] = (),
+        joined_alone: bool = False,
+    ) -> Client:
+        client = await self.opened(who, last_event_id, asks=asks, joined_alone=joined_alone)
         assert (await client.next())["type"] == "CONNECTED"
         return client
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from teamchat import hookspecs, testing
+from teamchat import testing
+from teamchat.interfaces import hookspecs
 
 ROOT = Path(__file__).parent.parent.parent
 DISTRIBUTIONS = [ROOT, *sorted((ROOT / "plugins").glob("teamchat-*"))]

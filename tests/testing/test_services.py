@@ -9,8 +9,8 @@ from teamchat.accounts.mail_sender import MailSender
 from teamchat.accounts.outbox import QueuedMail
 from teamchat.application import Application
 from teamchat.interfaces import Service
-from teamchat.listeners import Listeners
-from teamchat.maintenance import Sweeper
+from teamchat.server.listeners import Listeners
+from teamchat.server.maintenance import Sweeper
 from teamchat.testing import RoutesContract, ServiceContract
 from teamchat.web import documents
 

@@ -16,7 +16,7 @@ from teamchat.interfaces import SignInTraits, Storage
 from teamchat.settings import AuthSettings, EventsSettings, InitialUser, ServerSettings, Settings
 from teamchat.stream import Hub
 from teamchat.web import documents
-from teamchat.web.app import Site, create_app
+from teamchat.web.app import App, create_app
 from tests.storages import open_storage
 from tests.web.client import Client
 
@@ -49,7 +49,7 @@ class World:
     """A running application and its users."""
 
     app: Application
-    site: Site
+    site: App
     images: MemoryImages
     clients: dict[str, Client] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ class World:
         _, signed_in = await self.app.accounts.sign_in(email, "192.0.2.1", "tests")
         return Client(self.site, signed_in.access_token)
 
-    def rebuilt(self, *blueprints: Any, **server: Any) -> Site:
+    def rebuilt(self, *blueprints: Any, **server: Any) -> App:
         """Return another site of the same application, with these keys of the section ``server``."""
         settings = Settings(
             auth=self.app.settings.auth, server=ServerSettings(**server), storage=self.app.settings.storage

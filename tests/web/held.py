@@ -26,7 +26,7 @@ from teamchat.plugins import Plugins
 from teamchat.settings import AuthSettings, EventsSettings, InitialUser, Settings
 from teamchat.stream import Hub
 from teamchat.web import Section, signed_in
-from teamchat.web.app import Site, create_app
+from teamchat.web.app import App, create_app
 from tests.storages import open_storage, tables
 from tests.web.client import Answer, Client
 from tests.web.conftest import SECRET, MemoryImages
@@ -203,6 +203,33 @@ class Victim:
         made = await self.client.ok("POST", f"/messages/{message}/thread", {"content": "well"})
         return message, str(made["reply"]["id"])
 
+    async def archived(self) -> str:
+        """Return a channel that is archived."""
+        channel = await self.channel()
+        await self.client.ok("POST", f"/channels/{channel}/archive")
+        return channel
+
+    async def left(self) -> str:
+        """Return a channel that the victim has left."""
+        channel = await self.channel()
+        await self.client.ok("POST", f"/channels/{channel}/leave")
+        return channel
+
+    async def private_channel(self) -> str:
+        made = await self.client.ok("POST", "/private-channels", {"name": "secret"})
+        return str(made["channel"]["id"])
+
+    async def member(self) -> tuple[str, str]:
+        """Return a private channel, and a member of it besides the victim."""
+        channel, bob = await self.private_channel(), self.scene.bob.user.id
+        await self.client.ok("POST", f"/channels/{channel}/members", {"userIds": [bob]})
+        return channel, bob
+
+    async def group(self) -> str:
+        """Return a group of the victim's, of which there is one."""
+        body = {"userIds": [self.scene.bob.user.id, self.scene.admin.user.id]}
+        return str((await self.client.ok("POST", "/groups", body))["channel"]["id"])
+
     async def webhook(self) -> str:
         body = {"name": "bot", "channelId": self.scene.channel}
         return str((await self.client.ok("POST", "/webhooks", body))["webhook"]["id"])
@@ -311,8 +338,38 @@ REQUESTS: Mapping[tuple[str, str], Request] = {
         _one(Victim.channel), lambda victim: {"name": f"renamed by {victim.caller.user.user_name}"}, _WRITES
     ),
     ("DELETE", "/channels/<channelId>"): Request(_one(Victim.channel), None, _BY_LOCK),
+    ("GET", "/channels/<channelId>"): Request(_common_channel),
+    ("POST", "/private-channels"): Request(_nothing, {"name": "secret"}, _WRITES),
+    ("PUT", "/channels/<channelId>/privacy"): Request(
+        _one(Victim.channel), {"isPrivate": True, "members": []}, _WRITES
+    ),
+    ("POST", "/channels/<channelId>/archive"): Request(_one(Victim.channel), None, _BY_LOCK),
+    ("POST", "/channels/<channelId>/unarchive"): Request(_one(Victim.archived), None, _BY_LOCK),
+    ("POST", "/channels/<channelId>/join"): Request(_one(Victim.left), None, _BY_LOCK),
+    ("POST", "/channels/<channelId>/leave"): Request(_one(Victim.channel), None, _BY_LOCK),
+    ("GET", "/channels/<channelId>/members"): Request(_common_channel),
+    ("POST", "/channels/<channelId>/members"): Request(
+        _one(Victim.private_channel), lambda victim: {"userIds": [victim.scene.bob.user.id]}, _WRITES
+    ),
+    ("PUT", "/channels/<channelId>/members/<userId>"): Request(Victim.member, {"role": "manager"}, _WRITES),
+    ("DELETE", "/channels/<channelId>/members/<userId>"): Request(Victim.member, None, _BY_LOCK),
+    ("POST", "/groups"): Request(
+        _nothing, lambda victim: {"userIds": [victim.scene.bob.user.id, victim.scene.admin.user.id]}, _WRITES
+    ),
+    ("POST", "/groups/<channelId>/members"): Request(
+        _one(Victim.group), lambda victim: {"userIds": [victim.scene.bob.user.id]}, _WRITES
+    ),
+    ("POST", "/groups/<channelId>/convert"): Request(_one(Victim.group), {"name": "ours"}, _WRITES),
+    ("PUT", "/me/notes"): Request(_nothing, None, _BY_LOCK),
+    ("PUT", "/users/<id>/role"): Request(_one(Victim.somebody), {"role": "admin"}, _WRITES),
+    ("GET", "/admin/channels"): Request(_nothing),
+    ("POST", "/admin/channels/<channelId>/enter"): Request(
+        _one(Victim.left), {"reason": "to see what is there"}, _WRITES
+    ),
+    ("DELETE", "/admin/channels/<channelId>"): Request(_one(Victim.channel), None, _BY_LOCK),
     ("GET", "/channels/<channelId>/messages"): Request(_common_channel),
     ("POST", "/channels/<channelId>/messages"): Request(_common_channel, _SAID, _POSTS),
+    ("GET", "/messages/<messageId>"): Request(_one(Victim.message)),
     ("PUT", "/messages/<messageId>"): Request(_one(Victim.message), _SAID, _POSTS),
     ("DELETE", "/messages/<messageId>"): Request(_one(Victim.message), None, _BY_LOCK),
     ("POST", "/messages/<messageId>/reactions"): Request(_one(Victim.message), {"reaction": "+1"}, _WRITES),
@@ -388,7 +445,7 @@ class Scene:
 
     directory: Path
     app: Application
-    site: Site
+    site: App
     watched: Watched
     images: MemoryImages
     clock: Clock

@@ -14,8 +14,8 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamchat.ids import new_conversation_id, new_id
-from teamchat.logs import configure, redact
+from teamchat.model.ids import new_conversation_id, new_id
+from teamchat.observability.logs import configure, redact
 from teamchat.settings import ServerSettings, Settings
 from teamchat.web.access_log import _PLAIN, AccessLog
 from teamchat.web.guard import Guard

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -13,6 +13,7 @@ import trio
 import trio.testing
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Meta
 
 from teamchat.chat.drafts import Draft
 from teamchat.errors import BadRequest, Problem, Unauthorized
@@ -27,7 +28,7 @@ WRONG_FIELDS = [{}, {"unknown": 1}] + [
     dict.fromkeys(
         (
             "content", "name", "reaction", "email", "password", "userName", "targetUserId", "channelId",
-            "refreshToken", "filename", "image",
+            "refreshToken", "filename", "image", "role", "isPrivate", "reason",
         ),
         value,
     )
@@ -50,12 +51,15 @@ async def writing_endpoints(world: World) -> list[tuple[str, str]]:
     opened = await world.admin.ok("POST", "/conversations", {"targetUserId": bob})
     conversation = opened["conversation"]["id"]
     direct = await world.admin.ok("POST", f"/conversations/{conversation}/messages", {"content": "psst"})
+    eve = (await world.eve.ok("GET", "/auth/me"))["user"]["id"]
+    group = (await world.admin.ok("POST", "/groups", {"userIds": [bob, eve]}))["channel"]["id"]
     names = {
         "id": bob,
         "channelId": channel,
         "messageId": message["id"],
         "replyId": reply["reply"]["id"],
         "conversationId": conversation,
+        "userId": (await world.admin.ok("GET", "/auth/me"))["user"]["id"],
     }
     found = []
     for endpoint in world.site.endpoints:
@@ -63,6 +67,7 @@ async def writing_endpoints(world: World) -> list[tuple[str, str]]:
             continue
         rule = endpoint.rule
         values = names | ({"messageId": direct["message"]["id"]} if "conversationId" in rule else {})
+        values |= {"channelId": group} if rule.startswith("/groups/") else {}
         for name in endpoint.path_parameters:
             rule = rule.replace(f"<{name}>", values[name])
         found.append((endpoint.method, rule))
@@ -129,6 +134,38 @@ async def test_d02_missing_and_wrongly_typed_fields_are_400_on_every_endpoint(wo
 async def test_d02_the_sentence_names_the_field(world: World, body: object, field: str) -> None:
     answer = await world.bob.call("POST", f"/channels/{await world.channel()}/messages", body)
     assert answer.problem(400).startswith(f"{field} ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "sentence"),
+    [
+        (Annotated[list[int], Meta(min_length=2)], [1], "field must be an array of at least 2 elements."),
+        (tuple[int, int], [1], "field must be an array of 2 elements."),
+        (Annotated[list[int], Meta(min_length=2)], 1, "field must be an array."),
+        (Annotated[str, Meta(min_length=1)], "", "field must be a string of at least 1 character."),
+        (
+            Annotated[str, Meta(max_length=3)] | None,
+            "long",
+            "field must be a string of at most 3 characters.",
+        ),
+        (
+            list[Annotated[str, Meta(max_length=3)]],
+            ["long"],
+            "field[0] must be a string of at most 3 characters.",
+        ),
+        (Annotated[dict[str, int], Meta(min_length=1)], {}, "field must be an object of at least 1 field."),
+        (Annotated[int, Meta(ge=-2)], -3, "field must be a whole number of at least -2."),
+        (Annotated[float, Meta(le=1.5)], 2, "field must be a number of at most 1.5."),
+        (Annotated[int, Meta(multiple_of=2)], 3, "field is not valid."),
+        (Annotated[str, Meta(pattern="^secret$")], "open", "field is not valid."),
+        (int | str, [], "field must be a whole number or a string."),
+    ],
+)
+def test_d02_the_sentence_names_the_bound(kind: Any, value: object, sentence: str) -> None:
+    decode = msgspec.json.Decoder(msgspec.defstruct("Asked", [("field", kind)])).decode
+    with pytest.raises(BadRequest) as refused:
+        reader.decode_body(json.dumps({"field": value}).encode(), decode)
+    assert refused.value.sentence == sentence
 
 
 async def test_d02_unknown_fields_are_ignored(world: World) -> None:
@@ -338,7 +375,7 @@ async def test_a_body_ends_with_its_senders_session(autojump_clock: trio.testing
 async def test_a_client_that_goes_within_its_body_changes_nothing(world: World) -> None:
     path = f"/channels/{await world.channel()}/messages"
     await world.bob.call("POST", path, pieces=[], announce=False)
-    assert await world.bob.ok("GET", path) == {"messages": []}
+    assert (await world.bob.ok("GET", path))["messages"] == []
 
 
 JSON = st.recursive(

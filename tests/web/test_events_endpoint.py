@@ -227,9 +227,9 @@ async def test_d09_a_session_that_ends_while_the_stream_opens_leaves_no_stream(
 ) -> None:
     opened = app.hub.open
 
-    async def open_late(*arguments: Any) -> Any:
+    async def open_late(*arguments: Any, **wishes: Any) -> Any:
         app.accounts.ended.add("ada")  # after authentication, before the subscription
-        return await opened(*arguments)
+        return await opened(*arguments, **wishes)
 
     app.hub.open = open_late
     assert await refused(endpoint, Exchange(endpoint, "token=token-of-ada"), nursery) == 401

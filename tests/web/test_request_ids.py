@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat import logs
+from teamchat.observability import logs
 from teamchat.settings import ServerSettings, Settings
 from teamchat.web.access_log import AccessLog
 from teamchat.web.guard import Guard
@@ -150,8 +150,8 @@ async def test_what_is_logged_after_an_answer_is_not_said_to_be_of_its_request()
 
     async with connected(RequestIds(ends, guard().is_proxy)) as client:
         await trio.testing.wait_all_tasks_blocked()
-        house = client.connection.house
-        house.rests = lambda _: named.append(logs.request.get())
+        serving = client.connection.serving
+        serving.rests = lambda _: named.append(logs.request.get())
         for _ in range(2):
             assert (await client.ask(GET)).status == 200
         await trio.testing.wait_all_tasks_blocked()

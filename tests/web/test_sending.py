@@ -14,15 +14,17 @@ import pytest
 import trio
 from quart import Blueprint, Response
 
-from teamchat.chat import records
+from teamchat.chat import messages
 from teamchat.stream.transport import ABORT
 from teamchat.web import sending
 from teamchat.web.budget import RETRY_SECONDS, WAIT_SECONDS
 from teamchat.web.sending import PIECE, SLOWEST, UNCOUNTED_BYTES
+from tests.storages import sqlite_only
 from tests.web.client import Client
 from tests.web.conftest import World
 from tests.web.test_images import png, uploaded
 
+jumping = sqlite_only("a database elsewhere answers while the clock jumps")
 LONG = "\N{GRINNING FACE}" * 16_000
 
 
@@ -90,6 +92,7 @@ async def test_a_page_that_is_kept_is_in_memory_once_for_all_who_read_it(world: 
 
 
 @pytest.mark.parametrize("query", ["", "?limit=200"])
+@jumping
 async def test_a_page_that_finds_no_room_waits_without_being_in_memory_and_is_then_whole(
     world: World, path: str, query: str, autojump_clock: Any
 ) -> None:
@@ -121,6 +124,7 @@ async def test_a_page_that_finds_no_room_waits_without_being_in_memory_and_is_th
     assert world.site.answer_space.answers.held == 0
 
 
+@jumping
 async def test_after_30_seconds_without_room_it_is_told_503_and_when_to_come_back(
     world: World, path: str, autojump_clock: Any
 ) -> None:
@@ -138,13 +142,14 @@ async def test_after_30_seconds_without_room_it_is_told_503_and_when_to_come_bac
     assert world.site.answer_space.answers.held == 0
 
 
+@jumping
 async def test_what_is_known_to_be_large_is_not_made_again_in_vain(
     world: World, path: str, autojump_clock: Any
 ) -> None:
     first = Reader(world.site, world.bob.token, rate=SLOWEST)
     with (
         room(world, 10_000),
-        patch.object(records, "page_of_room", wraps=records.page_of_room) as made,
+        patch.object(messages, "page_of_room", wraps=messages.page_of_room) as made,
     ):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(first.ok, "GET", path)
@@ -225,6 +230,7 @@ async def test_an_answer_of_any_length_arrives_whole(world: World, length: int, 
     assert site.answer_space.answers.held == 0
 
 
+@jumping
 async def test_a_plugins_plain_view_waits_for_room_too(world: World, autojump_clock: Any) -> None:
     plain, asked = Blueprint("plain", __name__), []
 
@@ -244,6 +250,7 @@ async def test_a_plugins_plain_view_waits_for_room_too(world: World, autojump_cl
     assert (await Client(site).call("GET", "/text")).body == b"x" * 600_000
 
 
+@jumping
 async def test_strangers_behind_one_proxy_do_not_wait_behind_the_one_who_has_taken_the_most(
     world: World, autojump_clock: Any
 ) -> None:
@@ -272,6 +279,7 @@ async def test_strangers_behind_one_proxy_do_not_wait_behind_the_one_who_has_tak
     assert site.answer_space.answers.held == 0
 
 
+@jumping
 async def test_an_image_is_opened_when_there_is_room_for_it(world: World, autojump_clock: Any) -> None:
     image = await uploaded(world, png(600_000))
     first = Reader(world.site, world.bob.token, rate=SLOWEST)
@@ -287,6 +295,7 @@ async def test_an_image_is_opened_when_there_is_room_for_it(world: World, autoju
 
 
 @pytest.mark.parametrize("what", ["page", "image"])
+@jumping
 async def test_who_reads_slower_than_16_kib_a_second_is_cut_off(
     world: World, path: str, what: str, autojump_clock: Any
 ) -> None:
@@ -299,6 +308,7 @@ async def test_who_reads_slower_than_16_kib_a_second_is_cut_off(
     assert (await steady.call("GET", target)).status == 200
 
 
+@jumping
 async def test_a_client_that_takes_nothing_is_cut_off_after_30_seconds(
     world: World, path: str, autojump_clock: Any
 ) -> None:

@@ -100,7 +100,7 @@ class Several(Server):
     def logged(self) -> list[dict[str, Any]]:
         """Return what the supervisor and the workers have logged of each other."""
         lines = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [line for line in lines if line["logger"].startswith("teamchat.workers")]
+        return [line for line in lines if line["logger"].startswith("teamchat.server.workers")]
 
 
 @asynccontextmanager
@@ -172,7 +172,7 @@ async def _clear(server: Several) -> None:
 
 def _is_worker(pid: int) -> bool:
     with suppress(FileNotFoundError, ProcessLookupError):
-        return b"teamchat.workers" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"teamchat.server.workers" in Path(f"/proc/{pid}/cmdline").read_bytes()
     return False
 
 

@@ -20,7 +20,7 @@ import trio
 from teamchat.testing import DEADLINE, Server
 from tests.postgres import shared
 from tests.storages import ONE_STORAGE, sqlite_only
-from tests.test_resume import House, Reader, all_messages, post
+from tests.test_resume import Installation, Reader, all_messages, post
 from tests.workers.several import Several, several
 
 pytestmark = pytest.mark.slow
@@ -32,7 +32,7 @@ KILLS = 3
 
 
 @dataclass
-class SharedHouse(House):
+class SharedInstallation(Installation):
     """A server of several processes, which is always up."""
 
     storage: dict[str, Any] | None = None
@@ -55,21 +55,21 @@ async def test_d34_over_the_deaths_of_workers_nothing_acknowledged_is_lost_and_e
     storage = {"backend": backend, "path": str(tmp_path / "data")}
     if backend == "postgres":
         storage["url"] = shared().url(shared().new_database())
-    house = SharedHouse(tmp_path, storage=storage)
+    installation = SharedInstallation(tmp_path, storage=storage)
     with trio.fail_after(6 * DEADLINE):
-        async with house.open() as server, trio.open_nursery() as nursery:
+        async with installation.open() as server, trio.open_nursery() as nursery:
             assert isinstance(server, Several)
-            await _storm(house, server, nursery)
+            await _storm(installation, server, nursery)
             nursery.cancel_scope.cancel()
     assert len(server.logged()) == KILLS
 
 
-async def _storm(house: House, server: Several, nursery: trio.Nursery) -> None:
+async def _storm(installation: Installation, server: Several, nursery: trio.Nursery) -> None:
     chance = random.Random(9)
     async with await server.sign_in() as ada:
         token = ada.headers["Authorization"].removeprefix("Bearer ")
         path = f"/channels/{(await ada.get('/channels')).json()['channels'][0]['id']}/messages"
-        readers = [Reader(house, token) for _ in range(CLIENTS)]
+        readers = [Reader(installation, token) for _ in range(CLIENTS)]
         for reader in readers:
             await nursery.start(reader.run)
         posted = []
@@ -79,7 +79,7 @@ async def _storm(house: House, server: Several, nursery: trio.Nursery) -> None:
             async with trio.open_nursery() as now:
                 if number % (POSTS // KILLS) == POSTS // KILLS // 2:
                     now.start_soon(_kill_one, server, chance)
-                posted.append(await post(house, ada, path, number))
+                posted.append(await post(installation, ada, path, number))
         with trio.fail_after(DEADLINE):
             for reader in readers:
                 await reader.until(posted[-1])

@@ -20,9 +20,9 @@ import trio
 from teamchat.testing import DEADLINE
 from tests.postgres import shared
 from tests.storages import ONE_STORAGE, sqlite_only
-from tests.test_resume import House, Reader, all_messages, post
+from tests.test_resume import Installation, Reader, all_messages, post
 from tests.workers.several import Several
-from tests.workers.test_kills import SharedHouse
+from tests.workers.test_kills import SharedInstallation
 
 CLIENTS = 12
 OPERATIONS = 40
@@ -69,8 +69,10 @@ class Model:
 class Talker:
     """A client that posts, edits, deletes and reacts by chance, and asks again when a worker has died."""
 
-    def __init__(self, house: House, client: httpx2.AsyncClient, path: str, number: int) -> None:
-        self._house = house
+    def __init__(
+        self, installation: Installation, client: httpx2.AsyncClient, path: str, number: int
+    ) -> None:
+        self._installation = installation
         self._client = client
         self._path = path
         self._number = number
@@ -82,7 +84,7 @@ class Talker:
         for step in range(OPERATIONS):
             if not self.mine or self._chance.random() < 0.4:
                 number = self._number * 1_000_000 + step
-                self.mine.append(await post(self._house, self._client, self._path, number))
+                self.mine.append(await post(self._installation, self._client, self._path, number))
             else:
                 await self._chance.choice([self._edit, self._delete, self._react, self._unreact])(step)
 
@@ -127,22 +129,26 @@ class Talker:
 async def test_what_the_server_holds_is_what_its_events_told_over_the_deaths_of_workers(
     tmp_path: Path, backend: str
 ) -> None:
-    house = SharedHouse(tmp_path, storage=storage_of(backend, tmp_path))
+    installation = SharedInstallation(tmp_path, storage=storage_of(backend, tmp_path))
     with trio.fail_after(5 * DEADLINE):
-        async with house.open() as server, await server.sign_in() as ada, trio.open_nursery() as nursery:
+        async with (
+            installation.open() as server,
+            await server.sign_in() as ada,
+            trio.open_nursery() as nursery,
+        ):
             assert isinstance(server, Several)
             path = f"/channels/{(await ada.get('/channels')).json()['channels'][0]['id']}/messages"
-            reader = Reader(house, ada.headers["Authorization"].removeprefix("Bearer "))
+            reader = Reader(installation, ada.headers["Authorization"].removeprefix("Bearer "))
             await nursery.start(reader.run)
             clients = [await server.sign_in(f"talker{number}@example.org") for number in range(CLIENTS)]
-            talkers = [Talker(house, client, path, number) for number, client in enumerate(clients)]
+            talkers = [Talker(installation, client, path, number) for number, client in enumerate(clients)]
             async with trio.open_nursery() as talking:
                 for talker in talkers:
                     talking.start_soon(talker.run)
                 await kill_workers(server, talkers)
             for client in clients:
                 await client.aclose()
-            await reader.until(await post(house, ada, path, 999_999_999))
+            await reader.until(await post(installation, ada, path, 999_999_999))
             stored = await state(ada, path)
             nursery.cancel_scope.cancel()
     assert [talker.unexpected for talker in talkers] == [[]] * CLIENTS
@@ -187,19 +193,19 @@ async def state(client: httpx2.AsyncClient, path: str) -> dict[str, tuple[str, f
 async def test_what_was_acknowledged_is_stored_once_though_the_whole_group_is_killed(
     tmp_path: Path, backend: str
 ) -> None:
-    house = SharedHouse(tmp_path, storage=storage_of(backend, tmp_path))
+    installation = SharedInstallation(tmp_path, storage=storage_of(backend, tmp_path))
     acknowledged: list[str] = []
     enough = [POSTS * WRITERS * part // (GROUP_KILLS + 1) for part in range(1, GROUP_KILLS + 1)]
     with trio.fail_after(6 * DEADLINE):
         async with trio.open_nursery() as nursery:
-            await nursery.start(live_and_die, house, lambda count: until(acknowledged, count), enough)
-            server = await house.up()
+            await nursery.start(live_and_die, installation, lambda count: until(acknowledged, count), enough)
+            server = await installation.up()
             async with await server.sign_in() as ada:
                 path = f"/channels/{(await ada.get('/channels')).json()['channels'][0]['id']}/messages"
 
                 async def write(writer: int) -> None:
                     for number in range(POSTS):
-                        acknowledged.append(await post(house, ada, path, writer * 1_000_000 + number))
+                        acknowledged.append(await post(installation, ada, path, writer * 1_000_000 + number))
 
                 async with trio.open_nursery() as writers:
                     for writer in range(WRITERS):
@@ -215,7 +221,7 @@ async def until(acknowledged: list[str], count: int) -> None:
 
 
 async def live_and_die(
-    house: SharedHouse,
+    installation: SharedInstallation,
     reached: Callable[[int], Awaitable[None]],
     enough: list[int],
     *,
@@ -223,13 +229,13 @@ async def live_and_die(
 ) -> None:
     """Run a server, kill all its processes at once when so many posts are acknowledged, and run another."""
     for count in enough:
-        async with house.open() as server:
+        async with installation.open() as server:
             assert isinstance(server, Several)
             task_status.started()
             task_status = trio.TASK_STATUS_IGNORED
             await reached(count)
             for process in (server.process.pid, *server.workers()):
                 os.kill(process, signal.SIGKILL)
-            house.server = None
-    async with house.open():
+            installation.server = None
+    async with installation.open():
         await trio.sleep_forever()

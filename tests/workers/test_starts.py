@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.settings import Settings
-from teamchat.workers import supervisor
-from teamchat.workers.count import how_many
-from teamchat.workers.supervisor import (
+from teamchat.server.workers import supervisor
+from teamchat.server.workers.count import how_many
+from teamchat.server.workers.supervisor import (
     FIRST_PAUSE_SECONDS,
     LONGEST_PAUSE_SECONDS,
     OTHERS_SECONDS,
@@ -23,6 +22,7 @@ from teamchat.workers.supervisor import (
     Pauses,
     Supervisor,
 )
+from teamchat.settings import Settings
 from tests.workers.several import command, environment, several, until
 
 PATIENCE = 60
@@ -202,7 +202,7 @@ def test_auto_counts_the_processors_that_this_process_may_use(
 @pytest.mark.slow
 async def test_a_worker_can_not_be_started_by_hand() -> None:
     ended = await trio.run_process(
-        [sys.executable, "-m", "teamchat.workers"], check=False, capture_stderr=True
+        [sys.executable, "-m", "teamchat.server.workers"], check=False, capture_stderr=True
     )
     assert ended.returncode == 1
     assert b"only `teamchat serve` can do" in ended.stderr

@@ -18,7 +18,7 @@ from tests.postgres import shared
 from tests.storages import ONE_STORAGE, sqlite_only
 from tests.test_resume import Reader, all_messages, post
 from tests.workers.several import Several
-from tests.workers.test_kills import SharedHouse
+from tests.workers.test_kills import SharedInstallation
 from tests.workers.test_watchdog import IMPATIENT
 
 WRITERS = 8
@@ -39,20 +39,24 @@ async def test_a_worker_stopped_with_the_write_lock_keeps_the_others_from_writin
     if backend == "postgres":
         database = shared().new_database()
         storage |= {"url": shared().url(database)}
-    house = SharedHouse(tmp_path, storage=storage)
+    installation = SharedInstallation(tmp_path, storage=storage)
     posted: list[str] = []
     with trio.fail_after(3 * DEADLINE):
-        async with house.open() as server, await server.sign_in() as ada, trio.open_nursery() as nursery:
+        async with (
+            installation.open() as server,
+            await server.sign_in() as ada,
+            trio.open_nursery() as nursery,
+        ):
             assert isinstance(server, Several)
             path = f"/channels/{(await ada.get('/channels')).json()['channels'][0]['id']}/messages"
-            reader = Reader(house, ada.headers["Authorization"].removeprefix("Bearer "))
+            reader = Reader(installation, ada.headers["Authorization"].removeprefix("Bearer "))
             await nursery.start(reader.run)
             enough = trio.Event()
 
             async def write(writer: int) -> None:
                 number = 0
                 while not enough.is_set():
-                    posted.append(await post(house, ada, path, writer * 1_000_000 + number))
+                    posted.append(await post(installation, ada, path, writer * 1_000_000 + number))
                     number += 1
 
             async with trio.open_nursery() as writers:

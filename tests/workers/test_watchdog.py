@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.workers.line import BEAT_SECONDS, Alive, Line, Ready
-from teamchat.workers.worker import MOST_MISSED, Worker
+from teamchat.server.workers.line import BEAT_SECONDS, Alive, Line, Ready
+from teamchat.server.workers.worker import MOST_MISSED, Worker
 from tests.workers.several import several
 
 
@@ -50,14 +50,14 @@ async def watched() -> AsyncIterator[tuple[Process, Line]]:
 async def beat(line: Line, every: float = BEAT_SECONDS) -> None:
     while True:
         await trio.sleep(every)
-        await line.tell(Alive())
+        await line.send(Alive())
 
 
 async def test_a_worker_that_served_and_is_silent_is_killed_after_two_minutes(
     autojump_clock: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with watched() as (process, line):
-        await line.tell(Ready())
+        await line.send(Ready())
         await process.was_killed.wait()
         assert MOST_MISSED * BEAT_SECONDS <= trio.current_time() <= (MOST_MISSED + 1) * BEAT_SECONDS
     [told] = caplog.records
@@ -69,7 +69,7 @@ async def test_a_worker_that_is_heard_of_is_left_alone_also_if_it_is_late(
     autojump_clock: Any, every: float
 ) -> None:
     async with watched() as (process, line):
-        await line.tell(Ready())
+        await line.send(Ready())
         with trio.move_on_after(3600):
             await beat(line, every)
         assert not process.was_killed.is_set()
@@ -84,7 +84,7 @@ async def test_a_worker_may_take_its_time_to_start(autojump_clock: Any) -> None:
 async def test_a_machine_that_slept_is_no_alarm(mock_clock: Any) -> None:
     """Whether the clock stood still or went on: whoever wakes looks once, and is heard of before the next."""
     async with watched() as (process, line):
-        await line.tell(Ready())
+        await line.send(Ready())
         async with trio.open_nursery() as worker:
             worker.start_soon(beat, line)
             for _ in range(10):
@@ -97,11 +97,11 @@ async def test_a_machine_that_slept_is_no_alarm(mock_clock: Any) -> None:
 
 IMPATIENT = """
 import sys
-if "teamchat.workers" in sys.orig_argv:
-    from teamchat.workers import serving
+if "teamchat.server.workers" in sys.orig_argv:
+    from teamchat.server.workers import serving
     serving.BEAT_SECONDS = 0.1
 elif "serve" in sys.orig_argv:
-    from teamchat.workers import worker
+    from teamchat.server.workers import worker
     worker.BEAT_SECONDS = 1.0
 """
 

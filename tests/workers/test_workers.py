@@ -15,9 +15,9 @@ import httpx2
 import pytest
 import trio
 
+from teamchat.server.workers.count import how_many
+from teamchat.server.workers.supervisor import DRAIN_SECONDS
 from teamchat.testing import Events, listening
-from teamchat.workers.count import how_many
-from teamchat.workers.supervisor import DRAIN_SECONDS
 from tests.bare import open_stream, read_all, refuses_connections
 from tests.postgres import shared
 from tests.storages import ONE_STORAGE, sqlite_only
@@ -28,7 +28,12 @@ PATIENCE = 60
 BOTH_SERVERS = pytest.mark.parametrize("kind", ["native", "hypercorn"])
 
 
-@pytest.fixture(params=[pytest.param("sqlite", marks=sqlite_only(ONE_STORAGE)), "postgres"])
+@pytest.fixture(
+    params=[
+        pytest.param("sqlite", marks=sqlite_only(ONE_STORAGE)),
+        pytest.param("postgres", marks=pytest.mark.slow),
+    ]
+)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
     """The section ``[storage]`` of each of the storages."""
     section = {"backend": request.param, "path": str(tmp_path / "data")}
@@ -206,6 +211,7 @@ def sockets(pid: int) -> set[str]:
     return set(links)
 
 
+@pytest.mark.slow
 async def test_over_tls_each_worker_answers(tmp_path: Path) -> None:
     made = certificate(tmp_path)
     section = {"certificate": made.certificate, "key": made.key}
@@ -296,7 +302,7 @@ async def test_a_supervisor_that_is_killed_leaves_nobody_behind(tmp_path: Path) 
 async def test_a_worker_that_does_not_end_is_killed(tmp_path: Path) -> None:
     """What the kernel has stopped keeps none of a worker's own deadlines."""
     (tmp_path / "impatient.py").write_text(
-        "from teamchat.workers import supervisor\nsupervisor.DRAIN_SECONDS = 0.5\n"
+        "from teamchat.server.workers import supervisor\nsupervisor.DRAIN_SECONDS = 0.5\n"
     )
     (tmp_path / "sitecustomize.py").write_text(
         "import sys\nif 'serve' in sys.orig_argv:\n    import impatient\n"

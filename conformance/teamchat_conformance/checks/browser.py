@@ -1,6 +1,6 @@
 """A browser that signs in through the suite's identity provider, and the client addresses it may use.
 
-What must stay true: cookies are kept here and sent back, since the suite's clients keep none; and no address
+Cookies are kept here and sent back, since the suite's clients keep none; and no address
 begins so many sign-ins that the server's limit (interface, part 8) could come in between.  A sign-in is
 counted twice, for its start and its callback, where there are several addresses; where there is but one,
 once, and then what it is used for first matters most.

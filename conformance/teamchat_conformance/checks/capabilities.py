@@ -30,9 +30,14 @@ area.recommended(
     "CAP-DOC-02", "extensions A-2", "It is the same for everybody, and unchanged it is answered 304"
 )
 area.recommended("CAP-DOC-03", "extensions A-3", "What a capability rests on is announced beside it")
+area.recommended(
+    "CAP-DOC-04", "extensions A-4", "Limits stand under the name of their capability, as numbers"
+)
+area.recommended("CAP-DOC-05", "D-06", "A page of an allowed origin reads it before signing in")
+area.recommended("CAP-DOC-06", "extensions A", "Its link to the description of the endpoints leads to one")
 
 
-@area.scenario("CAP-DOC-01", "CAP-DOC-02", "CAP-DOC-03")
+@area.scenario(*(f"CAP-DOC-0{number}" for number in range(1, 7)))
 async def what_is_announced(run: Run) -> None:
     answer = await run.n.get(AT)
     with run.verdict("CAP-DOC-01"):
@@ -45,7 +50,7 @@ async def what_is_announced(run: Run) -> None:
             wrong = [name for name, limits in named.items() if not is_capability(limits)]
             require(not wrong, f"no whole number above zero is the version of {', '.join(wrong)}")
     if answer.status != 200:
-        for id in ("CAP-DOC-02", "CAP-DOC-03"):
+        for id in (f"CAP-DOC-0{number}" for number in range(2, 7)):
             run.verdicts.put(Finding(id, "not-applicable", "the server announces nothing"))
         return
     with run.verdict("CAP-DOC-02"):
@@ -64,3 +69,23 @@ async def what_is_announced(run: Run) -> None:
             if other not in names
         }
         require(not missing, f"announced: {', '.join(sorted(missing))}")
+    with run.verdict("CAP-DOC-04"):
+        odd = [
+            f"{name}.{key}"
+            for name, limits in run.announced.capabilities.items()
+            for key, limit in limits.items()
+            if isinstance(limit, bool) or not isinstance(limit, int | float)
+        ]
+        require(not odd, f"no numbers: {', '.join(odd)}")
+    with run.verdict("CAP-DOC-05"):
+        origin = run.instance.auth.app_url.rstrip("/")
+        read = await run.n.get(AT, headers={"Origin": origin} if origin else {})
+        allowed = read.header("access-control-allow-origin")
+        require(not origin or allowed in ("*", origin), f"a page of {origin} does not read it: {allowed!r}")
+        credentials = read.header("access-control-allow-credentials")
+        require(allowed != "*" or credentials != "true", "a page of any origin reads it with credentials")
+    with run.verdict("CAP-DOC-06"):
+        links = answer.json.get("links")
+        target = links.get("openapi") if isinstance(links, dict) else None
+        require(isinstance(target, str) and target.startswith("/"), f"links.openapi is {target!r}")
+        (await run.n.get(str(target))).expect(200)

@@ -1,6 +1,6 @@
 """DEV: sign-in by an email alone (interface, part 4, Sign-in endpoints; part 5, rules 1 and 10).
 
-What must stay true: nobody is signed in here but users of the run's making and the given admin.
+Nobody is signed in here but users of the run's making and the given admin.
 """
 
 from __future__ import annotations

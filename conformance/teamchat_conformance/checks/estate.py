@@ -1,6 +1,6 @@
 """One thing of each kind that an endpoint can name, a request that is good for each, and a look at them all.
 
-What must stay true: `picture` shows everything that a request to any endpoint could change of what the run
+`picture` shows everything that a request to any endpoint could change of what the run
 has made, so two pictures that are equal show that nothing happened.
 """
 

@@ -1,6 +1,6 @@
 """Lists that are read in pages: a page, a walk back through all of them, and what both must hold to.
 
-What must stay true: which end of a page is the older one is found out, never assumed, so a server that lists
+Which end of a page is the older one is found out, never assumed, so a server that lists
 the newest first is not failed by the checks about paging for its order.
 """
 

@@ -1,6 +1,6 @@
 """Steps that the areas about signing in have in common: sessions, links in mails, users of one's own.
 
-What must stay true: whoever guesses does so from another client address, where the instance allows for that,
+Whoever guesses does so from another client address, where the instance allows for that,
 so that a limit on guesses shuts out nobody else; and that a guess is refused for being one too many is
 accepted wherever it is to be refused.
 """

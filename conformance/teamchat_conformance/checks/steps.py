@@ -1,6 +1,6 @@
 """Steps that many scenarios have in common: paths, many at once, refusals, what is not there.
 
-What must stay true: nothing here decides a check; it raises a `Miss` for whoever does.
+Nothing here decides a check; it raises a `Miss` for whoever does.
 """
 
 from __future__ import annotations

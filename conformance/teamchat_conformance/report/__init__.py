@@ -1,6 +1,6 @@
 """What a run found, told in every form: terminal, JSON, JUnit, HTML, badge.
 
-What must stay true: no form says more than another, and none holds a secret or anything of other people's.
+No form says more than another, and none holds a secret or anything of other people's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The report as one tree of plain data, from which every form of it is made.
 
-What must stay true: everything in here has gone through the `Cleaner`; whoever writes a form of the report
+Everything in here has gone through the `Cleaner`; whoever writes a form of the report
 looks at nothing else.
 """
 

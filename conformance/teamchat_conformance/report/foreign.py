@@ -1,6 +1,6 @@
 """What belongs to other people is written nowhere.
 
-What must stay true: of what a list or an event tells, only what the run itself has made is kept.  A thing is
+Of what a list or an event tells, only what the run itself has made is kept.  A thing is
 the run's own if its text holds the run's id, or its id came in the answer to a request that made or changed
 it.  Everything else stands as ``<foreign>``, and so does what was cut off before it could be told.
 """
@@ -87,7 +87,7 @@ class Own:
         return _QUOTED.sub(self._unquoted, "".join([*parts, text[at:]]))
 
     def has_told(self, kind: Any, payload: Any) -> bool:
-        """Tell whether an event is about something of the run's, or about nobody's."""
+        """Return whether an event is about something of the run's, or about nobody's."""
         return kind == "CONNECTED" or not payload or (isinstance(payload, dict) and self._owns(payload))
 
     def _unquoted(self, found: re.Match[str]) -> str:

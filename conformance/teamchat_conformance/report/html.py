@@ -23,7 +23,7 @@ _KINDS = (
     "pass", "note", "recorded", "fail", "error", "blocked", "not-exercised", "not-applicable", "skipped",
 )  # fmt: skip
 _DONE = ("pass", "note", "recorded")
-MOST_BYTES = 500_000
+MOST_BYTES = 600_000
 _WITHOUT = Detail(0, 60, 0, 0)
 # The first that keeps the page within its size is taken.
 _DETAILS = (

@@ -1,4 +1,4 @@
-"""HTML made of elements. What must stay true: a text is text, and only `Html` is markup."""
+"""HTML made of elements. A text is text, and only `Html` is markup."""
 
 from __future__ import annotations
 

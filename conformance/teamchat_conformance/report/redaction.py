@@ -1,6 +1,6 @@
 """What is a secret is written nowhere.
 
-What must stay true: a value that the recorder knows stands in no report, in none of the forms in which it
+A value that the recorder knows stands in no report, in none of the forms in which it
 may go over the wire, not even cut off in the middle; and what only looks like a secret, by the name it bears
 or by its form, is taken for one.
 """

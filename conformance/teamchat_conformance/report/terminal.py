@@ -104,7 +104,7 @@ def _lines(document: Document, verbose: bool, paint: _Paint, directory: Path | N
 
 
 def _fails_run(document: Document, cause: Cause) -> bool:
-    """Tell whether the run fails for one of the checks of a cause."""
+    """Return whether the run fails for one of the checks of a cause."""
     return any(document.check(id).fails_run for id in (cause.clearest, *cause.others))
 
 

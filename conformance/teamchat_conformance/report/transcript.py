@@ -72,7 +72,7 @@ def sent_line(sent: Sent) -> str:
 
 
 def _matters(sent: Sent, name: str, value: str) -> bool:
-    """Tell whether a header is another than every request of the same kind has."""
+    """Return whether a header is another than every request of the same kind has."""
     if name == "authorization":
         return not (value.startswith("Bearer <access token") and not sent.actor.startswith("nobody"))
     return name not in (*_DROPPED, "content-length", "accept") and (name, value) != _USUAL

@@ -1,6 +1,6 @@
 """What comes of a check over all profiles, and what may be claimed of the server.
 
-What must stay true: a check has passed if it passed in one profile and failed in none; it has failed if it
+A check has passed if it passed in one profile and failed in none; it has failed if it
 failed in any.  A claim counts required checks alone, and a check that could not be shown is never silently
 taken for one that passed.
 """
@@ -34,7 +34,7 @@ class Merged:
     finding: Finding
 
     def fails_run(self, *, strict: bool) -> bool:
-        """Tell whether the run fails for it."""
+        """Return whether the run fails for it."""
         if self.verdict == "error":
             return True
         if self.check.level == "required":
@@ -43,12 +43,12 @@ class Merged:
 
     @property
     def is_warning(self) -> bool:
-        """Tell whether it is no failure and yet to be told."""
+        """Return whether it is no failure and yet to be told."""
         return self.verdict == "note" or (self.verdict == "fail" and self.check.level == "recommended")
 
     @property
     def is_open(self) -> bool:
-        """Tell whether it was neither shown nor left out on purpose."""
+        """Return whether it was neither shown nor left out on purpose."""
         return self.verdict in _OPEN
 
 

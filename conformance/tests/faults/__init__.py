@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from conformance.tests.faults import accounts, chat, events
+from conformance.tests.faults import accounts, chat, context, events, rooms
 from conformance.tests.faults.case import Case
 
 CASES: dict[str, Case] = {
     f"{case.name} ({case.kind}, {case.checks[0]})": case
-    for case in (*accounts.CASES, *chat.CASES, *events.CASES)
+    for case in (*accounts.CASES, *chat.CASES, *context.CASES, *events.CASES, *rooms.CASES)
 }
 """Every case by its name."""

@@ -69,7 +69,7 @@ def participant_token(ask: Ask, conversation: str) -> str:
 
 
 def is_admin(ask: Ask) -> bool:
-    """Tell whether the suite's first admin asks."""
+    """Return whether the suite's first admin asks."""
     return subject_of(ask.token) == subject_of(ask.proxy.admin)
 
 

@@ -87,6 +87,13 @@ def resuming(name: str, change: Callable[[Frame], list[Frame]]) -> Fault:
     return Fault(name, hear=hear)
 
 
+def preceded(kind: str, told: str, change: Callable[[Any], Any]) -> Fault:
+    """Tell an event of the type `told` before each of another type, with a payload made from that one's."""
+    return _of(
+        f"{told} comes before {kind}", kind, lambda _, frame: [Frame.of(told, change(frame.payload)), frame]
+    )
+
+
 def framed(name: str, change: Callable[[Frame], bytes], kind: str = "") -> Fault:
     """Write every event otherwise."""
 

@@ -61,7 +61,7 @@ class Proxy:
         return await trio.open_tcp_stream(host, port, local_address=source, happy_eyeballs_delay=math.inf)
 
     def wants(self, method: str, path: str) -> bool:
-        """Tell whether some fault is to see a request."""
+        """Return whether some fault is to see a request."""
         return any(fault.learns or fault.match(method, path) is not None for fault in self.faults)
 
     async def answer(self, ask: Ask) -> Answer:
@@ -132,7 +132,7 @@ class Proxy:
         self, user_id: str, resumes: bool, stream: trio.abc.Stream, writer: h11.Connection
     ) -> Iterator[Listener]:
         """Keep an open stream among the others."""
-        listener = Listener(user_id, resumes, stream, writer, self.listeners)
+        listener = Listener(user_id, resumes, stream, writer, self.listeners, self.kept)
         self.listeners.append(listener)
         try:
             yield listener

@@ -26,6 +26,11 @@ class Frame:
         told = json.loads(b"\n".join(line[5:] for line in lines))
         return cls(raw, told["type"], told["payload"])
 
+    @classmethod
+    def of(cls, kind: str, payload: Any) -> Frame:
+        """Return an event that no server sent."""
+        return cls(b"", kind).telling(payload)
+
     @property
     def id_line(self) -> bytes:
         """The line that gives its number, with its end; empty where there is none."""
@@ -50,6 +55,8 @@ class Listener:
     stream: trio.abc.Stream
     writer: h11.Connection
     others: list[Listener]
+    kept: dict[Any, Any]
+    """What faults keep for themselves, of streams and of requests."""
     held: list[Frame] = field(default_factory=list)
     heard: set[str] = field(default_factory=set)
     """What has been sent by a fault rather than by the server."""

@@ -1,6 +1,6 @@
 """Dev mode: an email alone signs in (interface, part 5 rule 1; decision D-14). Never for a real network.
 
-What must stay true: the server does not start in this mode on anything but loopback, unless the operator
+The server does not start in this mode on anything but loopback, unless the operator
 has said in so many words that it may.
 """
 

@@ -17,7 +17,7 @@ from teamchat.application import Application
 from teamchat.errors import SettingsError
 from teamchat.settings import AuthSettings, ServerSettings, Settings
 from teamchat.testing import AuthModeContract
-from teamchat.web.app import Site, create_app
+from teamchat.web.app import App, create_app
 from tests.storages import open_storage
 
 EMAIL = "bob@example.org"
@@ -34,7 +34,7 @@ async def storage(tmp_path: Path) -> AsyncIterator[Any]:
         yield storage
 
 
-def site(storage: Any, chosen: Settings) -> Site:
+def site(storage: Any, chosen: Settings) -> App:
     accounts = Accounts.build(storage, chosen.auth, b"s" * 32)
     app: Any = SimpleNamespace(
         settings=chosen, storage=storage, accounts=accounts, chat=None, hub=None, sign_in=TRAITS

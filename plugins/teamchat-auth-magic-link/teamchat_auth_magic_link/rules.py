@@ -1,6 +1,6 @@
 """Signing in with a link that comes by mail (interface, part 5 rules 2 and 10; decisions D-15, D-16, D-18).
 
-What must stay true: a request answers, costs and writes the same whether or not the email has an account,
+A request answers, costs and writes the same whether or not the email has an account,
 and the mail goes to the account's own spelling of the email, never to one that is merely equal without
 regard to case.  Where invites are not required the account is made when the link comes back, not before.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from teamchat import text
 from teamchat.accounts import (
     Accounts,
     attempt,
@@ -17,8 +16,8 @@ from teamchat.accounts import (
     unusable,
     user_by_email,
 )
-from teamchat.logs import get_logger
-from teamchat.model import SignedIn
+from teamchat.model import SignedIn, text
+from teamchat.observability.logs import get_logger
 
 WAY: Final = "magic-link"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from teamchat import AuthBackend, AuthMode, NoOptions, Service, SettingsError, SignInTraits, hookimpl
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
 from teamchat_auth_oauth import states
 from teamchat_auth_oauth.endpoints import section_for
 from teamchat_auth_oauth.sign_in import OAuth, sweep

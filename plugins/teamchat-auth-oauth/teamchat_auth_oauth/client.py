@@ -1,6 +1,6 @@
 """The talk with a provider, from a code to a profile: Authlib speaks OAuth, httpx2 HTTP.
 
-What must stay true: all of it together takes `patience` seconds at most; no redirect is followed, no proxy
+All of it together takes `patience` seconds at most; no redirect is followed, no proxy
 is used, TLS is verified; and whatever goes wrong is an `OAuthFailed`, which holds nothing of what was said.
 Authlib is untyped: nothing of it leaves this module and `id_token`.  The client's credentials go in the
 form (``client_secret_post``), which every provider known to us takes.

@@ -15,7 +15,7 @@ from werkzeug.sansio.http import parse_cookie
 from werkzeug.urls import iri_to_uri
 
 from teamchat import NotFound, OAuthFailed, Teamchat, TooManyRequests
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
 from teamchat.web import Answer, Redirect, Request, Section, Visitor
 from teamchat_auth_oauth.sign_in import Callback, OAuth
 
@@ -78,25 +78,25 @@ def section_for(oauth: OAuth) -> Section:
         """Take the browser back from a provider, and send it to the application with its tokens."""
         if request.method == "HEAD":
             return _redirect(app.settings.auth.app_url)
-        told = _parameters(request.query_string)
+        query = _parameters(request.query_string)
         came_back = Callback(
-            state=told.get("state"),
-            code=told.get("code"),
-            error=told.get("error"),
-            issuer=told.get("iss"),
+            state=query.get("state"),
+            code=query.get("code"),
+            error=query.get("error"),
+            issuer=query.get("iss"),
             browser=_cookie(request, _cookie_name(oauth.at(provider_id).is_secure)),
             ip=visitor.ip,
             user_agent=visitor.user_agent,
         )
         signed_in = await oauth.finish(provider_id, came_back)
-        told = {
+        fragment = {
             "access_token": signed_in.access_token,
             "refresh_token": signed_in.refresh_token,
             "expires_in": str(signed_in.exp),
         }
         if signed_in.earlier_access_ended:
-            told["earlier_access_ended"] = "true"  # decision D-40
-        return _to_application(app, **told)
+            fragment["earlier_access_ended"] = "true"  # decision D-40
+        return _to_application(app, **fragment)
 
     return section
 
@@ -134,8 +134,8 @@ def _parameters(query: bytes) -> Mapping[str, str]:
     except ValueError:
         return {}
     found = [(name, value) for name, value in pairs if name in _PARAMETERS]
-    told = dict(found)
-    return told if len(told) == len(found) else {}
+    single = dict(found)
+    return single if len(single) == len(found) else {}
 
 
 def _to_application(app: Teamchat, **parameters: str) -> Redirect:

@@ -1,6 +1,6 @@
 """Why a sign-in at a provider fails: a few fixed words for the browser, a detail for the log.
 
-What must stay true: nothing that the provider or the query said is in either.
+Nothing that the provider or the query said is in either.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ def read(
     id_token: object, *, client_id: str, issuer: str | None, nonce: str, now_seconds: int
 ) -> Mapping[str, Any]:
     """Return the claims of an ID token. Any exception means that it can't be believed."""
-    told = _payload(id_token)
+    payload = _payload(id_token)
     rules: dict[str, Any] = {"aud": {"essential": True, "value": client_id}}
     if issuer is not None:
         rules["iss"] = {"essential": True, "value": issuer}
-    claims = CodeIDToken(told, {}, rules, {"client_id": client_id, "nonce": nonce})
+    claims = CodeIDToken(payload, {}, rules, {"client_id": client_id, "nonce": nonce})
     claims.validate(now_seconds, LEEWAY_SECONDS)
-    return told
+    return payload
 
 
 def _payload(id_token: object) -> dict[str, Any]:

@@ -7,9 +7,9 @@ and 14), and is known from then on.  The identities of a user who is gone are no
 
 from __future__ import annotations
 
-from teamchat import OAuthFailed, Profile, Transaction, Unauthorized, text
+from teamchat import OAuthFailed, Profile, Transaction, Unauthorized
 from teamchat.accounts import Users, as_user
-from teamchat.model import User
+from teamchat.model import User, text
 
 
 async def user_in(tx: Transaction, users: Users, provider: str, profile: Profile, now: int) -> User:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from teamchat import Grant, OAuthFailed, OAuthProvider, Profile, SettingsError
-from teamchat.text import plain
+from teamchat.model.text import plain
 from teamchat_auth_oauth.failures import ProviderFailed
 
 if TYPE_CHECKING:
@@ -109,14 +109,14 @@ def profile_reader(*, is_email_trusted: bool = False) -> Callable[[Grant], Await
     """Return a function that reads a profile in OpenID Connect's form (Core, section 5.1)."""
 
     async def read(grant: Grant) -> Profile:
-        told = await grant.get(grant.provider.user_info_url)
-        if not isinstance(told, dict):
+        claims = await grant.get(grant.provider.user_info_url)
+        if not isinstance(claims, dict):
             raise ProviderFailed("a profile that is no object")
-        subject = _subject(told.get("sub", told.get("id")))
+        subject = _subject(claims.get("sub", claims.get("id")))
         if grant.claims.get("sub", subject) != subject:  # Core, section 5.3.2
             raise ProviderFailed("a profile of somebody else")
-        email = told.get("email")
-        if not isinstance(email, str) or not (is_email_trusted or _is_verified(told)):
+        email = claims.get("email")
+        if not isinstance(email, str) or not (is_email_trusted or _is_verified(claims)):
             raise OAuthFailed("email_not_verified")
         if not email.strip():
             raise ProviderFailed("a profile with a blank email")
@@ -125,8 +125,8 @@ def profile_reader(*, is_email_trusted: bool = False) -> Callable[[Grant], Await
     return read
 
 
-def _is_verified(told: Mapping[str, Any]) -> bool:
-    return told.get("email_verified", told.get("verified_email")) is True
+def _is_verified(claims: Mapping[str, Any]) -> bool:
+    return claims.get("email_verified", claims.get("verified_email")) is True
 
 
 def _subject(value: object) -> str:

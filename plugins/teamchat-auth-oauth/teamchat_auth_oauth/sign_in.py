@@ -1,6 +1,6 @@
 """A sign-in at a provider, from the button to the session (decision D-20; interface, part 5 rules 13 and 14).
 
-What must stay true: a state is spent, durably, before anything is asked of the provider, so that a second
+A state is spent, durably, before anything is asked of the provider, so that a second
 callback can never exchange a code; and nothing is written of who signed in before everything is known, then
 all of it at once: identity, user, session.  How often an address may begin and end sign-ins is limited.
 """
@@ -20,11 +20,10 @@ from teamchat import (
     Profile,
     TooManyRequests,
     Transaction,
-    text,
 )
 from teamchat.accounts import APART, Accounts, Counters, network_of
-from teamchat.logs import get_logger
-from teamchat.model import SignedIn
+from teamchat.model import SignedIn, text
+from teamchat.observability.logs import get_logger
 from teamchat_auth_oauth import states
 from teamchat_auth_oauth.failures import ProviderFailed, detail_of, reason_of
 from teamchat_auth_oauth.identities import user_in

@@ -1,6 +1,6 @@
 """Sign-ins under way: each is one random state, good once, for ten minutes (decision D-20).
 
-What must stay true: only hashes are kept, of the state and of the browser's cookie; whatever comes with a
+Only hashes are kept, of the state and of the browser's cookie; whatever comes with a
 state spends it; and a state works for the provider, the client address and the browser it was made for.
 The PKCE verifier and the nonce are not kept: they are worked out from the state and a key of the server's.
 """
@@ -45,7 +45,7 @@ def new_token() -> str:
 
 
 def is_token(text: str | None) -> bool:
-    """Tell whether `new_token` could have made this."""
+    """Return whether `new_token` could have made this."""
     return text is not None and _TOKEN.match(text) is not None
 
 

@@ -28,7 +28,7 @@ from teamchat.settings import (
 from teamchat.stream import Hub
 from teamchat.testing import Provider, provider
 from teamchat.testing.images import MemoryStore
-from teamchat.web.app import Site, create_app
+from teamchat.web.app import App, create_app
 from tests.accounts.conftest import SECRET, Clock
 from tests.storages import open_storage
 from tests.web.client import Answer, Client
@@ -41,7 +41,7 @@ ADMIN = "ada@example.org"
 class Browser:
     """A browser: it keeps the cookies it is given, and comes from one address."""
 
-    site: Site
+    site: App
     ip: str = "192.0.2.7"
     cookies: dict[str, str] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ class World:
 
     app: Application
     oauth: OAuth
-    site: Site
+    site: App
     idp: Provider
     second: Provider
     clock: Clock

@@ -11,7 +11,7 @@ from teamchat_auth_oauth.sign_in import OAuth
 
 from teamchat.errors import OAuthFailed
 from teamchat.interfaces import Profile
-from teamchat.logs import LineFormatter
+from teamchat.observability.logs import LineFormatter
 from teamchat.settings import RateLimit
 from teamchat.testing import Provider
 

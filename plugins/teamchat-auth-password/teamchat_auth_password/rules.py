@@ -1,6 +1,6 @@
 """Passwords: signing in with one, and setting one by a link (interface, part 4 and part 5 rules 3 to 8).
 
-What must stay true: an unknown email, a user without a password and a wrong password cost the same and
+An unknown email, a user without a password and a wrong password cost the same and
 are answered the same (D-16); a session is started only if the password that was checked is still the
 user's in the transaction that starts it, so that a new password shuts out who knows the old one; and a
 link is spent in the transaction that stores the new password, which ends all other sessions and links of
@@ -16,7 +16,6 @@ from teamchat import (
     Forbidden,
     Transaction,
     Unauthorized,
-    text,
 )
 from teamchat.accounts import (
     Accounts,
@@ -31,8 +30,8 @@ from teamchat.accounts import (
     unusable,
     user_by_email,
 )
-from teamchat.logs import get_logger
-from teamchat.model import Caller, SignedIn
+from teamchat.model import Caller, SignedIn, text
+from teamchat.observability.logs import get_logger
 
 WAY: Final = "password"
 """How the log calls signing in with one."""

@@ -1,6 +1,6 @@
 """The plugin that offers the mailer ``files``: each mail becomes a file, for development.
 
-What must stay true: a file stands under its name only when it holds the whole mail, and a mail that is sent
+A file stands under its name only when it holds the whole mail, and a mail that is sent
 twice is one file.  Its links sign people in, so the directory and its files are for their owner alone.
 """
 
@@ -17,7 +17,7 @@ import trio
 from msgspec import Struct
 
 from teamchat import Backend, Mail, Mailer, SettingsError, hookimpl
-from teamchat.mail import message, sender
+from teamchat.accounts.message import message, sender
 
 __all__ = ["FilesMailer", "FilesOptions", "mailers", "open_files"]
 

@@ -17,7 +17,7 @@ from teamchat_email_files import FilesMailer, FilesOptions, mailers, open_files
 from teamchat import Mail, Mailer, SettingsError
 from teamchat.settings import EmailSettings, Settings, StorageSettings, backend_options
 from teamchat.testing import MailerContract
-from tests.guides.pages import blocks
+from tests.docs.pages import blocks
 
 MAIL = Mail(id="0190-1", recipient="bob@example.org", subject="Hello", text="text", html="<p>html</p>")
 

@@ -21,7 +21,7 @@ import trio
 from msgspec import Meta, Struct, field
 
 from teamchat import Mail, MailDelayed, MailRefused, OperatorError, SettingsError
-from teamchat.mail import message, sender
+from teamchat.accounts.message import message, sender
 
 PROGRAMS_AT_ONCE = 8
 

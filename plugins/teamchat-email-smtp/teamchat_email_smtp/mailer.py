@@ -17,7 +17,7 @@ import trio
 from msgspec import Meta, Struct
 
 from teamchat import Mail, SettingsError
-from teamchat.mail import message, sender
+from teamchat.accounts.message import message, sender
 from teamchat_email_smtp.dialogue import Server, deliver
 
 CONNECTIONS = 8

@@ -16,7 +16,7 @@ from teamchat_email_smtp import SmtpOptions, dialogue, mailers, open_smtp
 from teamchat_email_smtp.dialogue import MailServerFailed
 
 from teamchat import Mail, MailDelayed, Mailer, MailRefused, SettingsError
-from teamchat.logs import redact
+from teamchat.observability.logs import redact
 from teamchat.settings import EmailSettings, backend_options
 from teamchat.testing import RemoteMailerContract
 
@@ -35,7 +35,7 @@ def a_mail(recipient: str = "bob@example.org") -> Mail:
 
 
 def readable(caught: pytest.ExceptionInfo[Exception]) -> bool:
-    """Tell whether the log would show the sentence whole: it hides what looks like a password."""
+    """Return whether the log would show the sentence whole: it hides what looks like a password."""
     return redact(str(caught.value)) == str(caught.value)
 
 

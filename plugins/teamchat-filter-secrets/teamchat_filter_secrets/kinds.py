@@ -1,6 +1,6 @@
 """What a secret looks like.
 
-What must stay true: each pattern has a beginning that ordinary text does not have, and is matched in time
+Each pattern has a beginning that ordinary text does not have, and is matched in time
 proportional to the text's length, for anybody may send anything.
 """
 

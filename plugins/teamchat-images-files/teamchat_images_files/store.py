@@ -1,6 +1,6 @@
 """Images as files of one directory.
 
-What must stay true: a file stands under its key only when all of its bytes are on the disk.  So bytes are
+A file stands under its key only when all of its bytes are on the disk.  So bytes are
 written to a temporary name, synced and renamed, and the directory is synced after that.  All work on files
 runs in threads.  No file stays open between two chunks, so a reader who goes away leaves nothing behind.
 """

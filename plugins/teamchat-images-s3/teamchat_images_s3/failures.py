@@ -1,6 +1,6 @@
 """What goes wrong with a store, told as teamchat tells it.
 
-What must stay true: no error carries what the store or the library said, for it holds addresses, keys of
+No error carries what the store or the library said, for it holds addresses, keys of
 objects and parts of requests; only the code of S3's error (a word such as ``NoSuchBucket``) and the name of
 the key of the configuration that has to do with it.
 """
@@ -48,7 +48,7 @@ def code_of(error: Exception) -> str:
 
 
 def is_no_bucket(error: Exception) -> bool:
-    """Tell whether it is the bucket that is missing, and not an object in it."""
+    """Return whether it is the bucket that is missing, and not an object in it."""
     return code_of(error) == "NoSuchBucket"
 
 

@@ -1,6 +1,6 @@
 """The keys of ``[images]`` for the backend ``s3``, and the two connections that are made of them.
 
-What must stay true: what can't work is told at start and names its key; and no wait is without an end.
+What can't work is told at start and names its key; and no wait is without an end.
 Reading has no deadline for the whole, for a client may take minutes to fetch an image, but one for every
 silence of the store; writing has one for the whole, and none for silence, for a store says nothing until it
 has all the bytes.

@@ -1,6 +1,6 @@
 """Images as objects of one bucket.
 
-What must stay true: the event loop waits for nothing here, for every request runs in a thread; and whoever
+The event loop waits for nothing here, for every request runs in a thread; and whoever
 reads can stop at once.  A write that has begun is waited for even by a task that is cancelled, as long as
 ``images.writeSeconds`` at most: who cleans up after it must not be overtaken by it.  An object is there whole
 or not at all, and once it is acknowledged the store answers for it.

@@ -79,6 +79,7 @@ async def test_the_log_tells_once_that_the_store_fails_and_once_that_it_works_ag
     assert told == ["the image store fails: SlowDown", "the image store works again"]
 
 
+@pytest.mark.slow
 async def test_a_silent_store_is_given_up_and_the_event_loop_goes_on(store, line) -> None:
     await store.put("1-silent.png", b"data")
     line.freeze()
@@ -134,6 +135,7 @@ async def test_a_write_that_has_begun_is_waited_for_by_who_is_cancelled(store, l
     assert "1-waited.png" in shared.objects()
 
 
+@pytest.mark.slow
 async def test_a_slow_reader_keeps_what_it_began_to_read(store) -> None:
     """The store's deadline is for its silence, not for a client that takes its time."""
     data = os.urandom(40 * MEGABYTE)

@@ -1,6 +1,6 @@
 """Shows Prometheus how a server does: ``GET /metrics``, for whoever has the token.
 
-What must stay true: without a token of the configuration there is no such endpoint and nothing is measured
+Without a token of the configuration there is no such endpoint and nothing is measured
 that costs anything; and nothing it shows names a user, an address or a text.
 """
 
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from teamchat import Service, Unauthorized, hookimpl, measures
+from teamchat import Service, Unauthorized, hookimpl
+from teamchat.observability.metrics import count_requests
 from teamchat.web import Response, Section
 from teamchat_metrics.exposition import Reading
 from teamchat_metrics.options import Options
@@ -31,14 +32,14 @@ def routes(app: Teamchat) -> Sequence[Section]:
     token = app.plugin_options("metrics", Options).checked_token()
     if token is None:
         return []
-    measures.count_requests.is_on = True
+    count_requests.is_on = True
     section = Section("metrics")
     shared = Shared.of(app.settings)
     reading = Reading(app, shared.labels if shared else {})
 
     @section.endpoint("GET", "/metrics", answer=str, open=True)
     async def metrics(bearer: str | None) -> Response:
-        """Read the measures of the server, in Prometheus's text format (with the token of the metrics)."""
+        """Read the metrics of the server, in Prometheus's text format (with the token of the metrics)."""
         if bearer is None or not hmac.compare_digest(bearer.encode(), token.encode()):
             raise Unauthorized
         text = await reading.text()

@@ -1,6 +1,6 @@
 """The measures of this process, in Prometheus's text format.
 
-What must stay true: reading takes a bounded time, also while the storage is away, and changes nothing.
+Reading takes a bounded time, also while the storage is away, and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 import teamchat
-from teamchat import StorageError, measures
-from teamchat.measures import Counter, CounterTable, Distribution, Gauge, Histogram, Measure
+from teamchat import StorageError
+from teamchat.observability import metrics
+from teamchat.observability.metrics import Counter, CounterTable, Distribution, Gauge, Histogram, Measured
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
 
 STORAGE_SECONDS = 1.0
-"""How long the storage is asked how many mails wait; if it does not answer, that is left out."""
+"""How long the storage is asked for what is counted there; if it does not answer, that is left out."""
 
 
 class Reading:
-    """Reads the measures of an application and of its process; `labels` are said of every value."""
+    """Reads the metrics of an application and of its process; `labels` are said of every value."""
 
     def __init__(self, app: Teamchat, labels: Mapping[str, str] | None = None) -> None:
         self._app = app
@@ -36,8 +37,8 @@ class Reading:
 
     async def text(self) -> str:
         """Return all measures as they are now."""
-        mails = await self._mails_waiting()
-        found = [*self._process.collect(), *self._of_application(), *mails, *_counted()]
+        stored = await self._stored()
+        found = [*self._process.collect(), *self._of_application(), *stored, *_counted()]
         return rendered(found, self._labels)
 
     def _of_application(self) -> Sequence[Metric]:
@@ -52,11 +53,24 @@ class Reading:
             ),
         )
 
-    async def _mails_waiting(self) -> Sequence[Metric]:
+    async def _stored(self) -> Sequence[Metric]:
+        """Return what the storage is asked for: of the whole installation, not of this process."""
         try:
             with trio.move_on_after(STORAGE_SECONDS):
                 waiting = await self._app.accounts.outbox.waiting()
-                return [GaugeMetricFamily("teamchat_mails_waiting", "Mails that wait to be sent.", waiting)]
+                counts = await self._app.room_counts()
+                rooms = GaugeMetricFamily("teamchat_rooms", "Rooms that there are.", labels=("kind",))
+                for kind, count in counts.by_kind.items():
+                    rooms.add_metric((kind,), count)
+                return [
+                    GaugeMetricFamily("teamchat_mails_waiting", "Mails that wait to be sent.", waiting),
+                    rooms,
+                    GaugeMetricFamily(
+                        "teamchat_memberships",
+                        "Memberships of users in channels and groups that not everybody is in.",
+                        counts.memberships,
+                    ),
+                ]
         except StorageError:
             pass
         return []
@@ -84,10 +98,10 @@ def rendered(families: Sequence[Metric], labels: Mapping[str, str] | None = None
 
 
 def _counted() -> list[Metric]:
-    return [_family(measure) for measure in measures.ALL]
+    return [_family(measure) for measure in metrics.ALL]
 
 
-def _family(measure: Measure) -> Metric:
+def _family(measure: Measured) -> Metric:
     if isinstance(measure, Gauge):
         return GaugeMetricFamily(measure.name, measure.help, measure.value)
     if isinstance(measure, Counter):

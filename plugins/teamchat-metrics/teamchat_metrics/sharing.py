@@ -1,6 +1,6 @@
 """Several processes that serve as one (``server.workers``): who is asked tells what all of them measured.
 
-What must stay true: each process writes its measures to a file every few seconds, and whoever is asked reads
+Each process writes its metrics to a file every few seconds, and whoever is asked reads
 the others' files and says of every value which process it is of; a process that has ended is left out.  Only
 the processes of one supervisor share a directory, and nobody waits for anybody.
 """

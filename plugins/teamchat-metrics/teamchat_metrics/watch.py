@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import trio
 
-from teamchat import measures
+from teamchat.observability import metrics
 from teamchat_metrics.exposition import Reading
 from teamchat_metrics.sharing import Shared
 
@@ -29,7 +29,7 @@ class Watch:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Measure until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(measure_lag, measures.loop_lag.observe)
+            nursery.start_soon(measure_lag, metrics.loop_lag.observe)
             if self._shared is not None:
                 await trio.to_thread.run_sync(self._shared.clear)
                 nursery.start_soon(self._share, self._shared)

@@ -17,7 +17,8 @@ from teamchat_metrics.exposition import Reading, rendered
 from teamchat_metrics.sharing import Shared
 from teamchat_metrics.watch import LAG_SECONDS, measure_lag
 
-from teamchat import SettingsError, StorageError, measures
+from teamchat import SettingsError, StorageError
+from teamchat.observability import metrics
 from teamchat.settings import PluginsSettings, ServerSettings, Settings, StorageSettings
 from teamchat.testing import DEADLINE, RoutesContract, Server, ServiceContract, listening
 from teamchat.testing.auth import application
@@ -125,6 +126,27 @@ async def ended(server: Server) -> None:
             await trio.sleep(0.02)
 
 
+async def test_rooms_are_counted_by_kind_and_memberships_but_not_of_what_everybody_is_in(
+    tmp_path: Path,
+) -> None:
+    async with serving(tmp_path) as server, await server.sign_in() as ada:
+        others = []
+        for name in ("grace", "alan"):
+            async with await server.sign_in(f"{name}@example.org") as one:
+                others.append((await one.get("/auth/me")).json()["user"]["id"])
+        assert (await ada.post("/private-channels", json={"name": "Secret"})).status_code == 200
+        assert (await ada.post("/channels", json={"name": "Few", "isDefault": False})).status_code == 200
+        assert (await ada.post("/groups", json={"userIds": others})).status_code == 200
+        assert (await ada.put("/me/notes")).status_code == 200
+        assert (await ada.post("/conversations", json={"targetUserId": others[0]})).status_code == 200
+        text = await read(server)
+        kinds = {"public": 2, "private": 1, "group": 1, "notes": 1, "direct": 1}
+        assert {kind: value(text, "teamchat_rooms", kind=kind) for kind in kinds} == kinds
+        # Ada manages three channels, three are in the group, and one has notes.
+        assert value(text, "teamchat_memberships") == 3 + 3 + 1
+        assert "Secret" not in text
+
+
 async def test_what_is_shown_names_nobody_and_nothing_that_was_said(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, await server.sign_in("carol@example.org") as client:
         [channel] = (await client.get("/channels")).json()["channels"]
@@ -215,6 +237,7 @@ async def test_a_storage_that_is_away_leaves_out_its_own_number_alone(
     with trio.fail_after(5):
         text = await Reading(Application()).text()  # type: ignore[arg-type]
     assert "teamchat_mails_waiting" not in text
+    assert "teamchat_rooms" not in text
     assert value(text, "teamchat_log_position") == 7
     assert value(text, "teamchat_streams") == 3
 
@@ -224,7 +247,7 @@ async def test_every_measure_is_shown_and_each_has_its_help(tmp_path: Path) -> N
         families = {
             family.name: family for family in text_string_to_metric_families(await Reading(app).text())
         }
-    for measure in measures.ALL:
+    for measure in metrics.ALL:
         assert families[measure.name].documentation == measure.help
 
 

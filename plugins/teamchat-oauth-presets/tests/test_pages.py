@@ -7,7 +7,7 @@ import re
 from teamchat_oauth_presets import oauth_providers
 
 from teamchat.settings import OAuthPreset
-from tests.guides.pages import DOCS
+from tests.docs.pages import DOCS
 
 README = DOCS.parent / "plugins" / "teamchat-oauth-presets" / "README.md"
 

@@ -16,8 +16,9 @@ _EventType = Annotated[str, Meta(pattern=r"^[A-Z]+(_[A-Z]+)*$")]
 class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Whom to tell.
 
-    `events` names the types to send; empty means all. `channels` are ids, and empty means all. What is said
-    in direct conversations is sent only if `include_direct_messages` is true. `secret` signs each request.
+    `events` names the types to send; empty means all. `channels` are ids, and empty means all. What is not
+    public is sent only if that is said here, for each kind of room; of private channels, those that
+    `private_channels` names by their ids. `secret` signs each request.
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
@@ -25,7 +26,10 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rena
     secret: Annotated[str, Meta(min_length=16, extra={"secret": True})]
     events: list[_EventType] = field(default_factory=list)
     channels: list[str] = field(default_factory=list)
+    private_channels: list[str] = field(default_factory=list)
+    include_groups: bool = False
     include_direct_messages: bool = False
+    include_notes: bool = False
 
     def __repr__(self) -> str:
         return f"Target(name={self.name!r})"

@@ -1,10 +1,10 @@
 """One target: which events it is sent, and how often that is tried.
 
-What must stay true: a target gets its events one after another, in order, each at least once.  While it can't
+A target gets its events one after another, in order, each at least once.  While it can't
 be reached or asks to wait, its events wait; one that it answers with anything else than success is given up
 after the tries, and the log says so, for what one event does to a target must not keep the others from it.
-What it did not ask for never leaves the server, direct messages least of all.  A redirect is not followed:
-the request was for one address.
+What it did not ask for never leaves the server, and what is not public only where that was said.  A redirect
+is not followed: the request was for one address.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ REST_BYTES = 4096
 _AWAY = {"ConnectError", "ConnectTimeout", "429", "503"}
 _GONE = "410"
 _RESYNC = "RESYNC"
+_CHANNEL_GONE = "DELETE_CHANNEL"
 
 _log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # It logs whole addresses, which may hold a token.
@@ -60,9 +61,11 @@ class Sender:
 
     async def hear(self, event: LoggedEvent) -> None:
         """Send an event if the target wants it; return when it was taken or given up."""
-        if not self._may_have(event):
+        if self._target.events and event.type not in self._target.events:
             return
         payload = json.loads(event.payload)
+        if not self._may_have(event, payload):
+            return
         if event.type == _RESYNC or self._is_of_its_channels(payload):
             await self._deliver(str(event.seq), event.type, payload)
 
@@ -88,10 +91,22 @@ class Sender:
             _log.warning("target %s: event %s waits %g s (%s)", self._target.name, message_id, pause, why)
             await trio.sleep(pause)
 
-    def _may_have(self, event: LoggedEvent) -> bool:
-        if event.is_private and not self._target.include_direct_messages:
-            return False
-        return not self._target.events or event.type in self._target.events
+    def _may_have(self, event: LoggedEvent, payload: dict[str, Any]) -> bool:
+        """Tell whether the target may know of an event: of what is not public, only what was said it may."""
+        if not event.is_private:
+            return True
+        if event.room_kind == "channel":
+            is_named = event.room_id in self._target.private_channels
+            return is_named != event.is_for_outsiders
+        if event.room_kind is None:
+            # For users by their ids. A channel that was deleted is gone for the target too.
+            is_deletion = event.type == _CHANNEL_GONE and "reason" not in payload
+            return is_deletion and payload.get("id") in self._target.private_channels
+        return {
+            "group": self._target.include_groups,
+            "notes": self._target.include_notes,
+            "direct": self._target.include_direct_messages,
+        }[event.room_kind]
 
     def _is_of_its_channels(self, payload: dict[str, Any]) -> bool:
         return not self._target.channels or payload.get("channelId") in self._target.channels

@@ -39,6 +39,50 @@ async def test_a_target_hears_of_a_message_and_after_a_restart_of_the_next(
             assert await server.end() == 0
 
 
+async def rooms_of(server: Any) -> tuple[dict[str, str], str]:
+    """Make a room of each kind; return the paths to post to, and the private channel's id."""
+    async with await server.sign_in() as ada:
+        others = []
+        for name in ("grace", "alan"):
+            async with await server.sign_in(f"{name}@example.org") as one:
+                others.append((await one.get("/auth/me")).json()["user"]["id"])
+        [general] = (await ada.get("/channels")).json()["channels"]
+        private = (await ada.post("/private-channels", json={"name": "Secret"})).json()["channel"]["id"]
+        ids = {
+            "private": private,
+            "group": (await ada.post("/groups", json={"userIds": others})).json()["channel"]["id"],
+            "notes": (await ada.put("/me/notes")).json()["channel"]["id"],
+            "public": general["id"],
+        }
+        opened = (await ada.post("/conversations", json={"targetUserId": others[0]})).json()
+        direct = {"direct": f"/conversations/{opened['conversation']['id']}/messages"}
+        return direct | {name: f"/channels/{id_}/messages" for name, id_ in ids.items()}, private
+
+
+async def test_x14_of_what_is_not_public_a_target_hears_only_where_that_was_said(
+    tmp_path: Path, tracker: Any
+) -> None:
+    async def sent(paths: dict[str, str], **keys: Any) -> tuple[dict[str, str], str, set[str]]:
+        """Post everywhere, in public last; return the paths, the private channel, and what the target got."""
+        told = plugins(tracker.url)
+        told["outgoing-webhooks"]["targets"][0] |= {"events": ["NEW_MESSAGE", "NEW_DM_MESSAGE"]} | keys
+        async with running(tmp_path, plugins=told) as server:
+            paths, private = (paths, "") if paths else await rooms_of(server)
+            async with await server.sign_in() as ada:
+                for name, path in paths.items():
+                    assert (await ada.post(path, json={"content": name})).status_code == 200
+            found = {(await tracker.next())["payload"]["content"]}
+            while "public" not in found:
+                found.add((await tracker.next())["payload"]["content"])
+            assert await server.end() == 0
+        return paths, private, found
+
+    paths, private, found = await sent({})
+    assert found == {"public"}
+    opened = {"privateChannels": [private], "includeGroups": True, "includeDirectMessages": True}
+    assert (await sent(paths, **opened))[2] == {"private", "group", "direct", "public"}
+
+
 async def test_what_a_target_that_is_away_has_not_heard_is_sent_after_a_restart(
     tmp_path: Path, tracker: Any
 ) -> None:

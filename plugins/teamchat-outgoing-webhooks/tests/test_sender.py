@@ -12,6 +12,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import httpx2
+import msgspec
 import pytest
 import trio
 from teamchat_outgoing_webhooks import Sender, Target
@@ -20,6 +21,7 @@ from teamchat_outgoing_webhooks.signing import headers
 
 from teamchat import LoggedEvent, SettingsError
 from teamchat.application import Application
+from teamchat.events import InRoom
 from teamchat.testing import EventListenerContract
 
 SECRET = "a secret of the two"
@@ -109,6 +111,57 @@ async def test_a_target_gets_what_it_asked_for_and_no_private_word(
         event("NEW_DM_MESSAGE", audience=("u1", "u2")),
     ]
     assert [each["type"] for each in await heard(Receiver(), *events, **keys)] == kinds
+
+
+def of_rooms() -> dict[str, LoggedEvent]:
+    """Return an event of every kind of room, and of what has become private, public, or is gone."""
+    room = InRoom("p1", 3, is_private=True)
+    group, notes = (InRoom(kind, 1, is_private=True, kind=kind) for kind in ("group", "notes"))
+    opened = InRoom("p1", 3, is_private=False)
+    made = {
+        "public": ("NEW_MESSAGE", InRoom("c1", 1, is_private=False), {}),
+        "private": ("NEW_MESSAGE", room, {"channelId": "p1"}),
+        "another": ("NEW_MESSAGE", InRoom("p2", 3, is_private=True), {"channelId": "p2"}),
+        "group": ("NEW_MESSAGE", group, {"channelId": "group"}),
+        "notes": ("NEW_MESSAGE", notes, {"channelId": "notes"}),
+        "direct": ("NEW_DM_MESSAGE", ("u1", "u2"), {"channelId": "dm:1"}),
+        "direct reaction": ("NEW_REACTION", ("u1", "u2"), {"messageId": "m"}),
+        "direct pin": ("PIN_ADDED", ("u1", "u2"), {"channelId": "dm:1"}),
+        "private reaction": ("NEW_REACTION", room, {"messageId": "m"}),
+        "made private": ("DELETE_CHANNEL", room.of_outsiders, {"id": "p1", "reason": "private"}),
+        "made public": ("NEW_CHANNEL", opened.of_outsiders, {"id": "p1"}),
+        "deleted": ("DELETE_CHANNEL", ("u1", "u2"), {"id": "p1"}),
+        "removed": ("DELETE_CHANNEL", ("u1",), {"id": "p1", "reason": "removed"}),
+        "for one": ("SOMETHING_OF_ONES_OWN", ("u1",), {"channelId": "p1"}),
+    }
+    return {
+        name: LoggedEvent(number, kind, msgspec.json.encode({"name": name} | payload).decode(), audience)
+        for number, (name, (kind, audience, payload)) in enumerate(made.items())
+    }
+
+
+ALWAYS = {"public", "made private", "made public"}
+DIRECT = {"direct", "direct reaction", "direct pin"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "names"),
+    [
+        ({}, ALWAYS),
+        ({"channels": ["p1", "group", "notes"]}, set()),
+        ({"include_direct_messages": True}, ALWAYS | DIRECT),
+        ({"include_groups": True}, ALWAYS | {"group"}),
+        ({"include_notes": True}, ALWAYS | {"notes"}),
+        # Whom it may know of as a member would, it is not told to be gone.
+        ({"private_channels": ["p1", "group"]}, {"public", "private", "private reaction", "deleted"}),
+        ({"private_channels": ["p1"], "channels": ["p1"]}, {"private"}),
+    ],
+)
+async def test_x14_what_is_not_public_is_sent_only_where_that_was_said(
+    keys: dict[str, Any], names: set[str]
+) -> None:
+    sent = await heard(Receiver(), *of_rooms().values(), **keys)
+    assert {each["payload"]["name"] for each in sent} == names
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from teamchat import Capability, MessageFields, Options, Parts, hookimpl
 from teamchat_pins.endpoints import section_for
 from teamchat_pins.events import MessagePinned, MessageUnpinned
-from teamchat_pins.pins import PinFields, Pins, read_fields
+from teamchat_pins.exported import PinsExported
+from teamchat_pins.pins import PinFields, Pins, are_pinned, read_fields
 from teamchat_pins.tables import CHECKS, MIGRATIONS, MOST_PINS
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def parts(app: Teamchat, _: Options) -> Parts:
         limits={"perPlace": MOST_PINS},
         routes=[section_for(Pins(app))],
         message_fields=MessageFields(kind=PinFields, read=read_fields),
+        message_tests={"has:pin": are_pinned},
     )
 
 
@@ -30,6 +32,8 @@ PINS = Capability(
     tables=MIGRATIONS,
     events=[MessagePinned, MessageUnpinned],
     checks=CHECKS,
+    export=PinsExported(),
+    client="client",
     parts=parts,
 )
 

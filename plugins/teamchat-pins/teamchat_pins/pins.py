@@ -1,17 +1,18 @@
 """Pinning and unpinning messages, and reading the pins of a place (extension H-2).
 
-A place has at most `MOST_PINS`.  Whoever sees a place pins in it: everybody in a channel, the two
-participants in their conversation.  Pinning changes no message, so `updatedAt` stays.
+A place has at most `MOST_PINS` of those that who pins sees: what was pinned before they joined is not counted
+for who does not see it (extension rule X-3).  Whoever sees a place pins in it: everybody in a channel, the
+two participants in their conversation.  Pinning changes no message, so `updatedAt` stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 
-from teamchat import BadRequest, Transaction
+from teamchat import BadRequest, Forbidden, Transaction
 from teamchat.model import Caller, Message, now_ms
 from teamchat.storage.statements import chunks
 from teamchat_pins.events import MessagePinned, MessageUnpinned
@@ -41,13 +42,21 @@ class Pins:
         """
         async with self._app.storage.write() as tx:
             seen = await self._app.message(tx, caller, message_id)
+            if seen.room.is_archived:
+                raise Forbidden("The channel is archived.")
             pinned = (await read_fields(tx, [seen.id])).get(seen.id)
             if pinned is None:
                 pinned = PinFields(now_ms(), caller.user.id)
+                await self._check_room(tx, caller, seen.room)
                 await _insert(tx, seen.id, seen.room.id, pinned)
                 event = MessagePinned(seen.id, seen.room.id, caller.user.id, int(pinned.pinned_at or 0))
-                await tx.append(event.to(seen.room.audience))
+                await tx.append(event.to(seen.audience))
         return pinned
+
+    async def _check_room(self, tx: Transaction, caller: Caller, room: Room) -> None:
+        [(count,)] = await tx.fetch("select count(*) from pins where room_id = $1", room.id)
+        if count >= MOST_PINS and len(await self._of(tx, caller, room)) >= MOST_PINS:
+            raise BadRequest(f"There are {MOST_PINS} pinned messages here already; unpin one first.")
 
     async def unpin(self, caller: Caller, message_id: str) -> None:
         """Take a pin away, if there is one. Raises `NotFound` for no message that the caller sees."""
@@ -55,7 +64,7 @@ class Pins:
             seen = await self._app.message(tx, caller, message_id)
             if await tx.fetch("delete from pins where message_id = $1 returning number", seen.id):
                 event = MessageUnpinned(seen.id, seen.room.id, caller.user.id, now_ms())
-                await tx.append(event.to(seen.room.audience))
+                await tx.append(event.to(seen.audience))
 
     async def of_channel(self, caller: Caller, channel_id: str) -> Sequence[Message]:
         """Return the pinned messages of a channel, newest pin first. Raises `NotFound`."""
@@ -86,12 +95,13 @@ async def read_fields(
     return found
 
 
+async def are_pinned(tx: Transaction, _: Caller, ids: Sequence[str], __: str) -> Collection[str]:
+    """Return those of these messages that are pinned, for who searches."""
+    return (await read_fields(tx, ids)).keys()
+
+
 async def _insert(tx: Transaction, message_id: str, room_id: str, pinned: PinFields) -> None:
-    [(count, last)] = await tx.fetch(
-        "select count(*), coalesce(max(number), 0) from pins where room_id = $1", room_id
-    )
-    if count >= MOST_PINS:
-        raise BadRequest(f"There are {MOST_PINS} pinned messages here already; unpin one first.")
+    [(last,)] = await tx.fetch("select coalesce(max(number), 0) from pins where room_id = $1", room_id)
     await tx.fetch(
         "insert into pins (message_id, room_id, number, pinned_by, pinned_at) values ($1, $2, $3, $4, $5)",
         message_id,

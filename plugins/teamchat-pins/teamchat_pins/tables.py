@@ -3,7 +3,7 @@
 from teamchat import Check, Migration
 
 MOST_PINS = 100
-"""How many pins a place has at most."""
+"""How many pins a place has at most, of those that one sees."""
 MIGRATIONS = (
     Migration(
         1,
@@ -20,7 +20,7 @@ MIGRATIONS = (
 CHECKS = (
     Check(
         "pins",
-        "a place has no more than it may have",
-        f"select count(*) from (select 1 from pins group by room_id having count(*) > {MOST_PINS}) crowded",  # noqa: S608
+        "the pins of a place are in one order",
+        "select count(*) from (select 1 from pins group by room_id, number having count(*) > 1) twice",
     ),
 )

@@ -19,8 +19,10 @@ from teamchat_pins.tables import MOST_PINS
 from teamchat import BadRequest, Capability, Forbidden, NotFound, Storage
 from teamchat.application import Application
 from teamchat.chat import Draft, MessageEdit
+from teamchat.chat.channel_drafts import NewPrivateChannel
 from teamchat.chat.retention import Retention
 from teamchat.model import Caller, Message
+from teamchat.model.pages import Page
 from teamchat.storage.log import logged_in
 from teamchat.testing import CapabilityContract
 from tests.storages import open_storage
@@ -94,11 +96,25 @@ async def test_a_pinned_message_shows_it_and_its_update_time_stays(tmp_path: Pat
         assert "pinnedAt" not in wire(message)
         pinned = wire(await world.pins.pin(world.bob, message.id))
         assert pinned["pinnedBy"] == world.bob.user.id
-        [shown] = wire(await world.app.chat.messages.page(world.eve, world.channel, 10, None))
+        [shown] = wire((await world.app.chat.messages.page(world.eve, world.channel, Page(10))).messages)
         assert shown == wire(message) | pinned
         assert shown["updatedAt"] is None
         await world.pins.unpin(world.eve, message.id)
-        assert wire(await world.app.chat.messages.page(world.eve, world.channel, 10, None)) == [wire(message)]
+        assert wire((await world.app.chat.messages.page(world.eve, world.channel, Page(10))).messages) == [
+            wire(message)
+        ]
+
+
+async def test_b6_in_an_archived_channel_nothing_is_pinned_and_pins_can_be_taken_down(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        pinned, other = await world.post(), await world.post()
+        await world.pins.pin(world.bob, pinned.id)
+        await world.app.chat.channels.archive(world.ada, world.channel, is_archived=True)
+        with pytest.raises(Forbidden, match="archived"):
+            await world.pins.pin(world.bob, other.id)
+        assert await world.pinned() == [pinned.id]
+        await world.pins.unpin(world.bob, pinned.id)
+        assert await world.pinned() == []
 
 
 async def test_everybody_who_sees_the_place_is_told_and_a_repeat_tells_nothing(tmp_path: Path) -> None:
@@ -132,7 +148,7 @@ async def test_a_reply_can_be_pinned_and_is_shown_so_in_its_thread(tmp_path: Pat
         parent = await world.post()
         reply = (await world.app.chat.threads.reply(world.bob, parent.id, Draft("yes"))).reply
         await world.pins.pin(world.ada, reply.id)
-        [shown] = wire(await world.app.chat.threads.page(world.eve, parent.id, 10, None))
+        [shown] = wire((await world.app.chat.threads.page(world.eve, parent.id, Page(10))).messages)
         assert shown["pinnedBy"] == world.ada.user.id
         assert await world.pinned() == [reply.id]
 
@@ -145,7 +161,7 @@ async def test_pins_of_a_conversation_are_its_participants_alone(tmp_path: Path)
         [(_, payload, audience)] = await world.events()
         assert payload["placeId"] == conversation
         assert set(audience) == {world.ada.user.id, world.bob.user.id}
-        [shown] = await world.app.chat.conversations.page(world.ada, conversation, 10, None)
+        [shown] = (await world.app.chat.conversations.page(world.ada, conversation, Page(10))).messages
         assert wire(shown)["pinnedBy"] == world.bob.user.id
         assert [one.id for one in await world.pins.of_conversation(world.ada, conversation)] == [message.id]
         with pytest.raises(NotFound):
@@ -194,6 +210,23 @@ async def test_a_pin_goes_with_its_message_and_no_event_of_its_own(tmp_path: Pat
             left = [one for (one,) in await tx.fetch("select message_id from pins")]
         assert left == ([message.id] if way == "deleted" else [])
         assert [kind for kind, *_ in await world.events()] == ["MESSAGE_PINNED"] * 2
+
+
+async def test_x3_pins_of_before_one_joined_are_not_counted_for_who_does_not_see_them(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        draft = NewPrivateChannel("Hidden past", history_for="joiners")
+        world.channel = (await world.app.chat.channels.create(world.ada, draft)).id
+        for number in range(MOST_PINS):
+            await world.pins.pin(world.ada, (await world.post(str(number))).id)
+        await world.app.chat.members.add(world.ada, world.channel, [world.bob.user.id])
+        message = await world.post("seen by both")
+        with pytest.raises(BadRequest, match="100 pinned messages"):
+            await world.pins.pin(world.ada, message.id)
+        await world.pins.pin(world.bob, message.id)
+        assert await world.pinned() == [message.id]
+        assert len(await world.pins.of_channel(world.ada, world.channel)) == MOST_PINS + 1
 
 
 async def test_a_place_has_a_hundred_pins_however_many_pin_at_once(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """One connection to PostgreSQL, on Trio.
 
-What must stay true:
-
 * A statement that is cancelled here is cancelled on the server, and what it still had to say is read, before
   the cancellation goes on.  If that does not work within two seconds the connection is closed.  So after
   every call a connection is either usable or closed, whatever happened.
@@ -162,9 +160,12 @@ class Connection(psycopg.AsyncConnection[Row]):
         await self.close()
         raise ConnectionLost
 
-    async def notified(self) -> list[int]:
-        """Wait for notifications; return the process ids of the connections they come from."""
-        return [found.be_pid for found in await self.wait(generators.notifies(self.pgconn))]
+    async def notified(self) -> list[tuple[str, str]]:
+        """Wait for notifications; return the channel and the payload of each."""
+        return [
+            (found.relname.decode(), found.extra.decode())
+            for found in await self.wait(generators.notifies(self.pgconn))
+        ]
 
     async def wait(self, gen: sockets.Steps[sockets.T], *_: object, **__: object) -> sockets.T:
         """What psycopg calls to wait; its other parameters are for other event loops."""

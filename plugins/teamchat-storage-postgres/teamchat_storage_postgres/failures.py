@@ -1,6 +1,6 @@
 """What goes wrong with a database, told as teamchat tells it.
 
-What must stay true: `DatabaseUnavailable` means that nothing was changed; where that is not certain it is
+`DatabaseUnavailable` means that nothing was changed; where that is not certain it is
 not raised.  No error carries what PostgreSQL said, for its sentences quote values: only the name and code
 of the error (PostgreSQL's manual, appendix A).
 """

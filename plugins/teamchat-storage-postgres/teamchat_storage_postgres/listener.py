@@ -1,6 +1,6 @@
-"""LISTEN, on a connection of its own: a wake-up for those who follow the log, and nothing more.
+"""LISTEN, on a connection of its own: a wake-up for those who follow the log, and signals.
 
-What must stay true: nothing that is heard here is needed for anything to be right.  A notification that is
+Nothing that is heard here is needed for anything to be right.  A notification that is
 lost, with its connection or in any other way, costs followers the time until they look by themselves.
 """
 
@@ -20,25 +20,43 @@ HEARTBEAT_SECONDS = 15.0
 RETRY_SECONDS = 1.0
 
 
-async def listen(connect: Connect, channel: str, wake: Callable[[], object]) -> None:
-    """Call `wake` for every notification, and for every one that may have been missed, until cancelled."""
+async def listen(
+    connect: Connect,
+    channel: str,
+    wake: Callable[[], object],
+    signals: str = "",
+    take: Callable[[str], object] = lambda _: None,
+) -> None:
+    """Call `wake` for every notification, and for every one that may have been missed, until cancelled.
+
+    What comes on the channel `signals` is given to `take` and wakes nobody.
+    """
     while True:
         try:
             connection = await connect()
             try:
                 await connection.run(f"listen {channel}")
-                await _hear(connection, wake)
+                if signals:
+                    await connection.run(f"listen {signals}")
+                await _hear(connection, wake, signals, take)
             finally:
                 await connection.close()
         except (psycopg.Error, ConnectionLost, StorageError):
             await trio.sleep(RETRY_SECONDS)
 
 
-async def _hear(connection: Connection, wake: Callable[[], object]) -> None:
+async def _hear(
+    connection: Connection, wake: Callable[[], object], signals: str, take: Callable[[str], object]
+) -> None:
     wake()
     while True:
+        found: list[tuple[str, str]] = []
         with trio.move_on_after(HEARTBEAT_SECONDS) as silence:
-            await connection.notified()
+            found = await connection.notified()
         if silence.cancelled_caught:
             await connection.run("select 1")  # Is anybody there? Notifications may come with the answer.
-        wake()
+        for channel, payload in found:
+            if channel == signals:
+                take(payload)
+        if any(channel != signals for channel, _ in found) or not found:
+            wake()

@@ -1,6 +1,6 @@
 """Brings the tables up to date: teamchat's numbered migrations, in PostgreSQL's dialect.
 
-What must stay true: each migration runs once, in a transaction of its own that holds a lock, so servers that
+Each migration runs once, in a transaction of its own that holds a lock, so servers that
 start together do it once and the others wait.  A schema newer than this version knows is refused.  Text is
 compared byte by byte whatever the database's collation, as on SQLite: pages and cursors depend on it.  What
 cannot keep every character is refused too.

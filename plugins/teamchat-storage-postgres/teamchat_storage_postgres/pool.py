@@ -1,6 +1,6 @@
 """Connections that are lent out one at a time, and come back clean or not at all.
 
-What must stay true: no more than `size` connections exist at a time; each that was lent comes back, whatever
+No more than `size` connections exist at a time; each that was lent comes back, whatever
 happened to who borrowed it, and is kept only if no transaction is open on it.  Who waits for longer than the
 deadline is told so.  A connection that the server has closed meanwhile, because it was restarted or somebody
 killed it, is found out by the first statement, which changes nothing, and another one is taken: so such a
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 import trio
@@ -54,9 +54,9 @@ class Pool:
         """As `lend`, for who gives it back by hand."""
         return (await self._take(lambda connection: connection.command(first)))[0]
 
-    async def ask(self, sql: str) -> list[Row]:
+    async def ask(self, sql: str, *params: Any) -> list[Row]:
         """Return the rows of one statement that changes nothing."""
-        connection, rows = await self._take(lambda connection: connection.run(sql))
+        connection, rows = await self._take(lambda connection: connection.run(sql, *params))
         await self.give_back(connection)
         return rows
 

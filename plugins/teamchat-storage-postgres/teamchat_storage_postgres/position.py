@@ -1,6 +1,6 @@
 """How far the log reaches, asked with nearly every request.
 
-What must stay true: the answer counts every commit, of whatever server, that returned before the question was
+The answer counts every commit, of whatever server, that returned before the question was
 put.  So it is never given from memory, nor by what LISTEN told, which comes later than a commit; the database
 is asked, with one tiny statement.  But those who ask while a statement is under way share the next one: it
 begins after all of them have asked.

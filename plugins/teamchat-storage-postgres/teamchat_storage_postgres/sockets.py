@@ -2,7 +2,7 @@
 
 psycopg 3 writes PostgreSQL's protocol as generators that do no input or output of their own but yield what
 they wait for: a socket to become readable, writable, or either.  So one small loop, here, makes it run on
-Trio: no thread, no second event loop.  What must stay true: a generator that was cut short by a
+Trio: no thread, no second event loop.  A generator that was cut short by a
 cancellation is not closed by that; whoever cancelled may `resume` it to read what is left on the wire.
 """
 

@@ -1,6 +1,6 @@
 """The storage on PostgreSQL: any number of servers may use one database.
 
-What must stay true: a reading transaction is one snapshot that can change nothing; a writing one is durable
+A reading transaction is one snapshot that can change nothing; a writing one is durable
 once it has exited (`teamchat_storage_postgres.writer`); and whoever follows the log gets every event in the
 order of commits, by asking the database for what comes after the last one.  Being woken makes that soon, and
 a look every second makes it certain.
@@ -9,8 +9,8 @@ a look every second makes it certain.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 
 import trio
@@ -27,6 +27,9 @@ from teamchat_storage_postgres.transaction import ReadingTransaction, WritingTra
 from teamchat_storage_postgres.writer import CHANNEL, Writer
 
 POLL_SECONDS = 1.0
+SIGNALS = "teamchat_signals"
+"""The channel of NOTIFY by which processes tell each other of what stands in no log."""
+_MOST_HEARD = 1000
 _FOLLOW_BATCH = 1000
 _BOUNDS = "select (select min(seq) from events), last from teamchat_log_end"
 _BEGIN_READING = "begin isolation level repeatable read, read only"
@@ -37,6 +40,8 @@ _log = logging.getLogger(__name__)
 class PostgresStorage:
     """`teamchat.Storage` on a PostgreSQL database. Made by `open_postgres`."""
 
+    dialect = "postgresql"
+
     def __init__(self, connect: Connect, options: PostgresOptions) -> None:
         self._connect = connect
         self._committed = trio.Event()
@@ -45,6 +50,7 @@ class PostgresStorage:
         self._readers = Pool(connect, options.pool_size, acquire, soon)
         self._watch = Pool(connect, 1, acquire, soon)
         self._position = Position(self._watch)
+        self._heard: trio.MemorySendChannel[str] | None = None
         self._writer = Writer(connect, acquire, soon, self._wake)
 
     @asynccontextmanager
@@ -78,10 +84,27 @@ class PostgresStorage:
     async def position(self) -> int:
         return await self._position.ask()
 
+    async def carry(self, text: str) -> None:
+        await self._readers.ask("select pg_notify($1, $2)", SIGNALS, text)
+
+    async def carried(self) -> AsyncGenerator[str, None]:
+        self._heard, heard = trio.open_memory_channel[str](_MOST_HEARD)
+        try:
+            while True:
+                yield await heard.receive()
+        finally:
+            self._heard = None
+
+    def _hear(self, text: str) -> None:
+        """Take a signal of any process; what comes too fast is dropped."""
+        if self._heard is not None:
+            with suppress(trio.WouldBlock):
+                self._heard.send_nowait(text)
+
     async def run(self) -> None:
         """Listen and answer until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(listen, self._connect, CHANNEL, self._wake)
+            nursery.start_soon(listen, self._connect, CHANNEL, self._wake, SIGNALS, self._hear)
             nursery.start_soon(self._position.run)
 
     async def close(self) -> None:

@@ -1,7 +1,5 @@
 """Writing transactions: the bodies of those that wait share one transaction of the database.
 
-What must stay true:
-
 * Batches take turns, across all servers on the database: a batch begins by taking one advisory lock, which it
   holds until it has committed.  So the bodies of all servers run one after another, as on SQLite: what a body
   checked stays true until it has committed, and two servers can't wait for each other.
@@ -23,7 +21,8 @@ from contextlib import asynccontextmanager
 import psycopg
 import trio
 
-from teamchat import Event, StorageError, measures
+from teamchat import Event, StorageError
+from teamchat.observability import metrics
 from teamchat.storage.log import encoded_audience
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
@@ -98,6 +97,7 @@ class Writer:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[WritingTransaction]:
         """Run a body; return once it has been committed. Raises `StorageError` if it was not."""
+        refused: Exception | None = None
         async with self._my_turn():
             batch, leads = await self._joined()
             tx = WritingTransaction(batch.connection)
@@ -105,23 +105,27 @@ class Writer:
                 yield tx
                 if not batch.connection.is_in_transaction:
                     raise StorageError("A statement of the transaction failed, and it went on.")
-            except BaseException:
+            except BaseException as error:
                 with trio.CancelScope(shield=True):
                     await (self._end(batch, None) if leads else self._undo_body(batch))
-                raise
-            batch.bodies += 1
-            measures.writes.value += 1
-            for blanking in tx.blankings:
-                batch.events = blanking.of(batch.events)
-            batch.events += tx.events
+                if leads or batch.finished.is_set() or not isinstance(error, Exception):
+                    raise
+                refused = error
+            else:
+                batch.bodies += 1
+                metrics.writes.value += 1
+                for blanking in tx.blankings:
+                    batch.events = blanking.of(batch.events)
+                batch.events += tx.events
         if leads:
             with trio.CancelScope(shield=True):
                 async with self._turn:
                     await self._commit(batch)
         else:
             await batch.finished.wait()
-        if batch.error is not None:
-            raise batch.error
+        # Also who was refused waits: what they were refused for may be what the batch has not committed yet.
+        if (failure := batch.error or refused) is not None:
+            raise failure
         await trio.lowlevel.checkpoint_if_cancelled()
 
     async def close(self) -> None:
@@ -178,7 +182,7 @@ class Writer:
             return
         began = trio.current_time()
         error = await _committed(batch)
-        measures.commits.observe(trio.current_time() - began)
+        metrics.commits.observe(trio.current_time() - began)
         if error is None and batch.events:
             self._committed()
         await self._end(batch, error)

@@ -157,6 +157,7 @@ async def test_connecting_cancelled_at_any_wait_leaves_no_connection(
     await _until_it_passes(work, cut, until, lambda: backends(server, database) == [])
 
 
+@pytest.mark.slow
 async def test_opening_cancelled_at_any_wait_leaves_no_connection_and_no_half_made_table(
     server: Postgres, database: str, options: PostgresOptions, cut, until
 ) -> None:

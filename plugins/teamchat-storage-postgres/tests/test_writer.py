@@ -49,6 +49,25 @@ async def test_a_writer_that_is_alone_commits_alone(storage: PostgresStorage) ->
     assert await batches(storage) == [1, 1, 1]
 
 
+async def test_nobody_is_refused_by_what_is_not_committed(storage: PostgresStorage) -> None:
+    refused = []
+
+    async def claim(name: str) -> None:
+        try:
+            async with storage.write() as tx:
+                if await tx.fetch("select 1 from server_settings"):
+                    raise KeyError
+                await set_value(tx, name, "x")
+        except KeyError:
+            refused.append(await values(storage))  # as the one who was refused reads it now
+
+    async with trio.open_nursery() as nursery:
+        for number in range(5):
+            nursery.start_soon(claim, str(number))
+    there = await values(storage)
+    assert refused == [there] * 4
+
+
 async def test_nobody_is_released_before_the_commit(storage: PostgresStorage) -> None:
     async def write(number: int) -> None:
         await save(storage, str(number), "x")

@@ -17,6 +17,6 @@ __all__ = ["CLIENT", "build", "routes", "section"]
 
 
 @hookimpl
-def routes(app: Teamchat) -> Sequence[Section]:  # noqa: ARG001
+def routes(app: Teamchat) -> Sequence[Section]:
     """Offer ``/``, ``/manifest.webmanifest``, ``/sw.js`` and ``/client/<digest>/<path>``."""
-    return [section(build(CLIENT))]
+    return [section(build(CLIENT, app.client_folders))]

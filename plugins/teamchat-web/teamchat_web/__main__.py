@@ -2,7 +2,8 @@
 
 The files are those the plugin serves, under the same addresses.  ``config.js`` is made from what the server
 says of itself, with its address as API_BASE_URL; so a change of ``auth.authMode``, of mail or of OAuth, and
-every new version, is exported anew.
+every new version, is exported anew.  What capabilities bring to the client comes from the plugins that are
+installed here, as far as the server announces them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
+from teamchat.plugins import Plugins
+from teamchat.settings import PluginsSettings
 from teamchat_web.pages import index_headers
 from teamchat_web.site import CLIENT, build
 
@@ -23,17 +28,37 @@ PATIENCE_SECONDS = 20
 
 def export(directory: Path, server: str) -> None:
     """Write the client into `directory`, told to use the server at the address `server`."""
-    site = build(CLIENT)
+    configuration = _configuration(server)
+    site = build(CLIENT, _folders(server))
     for name, page in site.pages.items():
         _write(directory / name, page.body)
     for name, file in site.files.items():
         _write(directory / "client" / site.digest / name, file.body)
-    _write(directory / "config.js", _configuration(server))
+    _write(directory / "config.js", configuration)
+
+
+def _folders(server: str) -> list[tuple[str, Traversable]]:
+    """Return the parts of the client of those capabilities that are installed here and on at the server."""
+    announced = _asked(f"{server}/capabilities")["capabilities"]
+    installed = Plugins.load().capabilities(PluginsSettings())
+    return [(name, folder) for name, folder in installed.client_folders if name in announced]
+
+
+class _NoAnswer(Exception):
+    """The server has not answered with what it was asked for."""
+
+
+def _asked(address: str) -> dict[str, Any]:
+    try:
+        with urlopen(address, timeout=PATIENCE_SECONDS) as answer:  # noqa: S310  # checked in main
+            asked: dict[str, Any] = json.load(answer)
+            return asked
+    except (URLError, ValueError) as error:
+        raise _NoAnswer(f"{address}: {error}") from error
 
 
 def _configuration(server: str) -> bytes:
-    with urlopen(f"{server}/config.json", timeout=PATIENCE_SECONDS) as answer:  # noqa: S310  # checked in main
-        config = json.load(answer) | {"API_BASE_URL": server}
+    config = _asked(f"{server}/config.json") | {"API_BASE_URL": server}
     text = json.dumps(config).replace("<", "\\u003c")
     return f"window.TEAMCHAT_CONFIG = {text};\n".encode()
 
@@ -55,9 +80,11 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--server is an address such as https://chat.example.org, not {options.server!r}")
     try:
         export(options.directory, server)
-    except (OSError, ValueError) as error:
-        what = f"{server}/config.json" if isinstance(error, (URLError, ValueError)) else options.directory
-        sys.stderr.write(f"{what}: {error}\n")
+    except _NoAnswer as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"{options.directory}: {error}\n")
         return 1
     sys.stdout.write("Written. The host must send these headers with index.html:\n\n")
     for name, value in index_headers(f"{address.scheme}://{address.netloc}").items():

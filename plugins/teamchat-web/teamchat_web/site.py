@@ -1,11 +1,10 @@
 """The client's files as they are served: read once, named after their content, and compressed.
 
-What must stay true:
-
 * All files stand under one digest, made from every file's path and bytes, so the modules of two versions
   never meet: whatever changes, all addresses change, and what an address once gave it gives for ever.
 * The three pages that name the digest (``index.html``, ``sw.js``, ``manifest.webmanifest``) have fixed
   addresses.  In them ``{{digest}}``, ``{{files}}`` and ``{{modules}}`` are filled in.
+* What capabilities bring (`teamchat_web.extensions`) stands among the files, under the same digest.
 * The service worker keeps all files from its installation on, but for `ON_DEMAND`: those it keeps once used.
 * Addresses within the pages are relative, so that the client works under any path.
 * The style sheets of the first view go out as one, in their order, for each request costs a phone more than
@@ -19,12 +18,15 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 
 from msgspec import Struct
+
+from teamchat_web import extensions
 
 CLIENT = Path(__file__).parent / "client"
 INDEX, MANIFEST, WORKER = "index.html", "manifest.webmanifest", "sw.js"
@@ -45,11 +47,13 @@ _TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
     ".png": "image/png",
     ".svg": "image/svg+xml",
     ".webmanifest": "application/manifest+json",
+    ".webp": "image/webp",
 }
-_PACKABLE = frozenset({".css", ".html", ".js", ".svg", ".webmanifest"})
+_PACKABLE = frozenset({".css", ".html", ".js", ".json", ".svg", ".webmanifest"})
 _STATIC_IMPORT = re.compile(
     r"""^\s*(?:import|export)\b[^"'();]*?(?:from\s*)?["'](\.[^"']+)["']""", re.MULTILINE
 )
@@ -72,13 +76,14 @@ class Site(Struct, frozen=True):
     files: Mapping[str, File]
 
 
-def build(directory: Path) -> Site:
-    """Read the client from `directory` and return it as it is served."""
+def build(directory: Path, folders: Sequence[tuple[str, Traversable]] = ()) -> Site:
+    """Read the client from `directory`, and what capabilities bring from `folders`, as they are served."""
     sources = {
         path.relative_to(directory).as_posix(): path.read_bytes()
         for path in sorted(directory.rglob("*"))
         if path.suffix in _TYPES and path.is_file()
     }
+    sources |= extensions.files_of(folders)
     digest = _digest(sources)
     files = _joined({name: _slim(name, body) for name, body in sources.items() if name not in PAGES})
     modules = first_modules({name: body.decode() for name, body in files.items() if name.endswith(".js")})
@@ -127,12 +132,14 @@ _STYLE = (
     (re.compile(r"([;,]) "), r"\1"),
     (re.compile(r";}"), "}"),
 )
-# A line of script that has no other quotes and no slash outside of its texts has no regular expression in it.
-# The spaces around plus and minus stay: they may tell two signs from one of two.
-_TEXT = re.compile(r'("(?:\\.|[^"\\])*")')
+# A line of script that has no other quotes and no slash outside of its texts has no regular expression in it;
+# one with several templates may have a template in a template. Around a text no space separates anything.
+# The spaces around plus and minus stay beside another of them: they may tell two signs from one of two.
+_TEXT = re.compile(r' ?("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`) ?')
 _END_OF_LINE = re.compile(r"([{};,])\n")
 _QUOTING = frozenset("\"'`/")
-_SCRIPT = re.compile(r" ?([=?:;,<>&|!(){}\[\]]) ?")
+_SCRIPT = re.compile(r" ?([=?:;,<>&|!(){}\[\]*%]) ?")
+_SUM = re.compile(r"(?<![+-]) ([+-]) (?![+-])")
 
 
 def slim(source: str) -> str:
@@ -163,17 +170,18 @@ def slim_script(source: str) -> str:
 def _slim_line(line: str) -> str:
     parts = _TEXT.split(line)
     code, texts = parts[::2], parts[1::2]
-    if _QUOTING & set("".join(code)):
+    if _QUOTING & set("".join(code)) or line.count("`") > len("``"):
         return line
-    slimmed = [_SCRIPT.sub(r"\1", part) for part in code]
+    slimmed = [_SUM.sub(r"\1", _SCRIPT.sub(r"\1", part)) for part in code]
     return "".join(part for pair in zip(slimmed, [*texts, ""], strict=True) for part in pair)
 
 
+_AS_IT_IS = ("emoji/", extensions.FOLDER)
 _SLIM = {".css": slim_style, ".html": slim, ".js": slim_script}
 
 
 def _slim(name: str, body: bytes) -> bytes:
-    if name.startswith("emoji/"):
+    if name.startswith(_AS_IT_IS):
         return body
     change = _SLIM.get(PurePosixPath(name).suffix)
     return body if change is None else change(body.decode()).encode()

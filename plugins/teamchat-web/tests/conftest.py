@@ -1,6 +1,6 @@
 """A browser, and real servers for it to visit.
 
-What must stay true: every page a test opens is watched to its end.  An error of a script, a dialog of the
+Every page a test opens is watched to its end.  An error of a script, a dialog of the
 browser or anything that the page's policy refused fails the test, whatever else it looked at.  Without
 Chromium the tests that need one are skipped, and say so.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,32 +19,20 @@ from typing import Any
 import httpx2
 import pytest
 import trio
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD, mailed
 from tests import forks
 from tests.harness import free_port
 
+from .rooms import Rooms
+
 DEADLINE_MS = 15_000
 GRACE = "grace@example.org"
 _LOADED = "(name) => performance.getEntriesByType('resource').some((one) => one.name.endsWith(name))"
-# The one without any window takes a fifth of the time for a page.
-_CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-CHROMIUM = next(filter(None, map(shutil.which, _CHROMIUMS)), None)
 # The browser tells of every answer that is no success; a test that provokes one looks at the page itself.
 EXPECTED = ("Failed to load resource: ", "Service Worker registration blocked by Playwright")
 expect.set_options(timeout=DEADLINE_MS)
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A Chromium without a window."""
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium on this machine")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
 
 
 @dataclass
@@ -202,7 +189,7 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
     assert not watch.wrong
 
 
-_BENCH = """async ([email, prefix]) => {
+_BENCH = """async ([email, prefix, isCore]) => {
   const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
   const load = (path) => import(root + path);
   const { Kept } = await load("lib/kept.js");
@@ -213,13 +200,19 @@ _BENCH = """async ([email, prefix]) => {
   const http = new Http();
   const session = new Session(http, new Kept(prefix));
   const api = new Api(http, session);
-  if (!session.isSignedIn) session.begin({ accessToken: (await api.devLogin(email)).token });
+  if (!session.isSignedIn) {
+    const { token } = await http.send("POST", "/auth/dev-login", { body: { email } });
+    session.begin({ accessToken: token });
+  }
   const kept = new Kept(`${prefix}/${session.userId}`);
   const model = new Model({ api, http, session, config: {}, kept });
   window.bench = { load, Kept, Http, http, session, api, kept, model, heard: [] };
   model.on("message", (detail) => bench.heard.push(detail));
   const started = model.start();
   if (navigator.onLine) await started;
+  const ending = new AbortController();
+  const { learnRights } = await load("model/rights.js");
+  if (navigator.onLine && !isCore) await learnRights({ model, kept, signal: ending.signal });
   const [channel] = model.sortedChannels();
   Object.assign(bench, { channel, place: { kind: "channel", id: channel.id } });
   bench.timeline = model.timeline(bench.place);
@@ -235,9 +228,11 @@ class Bench:
     def __init__(self, page: Page) -> None:
         self.page = page
 
-    def open(self, email: str = ADMIN, prefix: str = "bench") -> None:
-        """Begin, or after a reload begin again."""
-        self.page.evaluate(_BENCH, [email, prefix])
+    def open(self, email: str = ADMIN, prefix: str = "bench", *, is_core: bool = False) -> None:
+        """Begin, or after a reload begin again; with `is_core` as at a server that announces nothing."""
+        self.page.evaluate(_BENCH, [email, prefix, is_core])
+        if not is_core and self.page.evaluate("navigator.onLine"):
+            self.until("bench.model.readStates?.isKnown")
 
     def run(self, expression: str, argument: Any = None) -> Any:
         """Evaluate an expression, or call a function with an argument."""
@@ -258,12 +253,12 @@ class Bench:
         """The texts the channel's timeline shows."""
         return list(self.run("bench.contents()"))
 
-    def tab(self) -> Bench:
+    def tab(self, *, is_core: bool = False) -> Bench:
         """Another tab of the same browser."""
         page = self.page.context.new_page()
         page.goto(self.page.url)
         bench = Bench(page)
-        bench.open()
+        bench.open(is_core=is_core)
         return bench
 
 
@@ -271,9 +266,9 @@ class Bench:
 def bench(visit: Callable[..., Page]) -> Callable[..., Bench]:
     """Open a model at a server: `bench(server)`."""
 
-    def start(server: Running, email: str = ADMIN, **options: Any) -> Bench:
+    def start(server: Running, email: str = ADMIN, *, is_core: bool = False, **options: Any) -> Bench:
         made = Bench(visit(server.base, **options))
-        made.open(email)
+        made.open(email, is_core=is_core)
         return made
 
     return start
@@ -326,3 +321,9 @@ class Talk:
 @pytest.fixture
 def talk(serve: Callable[..., Running]) -> Talk:
     return Talk(serve())
+
+
+@pytest.fixture
+def house(serve: Callable[..., Running]) -> Rooms:
+    """Return a server of the test's own, with Grace and Linus beside its admin."""
+    return Rooms(serve(), ("grace", "linus"))

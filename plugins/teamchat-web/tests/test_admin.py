@@ -29,7 +29,7 @@ def administration(page: Page, section: str) -> Locator:
     page.get_by_role("menuitem", name="Administration").click()
     dialog = page.get_by_role("dialog", name="Administration")
     dialog.get_by_role("button", name=section, exact=True).click()
-    expect(dialog.get_by_role("heading", name=section)).to_be_visible()
+    expect(dialog.get_by_role("heading", name=section, exact=True)).to_be_visible()
     return dialog
 
 

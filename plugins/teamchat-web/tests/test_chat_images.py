@@ -76,7 +76,7 @@ def test_chosen_images_are_previewed_sent_and_seen_large(serve: Serve, enter: En
 @pytest.mark.parametrize("how", ["paste", "drop"])
 def test_an_image_can_be_pasted_and_dropped(serve: Serve, enter: Enter, how: str) -> None:
     page = enter(serve())
-    expect(page.get_by_label("Write to #General")).to_be_visible()
+    expect(page.locator("main input[type=file]")).to_be_attached()  # It comes after the first view.
     page.evaluate(HAND_OVER, [how, list(png(90, 60))])
     expect(page.locator(".preview img")).to_have_count(1)
     page.get_by_role("button", name="Send").click()

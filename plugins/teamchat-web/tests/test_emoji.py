@@ -82,6 +82,26 @@ def test_a_short_name_sent_before_the_set_is_there_arrives_as_its_emoji_and_in_i
     assert sent(server) == ["🎉 and **🚀**, (❤️)", "the next"]
 
 
+@pytest.mark.parametrize("late", ["**/view/completion.js", SET])
+def test_a_short_name_typed_before_its_module_is_there_becomes_its_emoji_while_more_is_typed(
+    late: str, serve: Serve, enter: Enter
+) -> None:
+    page = enter(serve())
+    held: list[Route] = []
+    is_held = True
+    page.route(late, lambda route: held.append(route) if is_held else route.continue_())
+    field(page).press_sequentially(":wave: `:tada:` :rocket: and")
+    while not held:
+        page.wait_for_timeout(20)
+    expect(field(page)).to_have_value(":wave: `:tada:` :rocket: and")
+    is_held = False
+    for route in held:
+        route.continue_()
+    expect(field(page)).to_have_value("👋 `:tada:` 🚀 and")
+    field(page).press_sequentially(" on")
+    expect(field(page)).to_have_value("👋 `:tada:` 🚀 and on")
+
+
 def test_what_was_sent_is_not_completed_in_the_empty_field(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     held: list[Route] = []

@@ -6,6 +6,7 @@ here too, for the next engine may get it wrong as well.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from teamchat.testing import ADMIN
 from .engines import ENGINES, Browser, Page, Started
 from .engines.chromium import Chromium
 from .engines.page import BACKSPACE, CONTROL, ENTER, ESCAPE, SHIFT, UP
+from .rooms import Rooms
 
 GRACE = "grace@example.org"
 PICTURE = Path(__file__).parent.parent / "teamchat_web" / "client" / "icons" / "icon-192.png"
@@ -177,6 +179,7 @@ def test_escape_closes_the_emoji_picker_that_a_search_is_typed_into(
     page.focused(WRITING)
 
 
+@pytest.mark.slow
 def test_emoji_are_typed_by_short_names_and_found_by_keys_in_a_tone_of_ones_own(
     serve: Serve, enter: Callable[..., Page]
 ) -> None:
@@ -200,6 +203,7 @@ def test_emoji_are_typed_by_short_names_and_found_by_keys_in_a_tone_of_ones_own(
     page.sees("Done 🎉 🚀 👋🏽 :tada:")
 
 
+@pytest.mark.slow
 def test_what_is_written_while_the_server_is_away_comes_when_it_is_back(
     serve: Serve, enter: Callable[..., Page]
 ) -> None:
@@ -218,6 +222,7 @@ def test_what_is_written_while_the_server_is_away_comes_when_it_is_back(
     assert page.evaluate("document.querySelectorAll('main article').length") == 3
 
 
+@pytest.mark.slow
 def test_an_answer_waits_in_the_list_of_threads_until_it_is_read(
     serve: Serve, enter: Callable[..., Page]
 ) -> None:
@@ -233,3 +238,135 @@ def test_an_answer_waits_in_the_list_of_threads_until_it_is_read(
     page.click(".thread-card")
     page.until("document.querySelector('.thread')?.textContent.includes('On the terrace')")
     page.until("!document.querySelector('.thread-card.unread, a[href=\"#/threads\"] .badge')")
+
+
+HEADING = "document.querySelector('h1')?.textContent.includes({})"
+ROW = """[...document.querySelectorAll("dialog[open] .rows > li, dialog[open] [role=list] > li")]
+  .some((one) => {}.every((text) => one.textContent.includes(text)))"""
+
+
+def row(page: Page, *texts: str) -> None:
+    """Wait until a line of the open dialog holds all these texts."""
+    page.until(ROW.format(json.dumps(texts)))
+
+
+@pytest.mark.slow
+def test_channels_are_looked_through_made_private_and_public_and_filled_with_people(
+    serve: Serve, enter: Callable[..., Page]
+) -> None:
+    rooms = Rooms(serve())
+    rooms.public("Coffee", topic="Beans")
+    page = enter(rooms.server)
+    page.click(".side-browse")
+    page.press("Leave Coffee")
+    page.press("Join Coffee")
+    row(page, "Coffee", "Joined")
+    page.type(ESCAPE)
+    page.gone("dialog")
+
+    page.press("Add a channel")
+    page.focused("dialog[open] input[name=name]")
+    page.type("Plans")
+    page.tick("bea")
+    page.press("Make the channel")
+    page.gone("dialog")
+    page.until(HEADING.format("'Plans'"))
+    room = page.evaluate("location.hash.split('/').pop()")
+    assert rooms.members(room) == {"ada": "manager", "bea": "member"}
+
+    page.click(".header-people")
+    page.press("Add people")
+    page.tick("carl")
+    page.press("Add")
+    row(page, "carl")
+    page.press("Make bea a manager")
+    row(page, "bea", "Manager")
+    page.press("Remove carl")
+    page.press("Remove")
+    page.until(f"!{ROW.format(json.dumps(['carl']))}")
+    assert rooms.members(room) == {"ada": "manager", "bea": "manager"}
+
+    page.press("Manage")
+    for step, title in (("public", "Make it public"), ("private", "Make it private")):
+        page.press(title)
+        page.until("document.querySelectorAll('dialog[open]').length === 2")
+        page.press(title)
+        page.until("document.querySelectorAll('dialog[open]').length === 1")
+        listed = {one["id"]: one["isPrivate"] for one in rooms.ask("ada", "GET", "/channels")["channels"]}
+        assert listed[room] is (step == "private")
+    page.press("Archive it")
+    page.until("document.querySelectorAll('dialog[open]').length === 2")
+    page.press("Archive it")
+    page.there("dialog[open] ~ * .room-bar:not([hidden]), .room-bar:not([hidden])")
+    page.press("Open it again")
+    page.there(".room-bar[hidden]")
+    page.press("Delete it")
+    page.until("document.querySelectorAll('dialog[open]').length === 2")
+    page.press("Delete it")
+    page.gone("dialog")
+    assert rooms.status("ada", "GET", f"/channels/{room}") == 404
+
+
+@pytest.mark.slow
+def test_a_group_is_opened_and_named_and_somebody_is_made_an_administrator(
+    serve: Serve, enter: Callable[..., Page]
+) -> None:
+    rooms = Rooms(serve())
+    page = enter(rooms.server)
+    page.press("Write to somebody")
+    page.press("Write to several people")
+    for name in ("bea", "carl"):
+        page.tick(name)
+    page.press("Write to them")
+    page.gone("dialog")
+    page.until(HEADING.format("'bea, carl'"))
+    page.write(WRITING, "Only for you")
+    page.sees("Only for you")
+    room = page.evaluate("location.hash.split('/').pop()")
+    picture = rooms.picture(room, by="carl")
+    page.until("document.querySelector('article .images img')?.naturalWidth === 4")
+    assert rooms.status("dora", "GET", picture) == 404
+
+    page.click(".header-people")
+    row(page, "bea")
+    page.press("Give the group a name")
+    page.focused("dialog[open] input[name=name]")
+    page.type("Three" + ENTER)
+    page.until(HEADING.format("'Three'"))
+    assert set(rooms.members(room).values()) == {"manager"}
+    page.type(ESCAPE)
+    page.gone("dialog")
+
+    page.click("button.server")
+    page.press("Administration")
+    page.press("Make bea an administrator")
+    page.press("Make administrator")
+    row(page, "bea@", "Administrator")
+    assert rooms.ask("bea", "GET", "/me")["user"]["isAdmin"]
+
+
+@pytest.mark.slow
+def test_what_another_device_reads_or_marks_as_unread_is_so_here(
+    serve: Serve, enter: Callable[..., Page]
+) -> None:
+    server = serve()
+    ada, grace = server.token(), server.token(GRACE)
+    other = server.post("/channels", {"name": "other"}, ada)["channel"]["id"]
+    page = enter(server, place=f"#/channel/{channel(server)}")
+    page.there("[aria-label='Options for this place']")
+    message = server.post(f"/channels/{other}/messages", {"content": "hello"}, grace)["message"]["id"]
+    shown = f"document.querySelector('.side-link[href=\"#/channel/{other}\"] .badge')?.textContent ?? ''"
+    page.until(f"({shown}) === '1'")
+    with server.client(ada) as client:
+        client.put(f"/me/places/{other}/read", json={"position": message}).raise_for_status()
+        page.until(f"({shown}) === ''")
+        client.put(f"/me/places/{other}/unread", json={"from": message}).raise_for_status()
+        page.until(f"({shown}) === '1'")
+        page.click(f'.side-link[href="#/channel/{other}"]')
+        page.until(f"({shown}) === ''")
+        page.click(f'.side-link[href="#/channel/{channel(server)}"]')
+        for _ in range(100):
+            if client.get(f"/me/places/{other}").json()["state"]["unreadCount"] == 0:
+                break
+            page.until("true")
+        assert client.get(f"/me/places/{other}").json()["state"]["unreadCount"] == 0

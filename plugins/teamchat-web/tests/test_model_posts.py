@@ -140,9 +140,9 @@ def test_a_refused_post_says_why_lets_others_pass_and_can_be_tried_again_or_drop
     failed = one.until("bench.timeline.items.find((item) => item.state === 'failed')")
     assert "10" in failed["error"]
     one.until("bench.contents().includes('short') && bench.timeline.items[0].id")
-    one.run("(id) => bench.model.retry(id)", failed["localId"])
+    one.run("(id) => bench.model.outbox.retry(id)", failed["localId"])
     one.until("bench.timeline.items.find((item) => item.localId)?.state === 'failed'")
-    one.run("(id) => bench.model.discard(id)", failed["localId"])
+    one.run("(id) => bench.model.outbox.discard(id)", failed["localId"])
     assert one.contents() == ["short"] == stored(server)
     one.page.reload()
     one.open()

@@ -216,7 +216,8 @@ def test_a_session_that_ends_while_it_is_renewed_stays_ended(serve: Serve, visit
 def test_a_wrong_answer_is_an_error_with_status_sentence_and_patience(trial: Callable[..., Trial]) -> None:
     one = trial(jwtExpirySeconds=900)
     assert one.run(
-        "trial.api.addChannel('').catch(({ name, status, message, isPassing }) => [name, status, isPassing])"
+        """trial.api.send("POST", "/channels", { body: { name: "" } })
+          .catch(({ name, status, message, isPassing }) => [name, status, isPassing])"""
     ) == ["ApiError", 400, False]
     one.page.route(
         "**/channels", lambda route: route.fulfill(status=503, headers={"Retry-After": "7"}, body="<h1>")

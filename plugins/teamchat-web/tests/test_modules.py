@@ -97,6 +97,12 @@ def test_no_line_is_hard_to_read_and_no_module_long() -> None:
         assert is_table or len(lines) <= 320, name
 
 
+def test_the_client_knows_no_capability_by_its_name() -> None:
+    known = re.compile(r"\bpin(s|ned|ning)?\b", re.IGNORECASE)
+    files = [path for path in CLIENT.rglob("*") if path.suffix in {".js", ".css", ".html"}]
+    assert not [path.name for path in files if path.parent.name != "emoji" and known.search(path.read_text())]
+
+
 def test_nothing_makes_markup_or_code_out_of_text() -> None:
     dangerous = re.compile(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|setHTMLUnsafe"

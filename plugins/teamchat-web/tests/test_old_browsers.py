@@ -22,7 +22,6 @@ NEEDED = {
     ),
     "AbortSignal.any": ("delete AbortSignal.any", r"AbortSignal\.any\("),
     "URL.canParse": ("delete URL.canParse", r"URL\.canParse\("),
-    "toSpliced": ("delete Array.prototype.toSpliced", r"\.toSpliced\("),
     "showPopover": ("delete HTMLElement.prototype.showPopover", r"\.showPopover\("),
     "selector(&)": ("CSS.supports = (...given) => given.length === 2", r"^  &"),
     "light-dark": ("CSS.supports = (...given) => given.length === 1", r"light-dark\("),

@@ -139,6 +139,9 @@ def seed(server: Any, picture: bytes) -> Seeded:
             "id"
         ]
         team.say(other, talk, words)
+    places = team.ask("GET", "/me/places", mira)["places"]
+    seen = {one["placeId"]: one["lastMessageId"] for one in places if one["lastMessageId"]}
+    team.ask("PUT", "/me/read", mira, {"positions": seen})
     return Seeded(team, place, shown, {"random": channels["random"], "talk": talk})
 
 

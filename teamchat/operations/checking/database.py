@@ -1,6 +1,6 @@
 """Checks of the database: that it answers, that its file is whole, and that its rows agree.
 
-What must stay true: a check changes nothing.  Each reads in a transaction of its own, so that servers may
+A check changes nothing.  Each reads in a transaction of its own, so that servers may
 run meanwhile; what they do between two checks is no finding, for each rule is asked in one statement.
 """
 
@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from teamchat.capabilities import Check
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage, Transaction
+from teamchat.operations.checking import rooms
 from teamchat.operations.checking.findings import Finding, Say, ok, problem, warning
-from teamchat.storage.capability_tables import CapabilityTables, UnknownTables, stored_in
+from teamchat.storage.capability_tables import CapabilityTables, stored_in, unseen
 
 _SLOW_READ_MS = 50.0
 _SLOW_WRITE_MS = 500.0
@@ -105,26 +106,30 @@ async def check_database(
         say(await _guarded("database", _is_whole, storage))
         say(await _guarded("database", _refers_rightly, storage))
     say(await _guarded("event log", _ends_rightly, storage))
+    say(await _guarded("members", rooms.bounds_are_reached, storage))
     for finding in await _tables_of_capabilities(storage, wanted):
         say(finding)
-    for rule in (*RULES, *await _of_capabilities(storage, wanted)):
+    for rule in (*RULES, *rooms.RULES, *await _of_capabilities(storage, wanted)):
         say(await _guarded(rule.subject, _checker(rule), storage))
 
 
 async def _tables_of_capabilities(storage: Storage, wanted: Sequence[CapabilityTables]) -> list[Finding]:
     """Compare the tables of capabilities that are there with those that plugins know."""
     async with storage.read() as tx:
-        there = {name: max(numbers) for name, numbers in (await stored_in(tx)).items()}
+        there = await stored_in(tx)
     known = {ours.namespace: ours for ours in wanted}
     found = []
-    for name, number in there.items():
+    for name in there:
         ours = known.get(name)
         if ours is None:
             found.append(
                 ok("capabilities", f"the tables of {name} are kept, though no active plugin offers it")
             )
-        elif number > ours.newest:
-            found.append(problem("capabilities", str(UnknownTables(ours, number)), "Do as it says."))
+            continue
+        try:
+            unseen(ours, there)
+        except StorageError as error:
+            found.append(problem("capabilities", str(error), "Do as it says."))
     return found
 
 
@@ -189,7 +194,8 @@ def _checker(rule: Check) -> Checker:
     async def check(tx: Transaction) -> Finding:
         [(offenders,)] = await tx.fetch(rule.offenders)
         if offenders:
-            return problem(rule.subject, f"not so in {offenders} cases: {rule.sentence}", rule.remedy)
+            tell = warning if rule.is_warning else problem
+            return tell(rule.subject, f"not so in {offenders} cases: {rule.sentence}", rule.remedy)
         return ok(rule.subject, rule.sentence)
 
     return check

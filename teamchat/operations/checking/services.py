@@ -13,9 +13,9 @@ from contextlib import AsyncExitStack
 import trio
 
 from teamchat.errors import MailDelayed, MailRefused, OperatorError
-from teamchat.ids import new_id
 from teamchat.interfaces import ImageStore, Mail, Storage
 from teamchat.model import now_ms
+from teamchat.model.ids import new_id
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
 from teamchat.operations.running import is_running
@@ -154,7 +154,7 @@ async def check_clock(storage: Storage) -> Finding:
 
 
 async def check_servers(storage: Storage, waits: Callable[[], object]) -> Finding:
-    """Tell whether servers run that have signed on; one that was killed has not signed off."""
+    """Return whether servers run that have signed on; one that was killed has not signed off."""
     async with storage.read() as tx:
         [(count,)] = await tx.fetch("select count(*) from members")
     if not count:

@@ -11,14 +11,15 @@ from urllib.parse import urlsplit
 
 from cryptography import x509
 
-from teamchat import tls
 from teamchat.accounts import Accounts
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
 from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.errors import OperatorError, SettingsError
-from teamchat.interfaces import AuthMode, ImageStore
+from teamchat.http import tls
+from teamchat.interfaces import ImageStore
+from teamchat.interfaces.offers import AuthMode
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.checking.unopened import UnopenedMailer, UnopenedStorage
 from teamchat.operations.installation import Installation
@@ -61,11 +62,11 @@ async def check_configuration(installation: Installation) -> list[Finding]:
 def _warnings_of_modes(installation: Installation) -> Iterator[Finding]:
     for name in installation.plugins.sign_in_modes(installation.settings):
         try:
-            told = installation.plugins.sign_in_traits(name).warning
+            caution = installation.plugins.sign_in_traits(name).warning
         except SettingsError:  # No plugin offers it, which is told already.
             continue
-        if told is not None:
-            yield warning("configuration", *told)
+        if caution is not None:
+            yield warning("configuration", *caution)
 
 
 def _take_up_plugins(installation: Installation, modes: Mapping[str, AuthMode]) -> None:
@@ -140,7 +141,7 @@ def check_certificate(installation: Installation) -> Iterator[Finding]:
 
 
 def _others_read(file: Path, words: str = "") -> bool:
-    """Tell whether everyone on this machine may read a file that holds these words."""
+    """Return whether everyone on this machine may read a file that holds these words."""
     try:
         return bool(file.stat().st_mode & stat.S_IROTH) and words in file.read_text("utf-8")
     except (OSError, ValueError):

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from teamchat.errors import SettingsError, StorageError
 from teamchat.interfaces import Upgrade
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
 from teamchat.storage.sqlite.storage import SqliteStorage
@@ -31,7 +31,8 @@ _log = get_logger(__name__)
 class SqliteOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The keys of ``[storage]`` for the backend ``sqlite``. `path` is the directory of the data.
 
-    `copy_before_upgrade`: keep a copy of the database beside it when a new version changes the schema.
+    `copy_before_upgrade`: keep a copy of the database beside it when a new version changes the schema, of
+    teamchat or of a capability.
     """
 
     path: str = "teamchat-data"
@@ -56,7 +57,7 @@ async def open_sqlite(options: SqliteOptions) -> AsyncIterator[SqliteStorage]:
 
 
 def _unusable(error: OSError | apsw.Error) -> StorageError:
-    """Return what an operator is told of a database that can't be opened."""
+    """Return the sentence for an operator whose database can't be opened."""
     if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
         return StorageError(
             f"The file {DATABASE_NAME} in storage.path is damaged, or no database at all. Move it away with "
@@ -89,10 +90,10 @@ def _open(directory: Path, *, keeps_copy: bool) -> SqliteStorage:
     path = directory / DATABASE_NAME
     writer = connect(path, 0)
     try:
-        if keeps_copy:
-            keep_copy(writer, path)
+        was_kept = keep_copy(writer, path) is not None if keeps_copy else False
         migrate(writer, _tell)
-        return SqliteStorage(path, writer)
+        # One copy is enough: what was before the first migration of this start.
+        return SqliteStorage(path, writer, keeps_copy=keeps_copy and not was_kept)
     except BaseException:
         writer.close()
         raise
@@ -140,7 +141,7 @@ def refuse_closed(directory: Path) -> None:
 
 
 def is_closed(directory: Path) -> bool:
-    """Tell whether a directory is there, or may be, that this user can't look into or write to."""
+    """Return whether a directory is there, or may be, that this user can't look into or write to."""
     try:
         directory.stat()
     except PermissionError:
@@ -151,5 +152,5 @@ def is_closed(directory: Path) -> bool:
 
 
 def _is_there(path: Path) -> bool:
-    """Tell whether there is a file, as far as this user can see."""
+    """Return whether there is a file, as far as this user can see."""
     return os.path.isfile(path)

@@ -1,7 +1,5 @@
 """The embedded storage: SQLite through apsw, in WAL mode with ``synchronous=FULL``.
 
-What must stay true:
-
 * One connection writes.  The bodies of waiting writers run one after another, each in a savepoint of one
   open transaction; then one COMMIT runs in a thread, and only when it has returned are they all released.
   So an acknowledged write survives ``kill -9`` and a power cut, and a thousand writers share one fsync.
@@ -11,7 +9,7 @@ What must stay true:
   committed; who has to wait for it sleeps on Trio's clock (`turns`), and after `BUSY_SECONDS` says so.
 * Events get their numbers under the write lock, so their order is the order of commits, of all processes.
 * Who follows the log is woken by commits of this process, and asks after those of others every few
-  milliseconds: ``pragma data_version`` tells for two microseconds whether there were any.
+  milliseconds: ``pragma data_version`` says in two microseconds whether there were any.
 * Indexed reads run inline on the event loop: 25 to 65 microseconds for a page, where a hop to a thread
   alone costs 100.
 """
@@ -25,14 +23,16 @@ from pathlib import Path
 import apsw
 import trio
 
-from teamchat import measures
 from teamchat.errors import StorageError, Unavailable
 from teamchat.events import LoggedEvent
-from teamchat.logs import get_logger
+from teamchat.observability import metrics
+from teamchat.observability.logs import get_logger
 from teamchat.storage.log import logged_in
 from teamchat.storage.sqlite.connections import connect
+from teamchat.storage.sqlite.datagrams import Datagrams
 from teamchat.storage.sqlite.transaction import DiskUnwritable, SqliteTransaction, failure_of
 from teamchat.storage.sqlite.turns import Turns
+from teamchat.storage.sqlite.upgrading import keep_copy_before
 
 BUSY_SECONDS = 5.0
 """How long a write waits for other processes before it gives up."""
@@ -62,16 +62,23 @@ class _Batch:
 
 
 class SqliteStorage:
-    """`teamchat.interfaces.Storage` on one SQLite file. Made by `open_sqlite`."""
+    """`teamchat.interfaces.Storage` on one SQLite file. Made by `open_sqlite`.
 
-    def __init__(self, path: Path, writer: apsw.Connection) -> None:
+    With `keeps_copy` a copy is kept before the first migration of a capability that runs on it.
+    """
+
+    dialect = "sqlite"
+
+    def __init__(self, path: Path, writer: apsw.Connection, *, keeps_copy: bool = False) -> None:
         self._path = path
+        self._keeps_copy = keeps_copy
         self._writer = writer
         self._turn = trio.StrictFIFOLock()
         self._batch: _Batch | None = None
         self._is_unwritable = False
         self._readers: list[apsw.Connection] = []
         self._watch = connect(path, _READERS_WAIT)
+        self._datagrams = Datagrams(path.with_name(f"{path.name}-signals"))
         self._turns = Turns(path.with_name(f"{path.name}-turns"))
         self._version = self._position = -1
         self._committed = trio.Event()
@@ -100,6 +107,7 @@ class SqliteStorage:
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqliteTransaction]:
         deadline = trio.current_time() + BUSY_SECONDS
+        refused: Exception | None = None
         async with self._turn:
             leads = self._batch is None
             batch = self._batch or await self._begin(deadline)
@@ -111,15 +119,19 @@ class SqliteStorage:
                 self._execute("release body")
             except BaseException as error:
                 self._undo_body(batch, error, is_only=leads)
-                raise
-            measures.writes.value += 1
+                if leads or batch.finished.is_set() or not isinstance(error, Exception):
+                    raise
+                refused = error
+            else:
+                metrics.writes.value += 1
         if leads:
             with trio.CancelScope(shield=True):
                 await self._commit(batch)
         else:
             await batch.finished.wait()
-        if batch.error is not None:
-            raise batch.error
+        # Also who was refused waits: what they were refused for may be what the batch has not committed yet.
+        if (failure := batch.error or refused) is not None:
+            raise failure
         await trio.lowlevel.checkpoint_if_cancelled()
 
     async def _begin(self, deadline: float) -> _Batch:
@@ -178,7 +190,7 @@ class SqliteStorage:
                 failure = failure_of("could not commit", error)
             self._end(batch, failure)
             self._tell(failure)
-            measures.commits.observe(trio.current_time() - began)
+            metrics.commits.observe(trio.current_time() - began)
         if failure is None:
             self._turns.wrote()
             with suppress(StorageError):  # What is committed is committed; who follows looks again anyway.
@@ -241,6 +253,20 @@ class SqliteStorage:
         # Two microseconds while nobody has written, in this process or another one.
         self._look()
         return self._position
+
+    async def carry(self, text: str) -> None:
+        await self._datagrams.send(text)
+
+    def carried(self) -> AsyncIterator[str]:
+        return self._datagrams.received()
+
+    async def keep_copy(self, namespace: str, number: int) -> None:
+        if self._keeps_copy:
+            try:
+                await trio.to_thread.run_sync(keep_copy_before, self._path, namespace, number)
+            except apsw.Error as error:
+                raise failure_of("could not copy the database", error) from error
+            self._keeps_copy = False
 
     def close(self) -> None:
         """Close every connection; the last one, of all processes, folds the log into the database."""

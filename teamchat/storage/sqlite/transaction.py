@@ -1,6 +1,6 @@
 """What the bodies of transactions are given.
 
-What must stay true: a body can't go on after a statement that failed, as on every other storage.  SQLite may
+A body can't go on after a statement that failed, as on every other storage.  SQLite may
 have rolled everything back by then, as it does when the disk is full, and what came after would be committed
 by itself.  No error carries what SQLite said: its sentences may quote what was given.
 """
@@ -89,7 +89,7 @@ def failure_of(what: str, error: BaseException) -> StorageError:
         failure: StorageError = DiskUnwritable(what, cause(error))
     else:
         failure = StorageError(f"SQLite {what}: {cause(error)}.")
-    failure.__cause__ = error  # By it the log tells a full disk from others.
+    failure.__cause__ = error  # By it the log distinguishes a full disk from other failures.
     return failure
 
 

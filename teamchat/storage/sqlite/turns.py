@@ -5,7 +5,7 @@ again microseconds after it gave it back, and another that asks now and then wou
 So whoever waits says so, by holding a shared ``flock`` on a file beside the database, and whoever has just
 written looks there before it writes again, and stands aside for a moment.
 
-What must stay true: nothing blocks the event loop, for to wait is to sleep on Trio's clock; SQLite's own lock
+Nothing blocks the event loop, for to wait is to sleep on Trio's clock; SQLite's own lock
 alone decides who may write, and this file only who asks for it first; and whoever dies waits no longer, for
 the kernel takes its ``flock`` away.
 """

@@ -1,8 +1,9 @@
 """Upgrading the schema without fear: a copy of what was is kept, and an upgrade can be rehearsed.
 
-What must stay true: before a migration touches a database that has data, a whole copy of it stands beside
-it, named after its schema, for its owner alone; an interrupted copy is none, and the next one removes it.
-An older copy of that schema gives way: who went back and upgrades again has written since.  A rehearsal
+Before a migration touches a database that has data, a whole copy of it stands beside
+it, for its owner alone, named after its schema or after the migration of a capability that comes next; an
+interrupted copy is none, and the next one removes it.
+An older copy of that name gives way: who went back and upgrades again has written since.  A rehearsal
 works on a copy, which it removes, and leaves the database as it is, also while a server uses it.
 """
 
@@ -12,18 +13,20 @@ import fcntl
 import os
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 
-from teamchat.disk import sync
 from teamchat.errors import StorageError
 from teamchat.interfaces import Upgrade
-from teamchat.logs import get_logger
+from teamchat.observability.logs import get_logger
+from teamchat.storage.disk import sync
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
+
+_RUN = "select count(*) from capability_migrations where namespace = ? and number >= ?"
 
 _log = get_logger(__name__)
 
@@ -37,11 +40,28 @@ def keep_copy(connection: apsw.Connection, path: Path) -> Path | None:
     kept = path.with_name(f"{path.name}.schema-{version}")
     if not 0 < version < MIGRATIONS[-1].number:
         return None
+    return _keep(connection, path, kept, lambda copy: version_of(copy) == version)
+
+
+def keep_copy_before(path: Path, namespace: str, number: int) -> Path | None:
+    """Keep a copy before migration `number` of a capability's tables runs; return where.
+
+    None if another process has run it meanwhile. Raises `StorageError` if there is no room for it.
+    """
+    kept = path.with_name(f"{path.name}.before-{namespace}-{number}")
+    with closing(connect(path, 5000)) as connection:
+        return _keep(connection, path, kept, lambda copy: not copy.execute(_RUN, (namespace, number)).get)
+
+
+def _keep(
+    connection: apsw.Connection, path: Path, kept: Path, is_of_before: Callable[[apsw.Connection], bool]
+) -> Path | None:
+    """Keep a copy, unless another process was faster: it has kept its own."""
     size = path.stat().st_size // 1_048_576 + 1
     _log.warning("keeping a copy of the database before its upgrade", file=kept.name, mebibytes=size)
     with _copied(connection, path) as copy:
         with closing(apsw.Connection(str(copy))) as opened:
-            if version_of(opened) != version:  # Another process was faster, and has kept its own copy.
+            if not is_of_before(opened):
                 return None
         sync(copy)
         copy.replace(kept)

@@ -1,11 +1,14 @@
 """The endpoints of the specification, one module for each of its sections (interface, part 4)."""
 
 from teamchat.web.sections import (
+    administration,
     capabilities,
     channels,
     conversations,
+    groups,
     health,
     images,
+    members,
     messages,
     reactions,
     server_settings,
@@ -21,6 +24,8 @@ SECTIONS = (
     sign_in.section,
     users.section,
     channels.section,
+    members.section,
+    groups.section,
     messages.section,
     reactions.section,
     images.section,
@@ -28,6 +33,7 @@ SECTIONS = (
     conversations.section,
     server_settings.section,
     webhooks.section,
+    administration.section,
 )
 
 __all__ = ["SECTIONS"]

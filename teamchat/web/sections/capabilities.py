@@ -39,5 +39,5 @@ async def my_rights(app: Application, caller: Caller) -> MyRights:
     """Read who is signed in, and what they may do."""
     _, as_of = await app.storage.log_bounds()  # before what is read: nothing is missed after it
     async with app.storage.read() as tx:
-        may = await app.capabilities.may(tx, caller)
-    return MyRights(caller.user, "admin" if caller.user.is_admin else "user", may, str(as_of))
+        may = {*await app.capabilities.may(tx, caller), *app.chat.may(caller)}
+    return MyRights(caller.user, "admin" if caller.user.is_admin else "user", sorted(may), str(as_of))

@@ -9,9 +9,10 @@ from msgspec import Struct
 from teamchat.application import Application
 from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.model import Caller, Conversation
+from teamchat.model.pages import Page
 from teamchat.web.endpoints import Answer, Section, Success
-from teamchat.web.reader import Page
-from teamchat.web.sections.messages import Edited, MessageList, OneMessage
+from teamchat.web.responses import Response
+from teamchat.web.sections.messages import Edited, MessageList, OneMessage, answered
 
 section = Section("conversations")
 
@@ -29,7 +30,7 @@ class ConversationList(Answer, frozen=True):
 
 
 class OpenedConversation(Answer, frozen=True):
-    """A conversation; `is_new` tells whether it was made just now."""
+    """A conversation; `is_new` if this request made it."""
 
     conversation: Conversation
     is_new: bool
@@ -67,7 +68,7 @@ async def list_direct_messages(
     app: Application, caller: Caller, conversation_id: str, page: Page
 ) -> MessageList:
     """Read a page of a conversation's messages."""
-    return MessageList(await app.chat.conversations.page(caller, conversation_id, page.limit, page.before))
+    return MessageList.of(await app.chat.conversations.page(caller, conversation_id, page))
 
 
 @section.endpoint(
@@ -75,9 +76,10 @@ async def list_direct_messages(
 )
 async def post_direct_message(
     app: Application, caller: Caller, conversation_id: str, body: Draft, key: str | None
-) -> OneMessage:
+) -> Answer | Response:
     """Send a direct message."""
-    return OneMessage(await app.chat.conversations.post(caller, conversation_id, body, key))
+    message, beside = await app.chat.conversations.submit(caller, conversation_id, body, key)
+    return answered(OneMessage(message), beside)
 
 
 @section.endpoint(
@@ -89,9 +91,10 @@ async def post_direct_message(
 )
 async def edit_direct_message(
     app: Application, caller: Caller, conversation_id: str, message_id: str, body: MessageEdit
-) -> Edited:
+) -> Answer | Response:
     """Edit one's own direct message."""
-    return Edited.of(await app.chat.conversations.edit(caller, conversation_id, message_id, body))
+    message, beside = await app.chat.conversations.revise(caller, conversation_id, message_id, body)
+    return answered(Edited.of(message), beside)
 
 
 @section.endpoint("DELETE", "/conversations/:conversationId/messages/:messageId", answer=Success)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from teamchat.web.endpoints import Section
 
 if TYPE_CHECKING:
-    from teamchat.web.app import Site
+    from teamchat.web.site import Site
 
 section = Section("health")
 

@@ -19,7 +19,7 @@ from teamchat.web.request import Request
 from teamchat.web.responses import Stream
 
 if TYPE_CHECKING:
-    from teamchat.web.app import Site
+    from teamchat.web.site import Site
 
 section = Section("images")
 
@@ -44,7 +44,7 @@ class Uploaded(Answer, frozen=True):
 
 
 async def _check_channel(app: Application, caller: Caller, channel_id: str) -> None:
-    await app.chat.images.check_channel(caller, channel_id)
+    await app.chat.images.check_upload(caller, channel_id)
 
 
 async def _check_thread(app: Application, caller: Caller, message_id: str) -> None:

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from teamchat.application import Application
 from teamchat.chat.drafts import Draft, MessageEdit
+from teamchat.chat.messages import Found
+from teamchat.chat.pages import MessagePage
 from teamchat.model import Caller, Message
+from teamchat.model.pages import Page
 from teamchat.web.endpoints import Answer, Section, Success
-from teamchat.web.reader import Page
 from teamchat.web.responses import Response
 
 section = Section("messages")
 
 
 class MessageList(Answer, frozen=True):
-    """A page of messages, oldest first (decision D-08)."""
+    """A page of messages, oldest first (decision D-08), and whether there are others before and after it.
+
+    `as_of` is the position in the log at which it was so.
+    """
 
     messages: Sequence[Message]
+    has_before: bool
+    has_after: bool
+    as_of: str
+
+    @classmethod
+    def of(cls, page: MessagePage) -> MessageList:
+        """Return the answer for a page."""
+        return cls(page.messages, page.has_before, page.has_after, str(page.as_of))
 
 
 class OneMessage(Answer, frozen=True):
@@ -49,11 +63,19 @@ class Edited(Answer, frozen=True):
         return cls(EditedMessage(message.id, message.content, message.updated_at, message.images))
 
 
+def answered(answer: Answer, beside: Mapping[str, Any]) -> Answer | Response:
+    """Return an answer with what capabilities have put beside the message, for its author alone."""
+    if not beside:
+        return answer
+    encoded = _encoder.encode(answer)[:-1] + b"," + _encoder.encode(beside)[1:]
+    return Response(encoded, "application/json")
+
+
 _encoder = msgspec.json.Encoder()
 
 
-def _encode(messages: list[Message]) -> bytes:
-    return _encoder.encode(MessageList(messages))
+def _encode(page: MessagePage) -> bytes:
+    return _encoder.encode(MessageList.of(page))
 
 
 async def _check_channel(app: Application, caller: Caller, channel_id: str) -> None:
@@ -71,23 +93,32 @@ async def _check_edit(app: Application, caller: Caller, message_id: str) -> None
 @section.endpoint("GET", "/channels/:channelId/messages", answer=MessageList, first=_check_channel)
 async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> Response:
     """Read a page of a channel's messages."""
-    messages = app.chat.messages
-    encoded = await messages.encoded_page(caller, channel_id, page.limit, page.before, _encode)
+    encoded = await app.chat.messages.encoded_page(caller, channel_id, page, _encode)
     return Response(encoded, "application/json")
 
 
 @section.endpoint("POST", "/channels/:channelId/messages", body=Draft, answer=OneMessage, first=_check_post)
 async def post_message(
     app: Application, caller: Caller, channel_id: str, body: Draft, key: str | None
-) -> OneMessage:
+) -> Answer | Response:
     """Post a message."""
-    return OneMessage(await app.chat.messages.post(caller, channel_id, body, key))
+    message, beside = await app.chat.messages.submit(caller, channel_id, body, key)
+    return answered(OneMessage(message), beside)
+
+
+@section.endpoint("GET", "/messages/:messageId", answer=Found)
+async def read_message(app: Application, caller: Caller, message_id: str) -> Found:
+    """Read a message, wherever it stands."""
+    return await app.chat.messages.one(caller, message_id)
 
 
 @section.endpoint("PUT", "/messages/:messageId", body=MessageEdit, answer=Edited, first=_check_edit)
-async def edit_message(app: Application, caller: Caller, message_id: str, body: MessageEdit) -> Edited:
+async def edit_message(
+    app: Application, caller: Caller, message_id: str, body: MessageEdit
+) -> Answer | Response:
     """Edit one's own message."""
-    return Edited.of(await app.chat.messages.edit(caller, message_id, body))
+    message, beside = await app.chat.messages.revise(caller, message_id, body)
+    return answered(Edited.of(message), beside)
 
 
 @section.endpoint("DELETE", "/messages/:messageId", answer=Success)

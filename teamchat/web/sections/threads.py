@@ -7,21 +7,28 @@ from collections.abc import Sequence
 from teamchat.application import Application
 from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.model import Caller, Message, ThreadMeta
+from teamchat.model.pages import Page
 from teamchat.web.endpoints import Answer, Section, Success
-from teamchat.web.reader import Page
-from teamchat.web.sections.messages import Edited
+from teamchat.web.responses import Response
+from teamchat.web.sections.messages import Edited, answered
 
 section = Section("threads")
 
 
 class ReplyList(Answer, frozen=True):
-    """A page of replies, oldest first (decision D-08)."""
+    """A page of replies, oldest first (decision D-08), and whether there are others before and after it.
+
+    `as_of` is the position in the log at which it was so.
+    """
 
     replies: Sequence[Message]
+    has_before: bool
+    has_after: bool
+    as_of: str
 
 
 class Reply(Answer, frozen=True):
-    """A reply, and what its parent now tells of the thread."""
+    """A reply, and its parent's summary of the thread."""
 
     reply: Message
     thread_meta: ThreadMeta
@@ -42,16 +49,17 @@ async def _check_edit(app: Application, caller: Caller, message_id: str, reply_i
 @section.endpoint("GET", "/messages/:messageId/thread", answer=ReplyList, first=_check_thread)
 async def list_replies(app: Application, caller: Caller, message_id: str, page: Page) -> ReplyList:
     """Read a page of a thread's replies."""
-    return ReplyList(await app.chat.threads.page(caller, message_id, page.limit, page.before))
+    found = await app.chat.threads.page(caller, message_id, page)
+    return ReplyList(found.messages, found.has_before, found.has_after, str(found.as_of))
 
 
 @section.endpoint("POST", "/messages/:messageId/thread", body=Draft, answer=Reply, first=_check_reply)
 async def post_reply(
     app: Application, caller: Caller, message_id: str, body: Draft, key: str | None
-) -> Reply:
+) -> Answer | Response:
     """Reply to a message."""
     replied = await app.chat.threads.reply(caller, message_id, body, key)
-    return Reply(replied.reply, replied.thread_meta)
+    return answered(Reply(replied.reply, replied.thread_meta), replied.beside)
 
 
 @section.endpoint(
@@ -59,9 +67,10 @@ async def post_reply(
 )
 async def edit_reply(
     app: Application, caller: Caller, message_id: str, reply_id: str, body: MessageEdit
-) -> Edited:
+) -> Answer | Response:
     """Edit one's own reply."""
-    return Edited.of(await app.chat.threads.edit(caller, message_id, reply_id, body))
+    reply, beside = await app.chat.threads.revise(caller, message_id, reply_id, body)
+    return answered(Edited.of(reply), beside)
 
 
 @section.endpoint("DELETE", "/messages/:messageId/thread/:replyId", answer=Success)

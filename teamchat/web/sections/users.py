@@ -33,6 +33,12 @@ class NewName(Struct, frozen=True, rename="camel"):
     user_name: str
 
 
+class NewRole(Struct, frozen=True):
+    """What a user is: ``user`` or ``admin``."""
+
+    role: str
+
+
 class UserList(Answer, frozen=True):
     """All users."""
 
@@ -54,13 +60,17 @@ class Left(Answer, frozen=True):
 
 
 class Renamed(Answer, frozen=True):
-    """The current user."""
+    """A user after a change."""
 
     user: User
 
 
 async def _check_admin(app: Application, caller: Caller) -> None:
     await app.accounts.users.check_admin(caller)
+
+
+async def _check_manage(app: Application, caller: Caller, id: str) -> None:
+    await app.accounts.users.check_manage(caller, id)
 
 
 @section.endpoint("GET", "/users", answer=UserList)
@@ -87,6 +97,12 @@ async def remove_user(app: Application, caller: Caller, id: str) -> Success:
     """Remove a user (admin)."""
     await app.accounts.users.remove(caller, id)
     return Success()
+
+
+@section.endpoint("PUT", "/users/:id/role", body=NewRole, answer=Renamed, first=_check_manage)
+async def change_role(app: Application, caller: Caller, id: str, body: NewRole) -> Renamed:
+    """Make a user an admin, or one no longer (admin)."""
+    return Renamed(await app.accounts.users.set_role(caller, id, body.role))
 
 
 @section.endpoint("POST", "/users/exit", answer=Left)

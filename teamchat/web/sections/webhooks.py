@@ -11,16 +11,18 @@ from teamchat.chat.drafts import Draft
 from teamchat.errors import Unauthorized
 from teamchat.model import Caller, Webhook
 from teamchat.web.endpoints import Answer, Section, Success
-from teamchat.web.sections.messages import OneMessage
+from teamchat.web.responses import Response
+from teamchat.web.sections.messages import OneMessage, answered
 
 section = Section("webhooks")
 
 
 class NewWebhook(Struct, frozen=True, rename="camel"):
-    """A webhook to make: the bot's name, and the channel it posts to."""
+    """A webhook to make: the bot's name, the channel it posts to, and whether it may mention all of it."""
 
     name: str
     channel_id: str
+    may_mention_all: bool = False
 
 
 class WebhookList(Answer, frozen=True):
@@ -54,7 +56,10 @@ async def list_webhooks(app: Application, caller: Caller) -> WebhookList:
 @section.endpoint("POST", "/webhooks", body=NewWebhook, answer=OneWebhook, first=_check_manage)
 async def create_webhook(app: Application, caller: Caller, body: NewWebhook) -> OneWebhook:
     """Make a webhook (admin)."""
-    return OneWebhook(await app.chat.webhooks.create(caller, body.name, body.channel_id))
+    made = await app.chat.webhooks.create(
+        caller, body.name, body.channel_id, may_mention_all=body.may_mention_all
+    )
+    return OneWebhook(made)
 
 
 @section.endpoint("DELETE", "/webhooks/:webhookId", answer=Success)
@@ -75,8 +80,9 @@ async def delete_webhook(app: Application, caller: Caller, webhook_id: str) -> S
 )
 async def post_by_webhook(
     app: Application, webhook_id: str, bearer: str | None, body: Draft, key: str | None
-) -> OneMessage:
+) -> Answer | Response:
     """Post a message as a webhook."""
     if bearer is None:
         raise Unauthorized
-    return OneMessage(await app.chat.webhooks.post(webhook_id, bearer, body, key))
+    message, beside = await app.chat.webhooks.submit(webhook_id, bearer, body, key)
+    return answered(OneMessage(message), beside)

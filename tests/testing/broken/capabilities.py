@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from teamchat import Capability, MessageFields, Migration, Parts, Payload
+from teamchat import (
+    Capability,
+    Event,
+    ExportPart,
+    Imported,
+    MessageFields,
+    Migration,
+    Parts,
+    Payload,
+    SeenMessage,
+    Signal,
+    Teamchat,
+)
 from teamchat.application import Application
 from teamchat.model import Caller, Message
 from teamchat.testing import CapabilityContract
+from teamchat.web import Section
 
 HANGS_ON = "references messages(id) on delete cascade"
 TABLE = "create table notes (message_id text primary key {hangs}, note text not null){{table_end}}"
@@ -40,10 +53,40 @@ def parts(app: Any, options: Any) -> Parts:
     return Parts(message_fields=MessageFields(kind=Note, read=read))
 
 
+class PortableNote(Struct, frozen=True, rename="camel"):
+    """A note as it is exported."""
+
+    message_id: str
+    room_id: str
+    note: str
+
+
+class ExportedNotes(ExportPart):
+    """The notes of an installation."""
+
+    record = PortableNote
+
+    async def write(self, tx: Any) -> AsyncGenerator[Sequence[PortableNote], None]:
+        rows = await tx.fetch(
+            "select n.message_id, m.room_id, n.note from notes n join messages m on m.id = n.message_id"
+        )
+        yield [PortableNote(*row) for row in rows]
+
+    async def take(self, tx: Any, records: Sequence[PortableNote], imported: Imported) -> None:
+        for one in records:
+            if await self.message(tx, one, imported):
+                sql = "insert into notes values ($1, $2) on conflict do nothing"
+                await tx.fetch(sql, one.message_id, one.note)
+
+    async def message(self, tx: Any, record: PortableNote, imported: Imported) -> str | None:
+        return await imported.message(tx, record.message_id, record.room_id)
+
+
 NOTES = Capability(
     name="notes",
     tables=[Migration(1, (TABLE.format(hangs=HANGS_ON),))],
     events=[Noted],
+    export=ExportedNotes(),
     parts=parts,
 )
 
@@ -57,10 +100,14 @@ class Notes(CapabilityContract):
     def capability(self) -> Capability:
         return NOTES
 
+    def event(self, seen: SeenMessage) -> Event:
+        return self.payload(seen.room.id).to(seen.audience)
+
     async def use(self, app: Application, caller: Caller, message: Message) -> None:
         async with app.storage.write() as tx:
-            await tx.fetch("insert into notes (message_id, note) values ($1, 'Remember.')", message.id)
-            await tx.append(self.payload(message.channel_id).to())
+            seen = await app.message(tx, caller, message.id)
+            await tx.fetch("insert into notes (message_id, note) values ($1, 'Think of it')", seen.id)
+            await tx.append(self.event(seen))
 
 
 class TestLimitOfText(Notes):
@@ -130,3 +177,147 @@ class TestQuietEvent(Notes):
 
     def capability(self) -> Capability:
         return replace(NOTES, events=[self.Quiet])
+
+
+class TestToldToTheRoom(Notes):
+    """Its event goes to who sees the room, though not everybody there sees the message."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_x2_who_does_not_see_the_message_is_told_nothing": "['NOTED'] is told to a member",
+    }
+
+    def event(self, seen: SeenMessage) -> Event:
+        return self.payload(seen.room.id).to(seen.room.audience)
+
+
+class TestWordyEvent(Notes):
+    """Its event holds the note, which stays in the log."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_x15_what_was_written_does_not_stay_in_the_log": "the event NOTED still holds what was written",
+    }
+
+    class Wordy(Payload, frozen=True):
+        type = "NOTED"
+        changes_pages_of = "place_id"
+        place_id: str
+        notes: list[str]
+
+    def capability(self) -> Capability:
+        return replace(NOTES, events=[self.Wordy])
+
+    def event(self, seen: SeenMessage) -> Event:
+        return self.Wordy(seen.room.id, ["Think of it"]).to(seen.audience)
+
+
+class Write(Struct, frozen=True):
+    """The body of a note, and what is answered."""
+
+    note: str
+
+
+class TestStoresAnything(Notes):
+    """A note is stored as it was sent, though PostgreSQL does not store a NUL."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_d04_a_character_that_postgresql_can_not_store_is_refused": "a row of notes holds a NUL",
+    }
+
+    def capability(self) -> Capability:
+        def writing(app: Teamchat, options: Any) -> Parts:
+            section = Section("notes")
+
+            @section.endpoint("POST", "/messages/:messageId/notes", body=Write, answer=Write)
+            async def write(caller: Caller, message_id: str, body: Write) -> Write:
+                """Write a note."""
+                async with app.storage.write() as tx:
+                    seen = await app.message(tx, caller, message_id)
+                    sql = "insert into notes (message_id, note) values ($1, $2) on conflict do nothing"
+                    await tx.fetch(sql, seen.id, body.note)
+                    await tx.append(self.event(seen))
+                return body
+
+            return replace(parts(app, options), routes=[section])
+
+        return replace(NOTES, parts=writing)
+
+
+class TestTakesNothing(Notes):
+    """It exports its notes, and takes none of them in."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_what_it_exports_comes_back_in_another_installation": "after two imports into an installation",
+    }
+
+    class Deaf(ExportedNotes):
+        async def message(self, tx: Any, record: PortableNote, imported: Imported) -> str | None:
+            return None
+
+    def capability(self) -> Capability:
+        return replace(NOTES, export=self.Deaf())
+
+
+class TestTakesAll(Notes):
+    """It takes in notes whatever became of their messages; nothing in its table keeps it from that."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_what_is_exported_of_messages_that_are_not_there_is_left_out": "came in that is not there",
+        "test_x15_nothing_of_a_message_stays_when_it_is_deleted": "rows of notes hold the id of a message",
+    }
+
+    class Trusting(ExportedNotes):
+        async def write(self, tx: Any) -> AsyncGenerator[Sequence[PortableNote], None]:
+            rows = await tx.fetch("select message_id, note from notes")
+            yield [PortableNote(id_, "", note) for id_, note in rows]
+
+        async def message(self, tx: Any, record: PortableNote, imported: Imported) -> str | None:
+            return record.message_id
+
+    def capability(self) -> Capability:
+        return replace(NOTES, tables=[Migration(1, (TABLE.format(hangs=""),))], export=self.Trusting())
+
+
+class TestOtherWords(Notes):
+    """Its words in German fill in another value than those in English."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_its_words_in_the_client_are_the_same_in_every_language": "other values than strings/en.json",
+    }
+
+    def capability(self) -> Capability:
+        return replace(NOTES, client="other_words")
+
+
+class Glanced(Signal, frozen=True):
+    """Somebody has looked at a note."""
+
+    type = "org.example.glanced"
+    asked_as = "glances"
+
+
+class TestUndeclaredSignal(Notes):
+    """It sends a signal that it does not declare."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_x8_its_signals_are_those_that_it_declares": "the signal org.example.glanced is not declared",
+    }
+
+    async def use(self, app: Application, caller: Caller, message: Message) -> None:
+        await super().use(app, caller, message)
+        app.signal(Glanced(), [caller.user.id])
+
+
+class TestLoggedSignal(Notes):
+    """It writes a signal into the log."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_its_events_are_those_that_it_declares": "the event org.example.glanced is not declared",
+    }
+
+    def capability(self) -> Capability:
+        return replace(NOTES, events=[Noted, Glanced])
+
+    async def use(self, app: Application, caller: Caller, message: Message) -> None:
+        await super().use(app, caller, message)
+        async with app.storage.write() as tx:
+            await tx.append(Glanced().to([caller.user.id]))

@@ -13,7 +13,7 @@ from pathlib import Path
 import trio
 
 from teamchat import Mail, MailDelayed, Mailer, MailRefused
-from teamchat.mail import message
+from teamchat.accounts.message import message
 from teamchat.testing import MailerContract, RemoteMailerContract
 from tests.testing.faults import found_by
 

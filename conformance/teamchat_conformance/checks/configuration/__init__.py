@@ -1,6 +1,6 @@
 """CFG: the configuration keys of the specification, and what must outlive a restart.
 
-What must stay true: every scenario starts servers of its own, with the keys it is about, and looks at nothing
+Every scenario starts servers of its own, with the keys it is about, and looks at nothing
 but them.
 """
 

@@ -1,6 +1,6 @@
 """AUTH-REQ, AUTH-ADM, AUTH-ORDER: nobody gets in without a token, and users not where admins go.
 
-What must stay true: each request is good but for who sends it, and what was refused has changed nothing.
+Each request is good but for who sends it, and what was refused has changed nothing.
 """
 
 from __future__ import annotations

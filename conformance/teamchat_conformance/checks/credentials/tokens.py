@@ -1,6 +1,6 @@
 """AUTH-TOK: which tokens open the door, where they may stand, and what they tell.
 
-What must stay true: a forged token is made from a real one with exactly one thing changed.
+A forged token is made from a real one with exactly one thing changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The area, the checks of every event's form, and those who look on.
 
-What must stay true: that an event comes once, and to whom, is concluded after two fences, never from time.
+That an event comes once, and to whom, is concluded after two fences, never from time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NEG-JSON, NEG-BODY: bodies that are no JSON, no object, or more than anyone can mean.
 
-What must stay true: whoever sends them may ask what they ask, so nothing but the body can be refused.
+Whoever sends them may ask what they ask, so nothing but the body can be refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NEG-INJ: texts that mean something to what stands behind a server.
 
-What must stay true: a text is taken as it is or refused; nothing is read, done, or waited for because of it.
+A text is taken as it is or refused; nothing is read, done, or waited for because of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NEG-ID: what can't be the id of anything, and ids of things of another kind.
 
-What must stay true: whoever asks could ask about a thing that is there, so that nothing but the id is wrong.
+Whoever asks could ask about a thing that is there, so that nothing but the id is wrong.
 """
 
 from __future__ import annotations

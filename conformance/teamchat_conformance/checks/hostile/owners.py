@@ -1,6 +1,6 @@
 """NEG-IDOR-01: who may do what to whose things, tried for every endpoint and every kind of asker.
 
-What must stay true: those who may not are tried first, and have changed nothing; those who may come last.
+Those who may not are tried first, and have changed nothing; those who may come last.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """NEG-SIZE: more than a server can mean to take: bodies, headers, addresses, patience.
 
-What must stay true: while one asker is a burden the others are served.
+While one asker is a burden the others are served.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """MSG-IDEM: a post that is sent again under its key is the same post (decision D-07b).
 
-What must stay true: a key is sent with a header that no server needs to know; one that ignores it makes
+A key is sent with a header that no server needs to know; one that ignores it makes
 messages twice, as it would without.
 """
 

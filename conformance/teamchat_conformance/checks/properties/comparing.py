@@ -1,6 +1,6 @@
 """What the server tells, beside what the model says. Each finding is the check it fails and what is wrong.
 
-What must stay true: only things the program has made are looked at, and nothing is said of their order but
+Only things the program has made are looked at, and nothing is said of their order but
 that it is one of age.
 """
 

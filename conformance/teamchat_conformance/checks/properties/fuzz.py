@@ -1,6 +1,6 @@
 """PROP-FUZZ: bodies that break the table of endpoints, bodies that keep it, paths and queries of chance.
 
-What must stay true: all chance comes from the run's seed; nothing is sent that, well understood, would end
+All chance comes from the run's seed; nothing is sent that, well understood, would end
 the session or the account of somebody who is still needed.
 """
 

@@ -1,6 +1,6 @@
 """What observers heard of a program, beside what the model says they were to hear.
 
-What must stay true: it is looked at after two fences, and only events about things of the program count;
+It is looked at after two fences, and only events about things of the program count;
 those about things that went with another are the server's own affair.
 """
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from teamchat_conformance.checks.properties._area import ODD
 from teamchat_conformance.checks.properties.comparing import Found, meta_differs
 from teamchat_conformance.checks.steps import at, items, messages_at
-from teamchat_conformance.events import subject
+from teamchat_conformance.events import BY_NAME, subject
 from teamchat_conformance.model import Fold, Told
 from teamchat_conformance.sse import Event, Observer
 from teamchat_conformance.verdicts import Miss
@@ -83,7 +83,12 @@ def _heard(player: Player, name: str, events: list[Event]) -> Iterator[tuple[str
 
 
 def _is_own(program: Program, event: Event) -> bool:
-    """Tell whether an event is about something this program made, or holds something it made."""
+    """Return whether an event is about something this program made, or holds something it made.
+
+    Events of capabilities are none of the core's, and are looked at by their own areas.
+    """
+    if event.type not in BY_NAME:
+        return False
     own = set(program.ids.values()) | {program.actors[n].user_id for n in program.actors if n not in "ABUVW"}
     if not isinstance(event.payload, dict) or event.type == "CONNECTED":
         return False
@@ -92,7 +97,7 @@ def _is_own(program: Program, event: Event) -> bool:
 
 
 def _went_along(program: Program, key: Key) -> bool:
-    """Tell whether an event says that something is gone that went with a channel or a message."""
+    """Return whether an event says that something is gone that went with a channel or a message."""
     kind, about = key
     dead = {program.ids[handle] for handle, one in program.world.things.items() if not one.is_alive}
     return kind.startswith("DELETE_") and about.partition(" ")[0] in dead

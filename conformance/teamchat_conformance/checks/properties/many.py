@@ -1,6 +1,6 @@
 """PROP-ACK, PROP-EVT-05: many writers at once: nothing acknowledged is lost, nothing comes twice.
 
-What must stay true: each write has an effect of its own that can be found again.  A write that was answered
+Each write has an effect of its own that can be found again.  A write that was answered
 must be there, one that was refused must not, and one without an answer may be either.
 """
 

@@ -1,6 +1,6 @@
 """Plays the steps of a program on the server and on the model, side by side.
 
-What must stay true: what is drawn next depends on the model alone.  A step the server answers otherwise than
+What is drawn next depends on the model alone.  A step the server answers otherwise than
 the model says fails one check; once that check has failed for good, a program in which it fails again ends
 there, and the other checks go on being decided by the rest.
 """

@@ -1,6 +1,6 @@
 """PROP-MODEL, PROP-EVT: random programs of several users, judged by the model and by what observers heard.
 
-What must stay true: Hypothesis draws from the model alone and runs in a thread of its own; every step is
+Hypothesis draws from the model alone and runs in a thread of its own; every step is
 played back in Trio.  A seed draws the same programs again on any server.
 """
 

@@ -1,6 +1,6 @@
 """Makes a program that failed as short as it can be, by playing it again with parts left out.
 
-What must stay true: a step keeps the handle of what it makes, so the rest means the same without it; a step
+A step keeps the handle of what it makes, so the rest means the same without it; a step
 on something that is no longer made is left out too.
 """
 
@@ -47,7 +47,7 @@ async def _fails(player: Player, check: str, steps: list[Step]) -> bool:
 
 
 def has_sense(step: Step, world: World) -> bool:
-    """Tell whether everything that a step is about is there."""
+    """Return whether everything that a step is about is there."""
     target = world.things.get(step.target)
     if step.actor not in world.users or (step.target and (target is None or not target.is_known)):
         return False

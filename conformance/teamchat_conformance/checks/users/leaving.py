@@ -1,6 +1,6 @@
 """USER-DEL, USER-EXIT: how users go, and what stays of them.
 
-What must stay true: whoever goes was made for it; what could leave a server without admins is in `admins`.
+Whoever goes was made for it; what could leave a server without admins is in `admins`.
 """
 
 from __future__ import annotations

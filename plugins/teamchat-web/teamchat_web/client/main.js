@@ -8,6 +8,7 @@ import { Http } from "./api/http.js";
 import { Session } from "./api/session.js";
 import { Kept } from "./lib/kept.js";
 import { part } from "./lib/parts.js";
+import { Slots } from "./lib/slots.js";
 import { hasWords, t } from "./lib/strings.js";
 import { Model } from "./model/model.js";
 import { Router } from "./model/router.js";
@@ -21,17 +22,18 @@ const config = { ...DEFAULTS, ...globalThis.TEAMCHAT_CONFIG };
 const kept = new Kept("teamchat");
 const http = new Http(config.API_BASE_URL);
 const session = new Session(http, kept);
-const shared = { config, session, api: new Api(http, session), router: new Router(), ...notices() };
+const shared = { config, http, session, api: new Api(http, session), router: new Router(), ...notices() };
 
 addEventListener("unhandledrejection", (event) => {
   if (!/import\w* (a )?module/i.test(event.reason?.message)) return;
   event.preventDefault();
   offerReload();
 });
-if (!globalThis.TEAMCHAT_TOO_OLD) run(takeLanding());
+if (!globalThis.TEAMCHAT_TOO_OLD) run();
 
 /** Sign in and chat, in turn. */
-async function run(landing) {
+async function run() {
+  const landing = location.search ? (await import("./view/sign_in/landing.js")).takeLanding() : {};
   await hasWords;
   if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
@@ -59,9 +61,11 @@ async function chat() {
   const own = keptOf(session.userId);
   const model = new Model({ api: shared.api, http, session, config, kept: own });
   const ending = new AbortController();
+  const slots = new Slots();
+  model.on("event", (event) => slots.offer("event", event), ending.signal);
   const ended = new Promise((resolve) => session.on("ended", resolve, ending.signal));
   const { shell } = await import("./view/shell.js");
-  const show = () => shell(root, { ...shared, model, kept: own, signal: ending.signal });
+  const show = () => shell(root, { ...shared, model, slots, kept: own, signal: ending.signal });
   const isKnown = model.directory.isFilled;
   if (isKnown) show(); // Before all else is asked for: so the messages come first.
   const started = model.start();
@@ -88,21 +92,4 @@ function keptOf(userId) {
 function offerReload() {
   const action = { label: t("main.reload"), run: () => location.reload() };
   shared.toast(t("main.missing_part"), { kind: "danger", action });
-}
-
-/** What the address says of a sign-in, taken out of it. */
-function takeLanding() {
-  const { searchParams, hash, pathname } = new URL(location.href);
-  if (![...searchParams].length) return {};
-  history.replaceState(null, "", pathname + hash);
-  const get = (name) => searchParams.get(name) ?? undefined;
-  return {
-    token: get("token"),
-    email: get("email"),
-    mode: get("mode"),
-    oauthError: get("oauth_error"),
-    accessToken: get("access_token"),
-    refreshToken: get("refresh_token"),
-    earlierAccessEnded: get("earlier_access_ended") === "true",
-  };
 }

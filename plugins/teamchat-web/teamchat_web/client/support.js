@@ -9,7 +9,6 @@
       new RegExp("\\p{RGI_Emoji}", "v") &&
       AbortSignal.any &&
       URL.canParse &&
-      [].toSpliced &&
       document.body.showPopover &&
       CSS.supports("selector(&)") &&
       CSS.supports("color", "light-dark(#fff, #000)")

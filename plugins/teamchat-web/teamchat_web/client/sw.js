@@ -1,6 +1,6 @@
 // The shell without a network: this version's files are kept, and shown when the server can't be reached.
 //
-// What must stay true: pages come from the network where there is one, so a new version shows at the next
+// Pages come from the network where there is one, so a new version shows at the next
 // load; files come from the version that asks for them; anything else (the interface, its images, the event
 // stream) never passes through here. The version before this one is kept too, for tabs that still run it.
 

@@ -15,6 +15,25 @@ from typing import Any, ClassVar, TypeVar
 
 Found = TypeVar("Found")
 
+# What can be pressed in the topmost dialog, or without one in the page, by what it is called.
+PRESS = """((name) => {
+  const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document;
+  const all = [...top.querySelectorAll("button, [role=option], [role=menuitem]")];
+  const words = (each) => (each.getAttribute("aria-label") ?? each.textContent).trim();
+  const isIt = (each) => each.role === "option" ? words(each).startsWith(name) : words(each) === name;
+  const one = all.find((each) => each.getClientRects().length && isIt(each));
+  one?.click();
+  return Boolean(one);
+})"""
+# Ticks the box beside somebody's name in the topmost dialog.
+TICK = """((name) => {
+  const top = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document;
+  const all = [...top.querySelectorAll("label.check")];
+  const box = all.find((one) => one.querySelector("bdi")?.textContent === name)?.querySelector("input");
+  if (box && !box.checked) box.click();
+  return Boolean(box?.checked);
+})"""
+
 DEADLINE = 60.0  # seconds
 PAUSE = 0.05  # seconds between two looks at something that is awaited
 
@@ -94,6 +113,14 @@ class Page(ABC):
     def click(self, selector: str) -> None:
         """Press the first of what a selector finds."""
         self.until(f"(() => {{ const one = {query(selector)}; one?.click(); return Boolean(one); }})()")
+
+    def press(self, name: str) -> None:
+        """Press what is called so in the topmost dialog, or in the page if none is open."""
+        self.until(f"{PRESS}({json.dumps(name)})")
+
+    def tick(self, name: str) -> None:
+        """Choose a person in the topmost dialog."""
+        self.until(f"{TICK}({json.dumps(name)})")
 
     def focused(self, selector: str) -> None:
         """Wait until the first of what a selector finds has the focus."""

@@ -46,8 +46,8 @@ export class Http {
    * Send a request and return what the answer holds: parsed JSON, or else text.
    * @param {string} method
    * @param {string} path
-   * @param {{body?: object, token?: string, headers?: object, signal?: AbortSignal, patience?: number}}
-   *   [options] `patience` in milliseconds
+   * @param {{body?: object, token?: string, headers?: object, signal?: AbortSignal, patience?: number,
+   *   keepalive?: boolean}} [options] `patience` in milliseconds
    */
   async send(method, path, options = {}) {
     const response = await this.#fetch(method, path, options);
@@ -60,10 +60,11 @@ export class Http {
     return reached((await this.#fetch("GET", path, options)).blob());
   }
 
-  async #fetch(method, path, { body, token, headers, signal, patience = PATIENCE_MS }) {
+  async #fetch(method, path, { body, token, headers, signal, keepalive, patience = PATIENCE_MS }) {
     const signals = [AbortSignal.timeout(patience), ...(signal ? [signal] : [])];
     const request = {
       method,
+      keepalive,
       headers: { ...headers },
       credentials: "omit",
       signal: AbortSignal.any(signals),

@@ -1,6 +1,6 @@
 // Being signed in: the access token, fresh whenever it is asked for, and the refresh token behind it.
 //
-// All tabs share one session. What must stay true: a refresh token is spent by one tab at a time, and the
+// All tabs share one session. A refresh token is spent by one tab at a time, and the
 // others take what that one got; a spent one used twice would end the session. Only the server's word ends
 // a session (it refused the refresh token), never a network that is down. In dev mode there is no refresh
 // token and an email signs in: that replaces a token which expires, and never one that the server refused,

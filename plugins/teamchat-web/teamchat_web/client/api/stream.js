@@ -1,6 +1,5 @@
 // The event stream: read with fetch, so that the token travels in a header, and resumed after every break.
 //
-// What must stay true:
 // * Every tab is told every event once and in order, from where it said it begins.
 // * One tab alone holds the stream, for a browser opens six connections to a host and no more; it hands
 //   events on to the others. When it goes, another takes over and resumes from what it saw itself.
@@ -15,7 +14,7 @@ import { refusal } from "./http.js";
 const SILENCE_MS = 40_000; // The server says something every 15 seconds.
 const REMEMBERED = 1000;
 
-/** Emits "open", "event" {id, type, payload}, and "lost" {tries}. */
+/** Emits "open", "event" {id, type, payload} (id is empty for what isn't in the log), and "lost" {tries}. */
 export class Stream extends Emitter {
   #http;
   #session;
@@ -170,7 +169,7 @@ export class Stream extends Emitter {
 
   #request(token, signal) {
     const headers = { Authorization: `Bearer ${token}`, Accept: "text/event-stream" };
-    const address = this.#http.url(`/events?lastEventId=${encodeURIComponent(this.#lastId)}`);
+    const address = this.#http.url(`/events?lastEventId=${encodeURIComponent(this.#lastId)}&ephemeral=read`);
     return fetch(address, { headers, signal, credentials: "omit", cache: "no-store" });
   }
 
@@ -203,8 +202,10 @@ export class Stream extends Emitter {
   // Both.
 
   #take(event) {
-    this.#lastId = event.id;
-    this.#remember(event);
+    if (event.id) {
+      this.#lastId = event.id;
+      this.#remember(event);
+    }
     this.emit("event", event);
   }
 
@@ -222,10 +223,13 @@ export class Stream extends Emitter {
 }
 
 function isNew({ id, type }, lastId) {
-  return type === "RESYNC" || lastId === "" || !(Number(id) <= Number(lastId));
+  return !id || type === "RESYNC" || lastId === "" || !(Number(id) <= Number(lastId));
 }
 
-/** Reads server-sent events out of text that arrives in pieces (HTML standard, section 9.2.6). */
+/**
+ * Reads server-sent events out of text that arrives in pieces (HTML standard, section 9.2.6). An event
+ * without an `id:` of its own has none here: it isn't in the log.
+ */
 class EventReader {
   #rest = "";
   #data = [];
@@ -261,6 +265,7 @@ class EventReader {
     if (!this.#data.length) return [];
     const event = { id: this.#id, data: this.#data.join("\n") };
     this.#data = [];
+    this.#id = "";
     return [event];
   }
 }

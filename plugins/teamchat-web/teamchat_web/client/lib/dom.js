@@ -1,7 +1,7 @@
 // Building the page: elements are made node by node and text stays text. Nothing here, or anywhere else in
 // the client, turns a string into markup; that is what the page's policy of trusted types holds it to.
 
-const SVG = "http://www.w3.org/2000/svg";
+export const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * Make an element.
@@ -51,17 +51,6 @@ export function icon(name) {
   use.setAttribute("href", `#icon-${name}`);
   svg.append(use);
   return svg;
-}
-
-/** Make an icon known, by the path that draws it on 24 by 24. */
-export function addIcon(name, path) {
-  const symbol = document.createElementNS(SVG, "symbol");
-  const line = document.createElementNS(SVG, "path");
-  symbol.id = `icon-${name}`;
-  symbol.setAttribute("viewBox", "0 0 24 24");
-  line.setAttribute("d", path);
-  symbol.append(line);
-  document.querySelector("svg").append(symbol);
 }
 
 function nodes(children) {

@@ -1,10 +1,11 @@
 // Text of people as nodes: a small Markdown, with mentions and links.
 //
-// What must stay true: the result is made of elements this file names, and their text; an address leads to
+// The result is made of elements this file names, and their text; an address leads to
 // http, https or mailto; and the time taken grows with the length of the text, whatever is in it. So there
 // is no backtracking: blocks are found line by line, and within a line one pass meets each mark once.
 
 import { element } from "./dom.js";
+import { Mentions, WORD } from "./mentions.js";
 
 const DEEPEST = 8; // Marks within marks, quotes within quotes, lists within lists; beyond it marks are text.
 const MOST_EMOJI = 40;
@@ -17,26 +18,27 @@ const QUOTE = /^ {0,3}> ?/;
 const FENCE = /^ {0,3}```/;
 // The repetitions have bounds, so that what never ends as it began costs no more than those at each place.
 const RUN = /`+|\*+|_+|~+|\[|(?<![\p{L}\p{N}])(?:https?:\/\/|mailto:)/;
-const NAME = /(?<![\p{L}\p{N}.%+-])(?:[a-z0-9](?:[\w.%+'-]{0,62}[a-z0-9])?@|www\.)|@/;
+const NAME = /(?<![\p{L}\p{N}.%+-])(?:[a-z0-9](?:[\w.%+'-]{0,62}[a-z0-9])?@|www\.)|[@#]/;
 const MARK = new RegExp(`${RUN.source}|${NAME.source}`, "giu");
 const LINK_WORDS = /\[((?:[^[\]\n]|\[[^[\]\n]{0,50}\]){1,500})\]/;
 const LINK_END = /\(((?:https?:\/\/|mailto:|www\.)(?:[^\s()<>]|\([^\s()<>]{0,200}\)){1,2000})\)/;
 const NAMED_LINK = new RegExp(LINK_WORDS.source + LINK_END.source, "iy");
 const BARE_LINK = /(?:https?:\/\/|mailto:|www\.[\p{L}\p{N}-]{1,63}\.(?=\p{L}))[^\s<>"]{1,2000}/iuy;
 const MAIL = /[\w.%+'-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,63}(?![\p{L}\p{N}@-])/iuy;
-const WORD = /[\p{L}\p{N}_]/u;
 const EMOJI = /^(?:\p{RGI_Emoji}|\s)+$/v;
 const TAGS = { "**": "strong", "*": "em", _: "em", "~~": "s" };
 
 /**
  * Render a message's text.
  * @param {string} text
- * @param {{names?: Map<string, string>, me?: string}} [people] ids by user name in lower case
+ * @param {{names?: Map<string, string>, me?: string, entities?: object[],
+ *   draw?: (entity) => ?Node}} [people] `names` are ids by user name in lower case; with `entities` these
+ *   alone are mentions, as `draw` makes them
  * @returns {DocumentFragment}
  */
-export function render(text, { names = new Map(), me } = {}) {
+export function render(text, people = {}) {
   const fragment = document.createDocumentFragment();
-  const context = { names, lengths: lengthsOf(names), me };
+  const context = new Mentions(text, people);
   for (const block of blocks(text.split(/\r?\n/), context, 0)) {
     block.dir ||= "auto"; // What is within follows it, or has a direction by itself (base.css).
     fragment.append(block);
@@ -68,6 +70,7 @@ function blocks(lines, context, depth) {
       const code = element("code", {}, lines.slice(start + 1, at).join("\n"));
       made.push(element("pre", { dir: "ltr", tabindex: "0" }, code)); // What scrolls can be reached by keys.
       at++;
+      context.pass(lines.slice(start, at).join());
     } else if (depth < DEEPEST && QUOTE.test(lines[at])) {
       at = upTo(lines, at, (line) => !QUOTE.test(line));
       const inner = lines.slice(start, at).map((line) => line.replace(QUOTE, ""));
@@ -186,9 +189,12 @@ function inline(text, context) {
   const open = new Open();
   const codeEnds = endsOfCode(text);
   let done = 0;
+  let passed = 0;
   MARK.lastIndex = 0;
   for (let match = MARK.exec(text); match; match = MARK.exec(text)) {
     const at = match.index;
+    context.pass(text.slice(passed, at));
+    passed = at;
     const { node, end } = read(text, at, match[0], codeEnds, context);
     if (end === at && !/^[*_~]/.test(match[0])) continue;
     open.addText(text.slice(done, at));
@@ -196,6 +202,7 @@ function inline(text, context) {
     else emphasise(open, match[0], text[at - 1] ?? " ", text[at + match[0].length] ?? " ");
     done = MARK.lastIndex = Math.max(end, at + match[0].length);
   }
+  context.pass(text.slice(passed));
   open.addText(text.slice(done));
   return open.end();
 }
@@ -205,7 +212,7 @@ function read(text, at, mark, codeEnds, context) {
   const none = { node: null, end: at };
   if (mark[0] === "`") return code(text, at, mark, codeEnds) ?? none;
   if (mark === "[") return namedLink(text, at) ?? none;
-  if (mark === "@") return mention(text, at, context) ?? none;
+  if (mark === "@" || mark === "#") return context.read(text, at) ?? none;
   if (mark.endsWith("@")) return mail(text, at) ?? bareLink(text, at) ?? none;
   return /^[hmw]/i.test(mark) ? bareLink(text, at) ?? none : none;
 }
@@ -272,24 +279,6 @@ function link(given, words) {
   if (!url || !["http:", "https:", "mailto:"].includes(url.protocol)) return null;
   if (url.protocol === "mailto:" && !url.pathname.includes("@")) return null;
   return element("a", { href: url.href, target: "_blank", rel: "noopener noreferrer nofollow" }, words);
-}
-
-function mention(text, at, { names, lengths, me }) {
-  if (at && WORD.test(text[at - 1])) return null;
-  const rest = text.slice(at + 1, at + 1 + (lengths[0] ?? 0)).toLowerCase();
-  for (const length of lengths) {
-    const user = length <= rest.length && names.get(rest.slice(0, length));
-    const end = at + 1 + length;
-    if (!user || (end < text.length && WORD.test(text[end]))) continue;
-    const kind = user === me ? "mention mention-me" : "mention";
-    return { node: element("bdi", { class: kind, dataset: { user } }, text.slice(at, end)), end };
-  }
-  return null;
-}
-
-/** The lengths that names have, the longest first. */
-function lengthsOf(names) {
-  return [...new Set([...names.keys()].map((name) => name.length))].sort((a, b) => b - a);
 }
 
 /** Take a run of marks: each closes what it can, or opens, or is text. */

@@ -1,10 +1,15 @@
 // The icons of what is seldom seen, as paths of 24 by 24; whoever needs one imports this module. Those of the
 // first view stand in the page.
 
-import { addIcon } from "./dom.js";
+import { SVG } from "./dom.js";
 
 const PATHS = {
+  warning: "M12 4 3 19.5h18zM12 10v4.5M12 17v.2",
+  clock: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 8v4.5l3 2",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  unread: "M4 6h10M4 6v12h16v-8M4 7l8 6 2-1.5M19 3a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
   up: "M12 19V5M6 11l6-6 6 6",
+  about: "M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17zM12 11.5v5M12 7.8h0",
   shield: "M12 3.5 5 6v5.5c0 4.2 2.9 7.6 7 9 4.1-1.4 7-4.8 7-9V6zM9 12l2.2 2.2 4-4.2",
   keyboard: "M4 6.5h16a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1v-9a1 1 0 0 1 1-1zM7 10.5h0M10.5 10.5h0M14 10.5h0M17 10.5h0M8.5 14h7",
   left: "M15 5l-7 7 7 7",
@@ -24,3 +29,14 @@ const PATHS = {
 };
 
 for (const [name, path] of Object.entries(PATHS)) addIcon(name, path);
+
+/** Make an icon known, by the path that draws it on 24 by 24. */
+export function addIcon(name, path) {
+  const symbol = document.createElementNS(SVG, "symbol");
+  const line = document.createElementNS(SVG, "path");
+  symbol.id = `icon-${name}`;
+  symbol.setAttribute("viewBox", "0 0 24 24");
+  line.setAttribute("d", path);
+  symbol.append(line);
+  document.querySelector("svg").append(symbol);
+}

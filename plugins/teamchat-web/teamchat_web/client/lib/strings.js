@@ -1,5 +1,5 @@
-// The words of the page, in the language that was chosen or, if none was, the browser's; and times and sizes
-// as people write them who speak it, in the browser's country if it tells one. The table of words is asked
+// The words of the page, in the language that was chosen or, if none was, the browser's; and times as
+// people write them who speak it, in the browser's country if it tells one. The table of words is asked
 // for as soon as this module runs (the index runs it first, so the table comes along with the modules and not
 // after them); `main.js` waits for `hasWords` and shows nothing before. It is not awaited here: WebKit never
 // runs a module that imports one which is still waiting for something. Another language is another table: the
@@ -11,11 +11,11 @@ import { Kept } from "./kept.js";
 export const languages = { en: "English", de: "Deutsch" };
 
 const DAY_MS = 86_400_000;
-const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
 
 const kept = new Kept("teamchat");
 const code = chosen();
-const locale = navigator.languages?.find((tag) => tag.split("-")[0] === code) ?? code;
+/** The language as people write it in the country of the browser, such as "en-GB". */
+export const locale = navigator.languages?.find((tag) => tag.split("-")[0] === code) ?? code;
 const formats = new Map();
 let table = {};
 const plural = new Intl.PluralRules(code);
@@ -34,12 +34,6 @@ export function language() {
 /** Make more words known; see `more_strings.js`. */
 export function addWords(more) {
   Object.assign(table, more);
-}
-
-/** Keep the choice of a language and load the page anew in it. */
-export function setLanguage(chosenCode) {
-  kept.set("language", chosenCode);
-  location.reload();
 }
 
 /**
@@ -74,13 +68,6 @@ export function day(ms) {
 /** Day and time, in full. */
 export function dateTime(ms) {
   return dates({ dateStyle: "medium", timeStyle: "short" }).format(ms);
-}
-
-/** A number of bytes, in the unit that fits. */
-export function size(bytes) {
-  const step = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
-  const style = { style: "unit", unit: UNITS[step], unitDisplay: "short", maximumFractionDigits: 1 };
-  return new Intl.NumberFormat(locale, style).format(bytes / 1024 ** step);
 }
 
 function chosen() {

@@ -1,6 +1,9 @@
-// After a time away that is too long for the stream: one page of each place tells what came meanwhile, and
-// one page of each thread with newer replies in which the user takes part, whether it hangs from such a page
-// or is known from before. What lies further back is not counted; it shows when it is read.
+// After a time away that is too long for the stream. On a server that counts neither messages nor replies,
+// one page of each place tells what came meanwhile, and one page of each thread with newer replies in which
+// the user takes part, whether it hangs from such a page or is known from before. What lies further back is
+// not counted; it shows when it is read.
+
+import { callsAt } from "./events.js";
 
 const PAGE = { limit: 50 };
 const MOST_THREADS = 30;
@@ -8,17 +11,18 @@ const MOST_THREADS = 30;
 /**
  * Load what is shown anew, and count what is newer than anything that was heard of before.
  * @param {import("./model.js").Model} model
- * @param {{id: string, at: number}} since the newest message that was heard of
+ * @param {{id?: string, at?: number}} since the newest message that was heard of; nothing is counted without
  * @param {AbortSignal} signal
  */
 export async function catchUp(model, since, signal) {
+  model.emit("event", { type: "RESYNC", payload: {} });
   for (const timeline of model.timelines) {
     if (timeline.isWatched) timeline.reload();
     else timeline.unload();
   }
-  if (!since.at) return;
+  if (!since.at || (model.readStates && model.capabilities.threads)) return;
   const read = new Set();
-  await each([...model.sortedConversations(), ...model.sortedChannels()], signal, ({ id }) =>
+  await each([...model.sortedDirect(), ...model.sortedChannels()], signal, ({ id }) =>
     countPlace(model, model.place(id), since, read),
   );
   const others = model.threads.sorted().filter(({ id }) => !read.has(id));
@@ -33,7 +37,9 @@ export async function catchUp(model, since, signal) {
  * @param {AbortSignal} signal
  */
 export function findThreads(model, signal) {
-  return each(model.sortedChannels(), signal, ({ id }) => model.read({ kind: "channel", id }, PAGE));
+  const rooms = model.sortedDirect().filter(({ type }) => type !== "direct");
+  const all = [...model.sortedChannels(), ...rooms];
+  return each(all, signal, ({ id }) => model.read({ kind: "channel", id }, PAGE));
 }
 
 async function each(all, signal, work) {
@@ -51,9 +57,8 @@ async function countPlace(model, place, since, read) {
   const messages = await model.read(place, PAGE);
   for (const message of messages) {
     model.unread.saw(message);
-    if (!isNews(model, message, since)) continue;
-    const calls = place.kind === "conversation" || model.isMention(message.content);
-    model.unread.add(place.id, message, calls);
+    if (!isNews(model, message, since) || model.unread.state(place.id)) continue;
+    model.unread.add(place.id, message, callsAt(model, place, message));
   }
   for (const { id, threadMeta } of messages) {
     read.add(id);

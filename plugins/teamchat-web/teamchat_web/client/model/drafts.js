@@ -37,8 +37,20 @@ export class Drafts extends Emitter {
 
   /** Whether anything waits at a place, or in a thread there. */
   has(placeId) {
+    return this.#at(placeId).length > 0;
+  }
+
+  /** Forget what was begun at a place, and in threads there. */
+  forgetAt(placeId) {
+    for (const key of this.#at(placeId)) {
+      this.#kept.delete(key);
+      this.#look(key);
+    }
+  }
+
+  #at(placeId) {
     const whole = START + placeId;
-    return [...this.#keys].some((key) => key === whole || key.startsWith(`${whole}/`));
+    return [...this.#keys].filter((key) => key === whole || key.startsWith(`${whole}/`));
   }
 
   #look(key) {

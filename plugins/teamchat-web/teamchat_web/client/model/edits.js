@@ -1,13 +1,13 @@
 // What an edit changes of what is unread.
 
-import { isLive, tell } from "./events.js";
+import { callsAt, isLive, tell } from "./events.js";
 
 /** An edit may name the user, or no longer: what is unread calls, a thread is one they take part in. */
 export function reconsider(model, message) {
   const { id, threadId, channelId, updatedAt } = message;
   if (!model.directory.channels.has(channelId)) return;
   const place = { kind: "channel", id: channelId };
-  const isMention = model.isMention(message.content);
+  const isMention = threadId ? model.isMention(message) : callsAt(model, place, message);
   if (threadId) {
     if (!isMention || model.threads.has(threadId)) return;
     model.threads.follow(threadId, channelId, message.createdAt);

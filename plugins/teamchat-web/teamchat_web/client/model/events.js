@@ -4,53 +4,61 @@
 const RECENT_MS = 60_000;
 
 /**
- * Apply an event to the model.
+ * Apply an event to the model, and tell whoever else listens.
  * @param {import("./model.js").Model} model
  * @param {string} type
  * @param {object} payload
+ * @param {string} id its position in the log; empty if it isn't there
  */
-export function apply(model, type, payload) {
-  model.directory.apply(type, payload);
-  HANDLERS[type]?.(model, payload);
+export function apply(model, type, payload, id) {
+  model.directory.apply(type, payload, id);
+  HANDLERS[type]?.(model, payload, Number(id));
+  model.emit("event", { type, payload });
 }
 
 const HANDLERS = {
-  NEW_MESSAGE: (model, message) => arrive(model, { kind: "channel", id: message.channelId }, message),
+  NEW_MESSAGE(model, message, at) {
+    const { channelId: id } = message;
+    if (model.channels.has(id)) model.directory.touch(message);
+    arrive(model, { kind: "channel", id }, message, at);
+  },
   UPDATE_MESSAGE: update,
   DELETE_MESSAGE: remove,
-  NEW_DM_MESSAGE(model, { participants, ...message }) {
-    model.directory.touchConversation(message);
-    arrive(model, { kind: "conversation", id: message.channelId }, message);
+  NEW_DM_MESSAGE(model, { participants, ...message }, at) {
+    model.directory.touch(message);
+    arrive(model, { kind: "conversation", id: message.channelId }, message, at);
   },
   UPDATE_DM_MESSAGE: (model, { participants, ...message }) => update(model, message),
   DELETE_DM_MESSAGE: remove,
-  NEW_THREAD_REPLY(model, payload) {
+  NEW_THREAD_REPLY(model, payload, at) {
     const { parentMessageId: threadId, channelId, reply, threadMeta } = payload;
     model.update(threadId, { threadMeta });
-    const counts = takesPart(model, payload) || model.isMention(reply.content);
+    const isIn = takesPart(model, payload) || model.isMention({ threadId, ...reply });
+    const counts = isIn && model.unread.state(threadId)?.following !== false;
     if (counts) model.threads.follow(threadId, channelId, reply.createdAt);
-    arrive(model, { kind: "channel", id: channelId }, { channelId, ...reply, threadId }, counts);
+    arrive(model, { kind: "channel", id: channelId }, { channelId, ...reply, threadId }, at, counts);
   },
   UPDATE_THREAD_REPLY: (model, payload) => update(model, payload.reply ?? payload),
-  DELETE_THREAD_REPLY(model, { id, threadId, threadMeta }) {
+  DELETE_THREAD_REPLY(model, payload, at) {
+    const { threadId, threadMeta } = payload;
     model.update(threadId, { threadMeta: threadMeta ?? undefined });
-    model.forget(id);
+    remove(model, payload, at);
     if (!threadMeta) model.threads.forget(threadId);
   },
-  NEW_REACTION: (model, { messageId, userId, reaction }) =>
-    model.setReaction(messageId, reaction, userId, true),
-  DELETE_REACTION: (model, { messageId, userId, reaction }) =>
-    model.setReaction(messageId, reaction, userId, false),
-  DELETE_CHANNEL(model, { id }) {
-    model.forgetPlace(id);
-    model.outbox.discardAt(id);
+  NEW_REACTION: (model, told) => setReaction(model, told, true),
+  DELETE_REACTION: (model, told) => setReaction(model, told, false),
+  DELETE_CHANNEL(model, { id, reason }) {
+    if (!model.channels.has(id)) model.losePlace(id, Boolean(reason));
   },
+  UPDATE_CHANNEL: (model, { id, isArchived }) => isArchived && model.forgetUnread(id),
+  CHANNEL_MEMBER_REMOVED: (model, { channelId, userId }) =>
+    userId === model.me.id && model.forgetUnread(channelId),
   NEW_WEBHOOK: (model) => model.emit("webhooks"),
   DELETE_WEBHOOK: (model) => model.emit("webhooks"),
 };
 
 /** A new message. One that `counts` is unread, unless it is one's own. */
-function arrive(model, place, message, counts = true) {
+function arrive(model, place, message, at, counts = true) {
   const { threadId = null } = message;
   const isOwn = message.author.id === model.me.id;
   if (isOwn) model.outbox.arrived(message);
@@ -58,14 +66,33 @@ function arrive(model, place, message, counts = true) {
   model.timelines.find(isHere)?.put({ reactions: {}, updatedAt: null, ...message });
   model.unread.saw(message);
   if (isOwn) model.unread.answered(threadId ?? place.id, message);
-  else if (counts) count(model, place, message);
+  else if (counts) count(model, place, message, at);
 }
 
-function count(model, place, message) {
+function count(model, place, message, at) {
   const { threadId } = message;
-  const calls = Boolean(threadId) || place.kind === "conversation" || model.isMention(message.content);
-  model.unread.add(threadId ?? place.id, message, calls);
-  if (isLive(model, message.createdAt)) tell(model, place, message, calls);
+  if (!threadId && !model.isIn(place.id)) return;
+  const calls = Boolean(threadId) || callsAt(model, place, message);
+  const isNamed = threadId && model.threads.isServers ? model.isMention(message) : calls;
+  model.unread.add(threadId ?? place.id, message, isNamed, at);
+  const isTold = calls || message.mentions?.includes("@here");
+  if (isLive(model, message.createdAt)) tell(model, place, message, isTold);
+}
+
+/** Whether what is said at a place is for the user: a direct message, one in a group, or a mention. */
+export function callsAt(model, { id }, message) {
+  return ["direct", "group"].includes(model.place(id)?.type) || model.isMention(message);
+}
+
+/** Add somebody's reaction to a message, or take it back. */
+export function setReaction(model, { messageId, userId, reaction }, isThere) {
+  model.update(messageId, ({ reactions }) => {
+    const users = (reactions[reaction] ?? []).filter((one) => one !== userId);
+    if (isThere) users.push(userId);
+    const { [reaction]: _, ...others } = reactions;
+    if (!users.length) return { reactions: others };
+    return { reactions: { ...reactions, [reaction]: users } };
+  });
 }
 
 /** Tell whoever listens of a message that is new for the user. */
@@ -91,7 +118,7 @@ function isOwn(model, id) {
 }
 
 function update(model, { id, ...values }) {
-  model.update(id, { images: undefined, ...values });
+  model.update(id, { images: undefined, entities: undefined, mentions: undefined, ...values });
   if (values.channelId && values.author.id !== model.me.id) reconsider(model, { id, ...values });
 }
 
@@ -99,6 +126,8 @@ async function reconsider(model, message) {
   (await import("./edits.js")).reconsider(model, message);
 }
 
-function remove(model, { id }) {
+function remove(model, { id, threadId, channelId, conversationId, authorId }, at) {
   model.forget(id);
+  const isOwn = authorId === model.me.id;
+  if (!isOwn) model.unread.gone(threadId ?? channelId ?? conversationId, id, authorId, at);
 }

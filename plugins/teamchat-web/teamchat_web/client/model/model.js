@@ -1,6 +1,6 @@
 // Everything the views show, kept true by the event stream.
 //
-// What must stay true: events are applied in their order, after the lists were loaded, and as often as they
+// Events are applied in their order, after the lists were loaded, and as often as they
 // come; an answer and the event of the same change may come either way round. Nothing here waits for a view.
 
 import { Backoff } from "../lib/backoff.js";
@@ -15,20 +15,25 @@ import { Pictures } from "./pictures.js";
 import { Threads } from "./threads.js";
 import { Timeline } from "./timeline.js";
 import { Unread } from "./unread.js";
+import { keepCounts, keepPosition, position } from "./visit.js";
 
 const OFFLINE_AFTER = 2; // A try or two may fail; then it is said.
 
 /**
  * Emits "me", "users", "channels", "conversations", "server", "loaded" when these are no longer of the last
- * visit, "webhooks", "connection", "signedOut", and "message" {message, place, calls, parentId?} for each new
- * message of somebody else that arrives live; one that `calls` is for the user: a direct message, a mention,
- * a reply in a thread they take part in.
+ * visit, "lost" {id} for a place that is gone, "rights", "webhooks", "connection", "signedOut", and "message"
+ * {message, place, calls, parentId?} for each new message of somebody else that arrives live; one that
+ * `calls` is for the user: a direct or group message, a mention, a reply in a thread they take part in.
  */
 export class Model extends Emitter {
   #ending = new AbortController();
   #timelines = new Map();
   #held = [];
   #loading = null;
+  #kept;
+  #hasBegun = false;
+  #isStale;
+  readStates = null; // What keeps counts with the server's, as `threadStates`; there where the server counts.
 
   /**
    * @param {{api: object, http: object, session: object, config: object, kept: object}} parts
@@ -39,29 +44,15 @@ export class Model extends Emitter {
     Object.assign(this, { api, session, config, connection: "connecting", isLoaded: false });
     this.directory = new Directory(api, kept);
     this.pictures = new Pictures(api);
-    this.unread = new Unread(kept);
+    this.unread = new Unread();
     this.threads = new Threads(kept, this.unread);
     this.drafts = new Drafts(kept);
+    this.#kept = kept;
+    this.setRights(kept.get("capabilities", {}), kept.get("may", []));
     this.outbox = new Outbox({ api, kept, pictures: this.pictures, name: session.userId });
     this.stream = new Stream(http, session, session.userId);
     const types = ["me", "users", "channels", "conversations", "server"];
     for (const type of types) this.directory.on(type, () => this.emit(type));
-  }
-
-  get me() {
-    return this.directory.me;
-  }
-  get serverName() {
-    return this.directory.serverName;
-  }
-  get users() {
-    return this.directory.users;
-  }
-  get channels() {
-    return this.directory.channels;
-  }
-  get conversations() {
-    return this.directory.conversations;
   }
 
   /** Load the lists and open the stream. Done when there is something to show, if only of the last visit. */
@@ -69,7 +60,6 @@ export class Model extends Emitter {
     const { signal } = this.#ending;
     this.session.on("ended", (detail) => this.emit("signedOut", detail), signal);
     this.directory.start(signal);
-    this.unread.start(signal);
     this.threads.start(signal);
     this.drafts.start(signal);
     this.outbox.on("changed", ({ item }) => this.#showPending(item), signal);
@@ -77,8 +67,13 @@ export class Model extends Emitter {
     this.stream.on("event", (event) => this.#receive(event), signal);
     this.stream.on("open", () => this.#connected(), signal);
     this.stream.on("lost", ({ tries }) => this.#disconnected(tries), signal);
-    this.stream.open(this.unread.lastEventId, signal);
+    const begun = position(this.#kept);
+    const isShown = this.directory.isFilled;
+    this.#isStale = () => !begun && (isShown || !this.#loading); // What is shown is of before the stream.
+    this.stream.open(begun, signal);
+    keepPosition(this.#kept, this.stream, signal);
     const loaded = this.#load();
+    keepCounts(this, signal);
     if (!this.directory.isFilled) await loaded;
     await this.outbox.start(signal);
   }
@@ -92,8 +87,14 @@ export class Model extends Emitter {
   sortedChannels() {
     return this.directory.sortedChannels();
   }
-  sortedConversations() {
-    return this.directory.sortedConversations();
+  sortedDirect() {
+    return this.directory.sortedDirect();
+  }
+  /** What the server announces, by name, and what the user may do there (model/rights.js). */
+  setRights(capabilities, may) {
+    Object.assign(this, { capabilities, may });
+    this.unread.capabilities = capabilities;
+    this.emit("rights");
   }
   names() {
     return this.directory.names();
@@ -103,6 +104,10 @@ export class Model extends Emitter {
   }
   place(id) {
     return this.directory.place(id);
+  }
+  /** Whether the user is a member of a place, as far as is known here. */
+  isIn(id) {
+    return this.channels.get(id)?.isMember !== false;
   }
 
   /** The messages of a place; the same object each time. */
@@ -115,13 +120,14 @@ export class Model extends Emitter {
   thread(parentId, { kind, id }) {
     const place = { kind, id };
     const thread = this.#timeline(parentId, place, (page) => this.api.thread(parentId, page), parentId);
-    if (!thread.parent) findParent(this, thread);
+    if (!thread.parent && !thread.isGone) findParent(this, thread);
     return thread;
   }
 
-  /** Read a page of a place's messages, and see which threads hang from it. */
+  /** Read a page of a place's messages, and see which threads hang from it, unless it was lost meanwhile. */
   async read(place, page) {
     const messages = await this.api.messages(place, page);
+    if (this.isLoaded && !this.place(place.id)) return [];
     for (const message of messages) this.threads.note(message, place.id, this.me?.id);
     return messages;
   }
@@ -132,50 +138,10 @@ export class Model extends Emitter {
   }
 
   /** Post a message, or with `parentId` a reply. Returns the pending item at once. */
-  post(place, { content, files = [], parentId = null }) {
+  post(place, { content, entities, files = [], parentId = null }) {
     const { id, userName } = this.me;
-    return this.outbox.add({ place, parentId, content, files, author: { id, userName } });
+    return this.outbox.add({ place, parentId, content, entities, files, author: { id, userName } });
   }
-  retry(localId) {
-    this.outbox.retry(localId);
-  }
-  discard(localId) {
-    this.outbox.discard(localId);
-  }
-
-  /** Give a message another text. */
-  async edit(message, typed) {
-    const content = await this.outbox.withEmoji(typed);
-    const draft = { content, ...(message.images && { images: message.images }) };
-    const { updatedAt } = await this.api.edit(message.place, message, draft);
-    this.update(message.id, { content, updatedAt });
-  }
-
-  async remove(message) {
-    await this.api.remove(message.place, message);
-    this.forget(message.id);
-  }
-
-  /** Add one's reaction, or take it back: shown at once, and undone if the server refuses. */
-  async toggleReaction({ id, reactions }, reaction) {
-    const has = Boolean(reactions[reaction]?.includes(this.me.id));
-    this.setReaction(id, reaction, this.me.id, !has);
-    try {
-      const answer = await (has ? this.api.unreact(id, reaction) : this.api.react(id, reaction));
-      this.update(id, { reactions: answer.reactions });
-    } catch (error) {
-      this.setReaction(id, reaction, this.me.id, has);
-      throw error;
-    }
-  }
-
-  /** The place of the conversation with a user, a new one if there was none. */
-  async openConversation(userId) {
-    const conversation = await this.api.converse(userId);
-    this.directory.addConversation(conversation);
-    return this.place(conversation.id);
-  }
-
   // What events and answers change in the timelines.
 
   update(id, change) {
@@ -190,29 +156,35 @@ export class Model extends Emitter {
       timeline.remove(id);
       if (timeline.parentId === id) timeline.end();
     }
-    this.unread.forget(id);
     this.threads.forget(id);
   }
 
-  forgetPlace(id) {
+  /** What is unread at a place, and in threads there, is no longer: one left it, or it is archived. */
+  forgetUnread(id) {
     this.unread.forgetPlace(id);
     this.threads.forgetPlace(id);
-    for (const timeline of this.timelines) if (timeline.place.id === id) timeline.end();
   }
 
-  setReaction(id, reaction, userId, isThere) {
-    this.update(id, ({ reactions }) => {
-      const users = (reactions[reaction] ?? []).filter((one) => one !== userId);
-      if (isThere) users.push(userId);
-      const { [reaction]: _, ...others } = reactions;
-      if (!users.length) return { reactions: others };
-      return { reactions: { ...reactions, [reaction]: users } };
-    });
+  /**
+   * A place is gone for the user, and all that is known of it. What was being written there is given back
+   * where it was deleted; where they lost sight of it, nothing remains.
+   */
+  losePlace(id, isLost) {
+    this.forgetUnread(id);
+    this.outbox.discardAt(id);
+    this.pictures.forgetAt(id);
+    if (isLost) this.drafts.forgetAt(id);
+    for (const [key, timeline] of this.#timelines) {
+      if (timeline.place.id === id && this.#timelines.delete(key)) timeline.end();
+    }
+    this.emit("lost", { id });
   }
 
-  /** Whether a text names the user. */
-  isMention(text) {
-    return text.includes("@") && mentions(text, this.names()).has(this.me?.id);
+  /** Whether a message names the user, or all at its place: as the server says, where it does. */
+  isMention({ content, mentions: named = [], threadId }) {
+    const isNamed = (one) => one === this.me?.id || (one === "@channel" && !threadId);
+    if (this.capabilities.mentions) return named.some(isNamed);
+    return content.includes("@") && mentions(content, this.names()).has(this.me?.id);
   }
 
   #timeline(key, place, fetch, parentId) {
@@ -237,7 +209,7 @@ export class Model extends Emitter {
     this.unread.saw(message);
     this.#timelines.get(parentId ?? place.id)?.put({ reactions: {}, updatedAt: null, ...message });
     if (threadMeta) this.update(parentId, { threadMeta });
-    if (place.kind === "conversation") this.directory.touchConversation(message);
+    this.directory.touch(message);
   }
 
   #receive(event) {
@@ -247,8 +219,7 @@ export class Model extends Emitter {
 
   #deal({ id, type, payload }) {
     if (type === "RESYNC") this.#resync();
-    else apply(this, type, payload);
-    this.unread.reached(id);
+    else apply(this, type, payload, id);
   }
 
   /** Load the lists, again and again if need be; events wait meanwhile. */
@@ -257,9 +228,9 @@ export class Model extends Emitter {
     this.#loading ??= (async () => {
       for (const backoff = new Backoff(); !signal.aborted; await backoff.wait(signal)) {
         try {
-          await this.directory.load();
+          const gone = await this.directory.load();
           this.isLoaded = true;
-          this.#forgetGone();
+          this.#forgetGone(gone);
           this.emit("loaded");
           break;
         } catch (error) {
@@ -274,15 +245,15 @@ export class Model extends Emitter {
   }
 
   /** What was deleted while nobody was here is not unread. */
-  #forgetGone() {
-    for (const { placeId } of this.threads.sorted()) if (!this.place(placeId)) this.forgetPlace(placeId);
-    const isThere = (id) => this.place(id) || this.threads.has(id);
-    for (const id of this.unread.lists()) if (!isThere(id)) this.forgetPlace(id);
+  #forgetGone(gone) {
+    for (const id of gone) this.losePlace(id, true);
+    for (const { placeId } of this.threads.sorted()) if (!this.place(placeId)) this.forgetUnread(placeId);
   }
 
   /** The log no longer reaches back: everything is read anew. */
-  async #resync() {
-    const since = this.unread.newest;
+  async #resync(since = this.unread.newest) {
+    this.directory.forgetPeople();
+    await this.#loading;
     await this.#load();
     (await import("./catch_up.js")).catchUp(this, since, this.#ending.signal);
   }
@@ -294,10 +265,10 @@ export class Model extends Emitter {
       if (timeline.error) timeline.load();
       if (timeline.parentId && !timeline.parent) findParent(this, timeline);
     }
-    if (this.unread.lastEventId !== "") return;
-    this.unread.begin(this.stream.connectedAt);
-    this.unread.reached(this.stream.lastEventId);
-    if (!this.#loading) this.#resync(); // The first stream of all begins now; what was read is older.
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.unread.newest.at ||= this.stream.connectedAt;
+    if (this.#isStale()) this.#resync({});
   }
 
   #disconnected(tries) {
@@ -311,10 +282,22 @@ export class Model extends Emitter {
   }
 }
 
+// The directory's own: who and what there is.
+for (const name of ["me", "serverName", "users", "channels", "conversations"]) {
+  Object.defineProperty(Model.prototype, name, { get() { return this.directory[name]; } });
+}
+
 function changed(message, change) {
   return { ...message, ...(typeof change === "function" ? change(message) : change) };
 }
 
 async function findParent(model, thread) {
   (await import("./parent.js")).findParent(model, thread);
+}
+
+// What people do to messages and conversations that are there (acting.js); loaded with the first of it.
+for (const act of ["edit", "remove", "toggleReaction", "openConversation"]) {
+  Model.prototype[act] = async function (...given) {
+    return (await import("./acting.js"))[act](this, ...given);
+  };
 }

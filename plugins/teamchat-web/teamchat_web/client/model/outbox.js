@@ -1,6 +1,6 @@
 // Posts that have not arrived yet.
 //
-// What must stay true: a post that was written down is sent until the server takes or refuses it, over
+// A post that was written down is sent until the server takes or refuses it, over
 // reloads and restarts, in its place's order; and it never becomes two messages, for each carries an
 // Idempotency-Key from the start. One tab sends at a time. A post whose event came before its answer is
 // hidden, not forgotten: the answer alone says which message it became.
@@ -14,7 +14,8 @@ const START = "post/";
 const SHORT_NAME = /:[a-z0-9_+-]+:/;
 
 /**
- * Emits "changed" {item} when a post is new, has changed or is gone, and "sent" {item, message, threadMeta?}.
+ * Emits "changed" {item} when a post is new, has changed or is gone, "sent" {item, message, threadMeta?,
+ * unreached?}, and "edited" {item, unreached?}.
  */
 export class Outbox extends Emitter {
   #api;
@@ -52,26 +53,24 @@ export class Outbox extends Emitter {
   }
 
   /** Write a post down and send it. Returns the item at once. */
-  add({ place, parentId = null, author, content, files = [] }) {
+  add({ place, parentId = null, author, content, entities, files = [] }) {
     const localId = newId();
     const { kind, id } = place;
     const item = { localId, place: { kind, id }, parentId, author, content, createdAt: Date.now() };
-    Object.assign(item, { files, fileCount: files.length, uploaded: [], state: "sending", error: null });
+    Object.assign(item, { entities, files, fileCount: files.length, uploaded: [] });
+    Object.assign(item, { state: "sending", error: null });
     this.#items.set(localId, item);
     this.emit("changed", { item });
     this.#write(item);
     return item;
   }
 
-  /** A text as it is sent: emoji in place of their short names; as it is where their set can't be had. */
-  async withEmoji(text) {
-    if (!SHORT_NAME.test(text)) return text;
-    try {
-      const set = await (await import("../lib/emoji.js")).emojiSet();
-      return set.filled(text, this.#kept.get("skin-tone", 0));
-    } catch {
-      return text;
-    }
+  /** What is sent, {content, entities}: emoji in place of their short names. */
+  async withEmoji({ content, entities }) {
+    const draft = { content, entities };
+    if (!SHORT_NAME.test(content)) return draft;
+    const { withEmoji } = await import("./acting.js").catch(() => ({ withEmoji: () => draft }));
+    return withEmoji(draft, this.#kept);
   }
 
   /** Send a failed post again. */
@@ -150,16 +149,16 @@ export class Outbox extends Emitter {
   /** Send one post until it is taken or refused. */
   async #sendOne(item) {
     try {
-      const content = await this.withEmoji(item.content);
+      const draft = await this.withEmoji(item);
       if (!this.#items.has(item.localId)) return; // It was discarded meanwhile.
-      if (content !== item.content) this.#change(item, { content });
+      if (draft.content !== item.content) this.#change(item, draft);
       await this.#upload(item);
       this.#change(item, { wasTried: true });
-      const { message, threadMeta } = await this.#post(item);
+      const { message, reply = message, ...more } = await this.#post(item);
       if (this.#signal.aborted) return;
       this.#backoff.reset();
       this.#drop(item);
-      this.emit("sent", { item, message, threadMeta });
+      this.emit("sent", { item, message: reply, ...more });
     } catch (error) {
       await this.#failed(item, error);
     }
@@ -172,11 +171,9 @@ export class Outbox extends Emitter {
     }
   }
 
-  async #post({ place, parentId, content, uploaded, fileCount, localId }) {
-    const draft = { content, ...(fileCount && { images: uploaded }) };
-    if (!parentId) return { message: await this.#api.post(place, draft, localId) };
-    const { reply, threadMeta } = await this.#api.reply(parentId, draft, localId);
-    return { message: reply, threadMeta };
+  #post({ place, parentId, content, entities, uploaded, fileCount, localId }) {
+    const draft = { content, entities, images: fileCount ? uploaded : undefined };
+    return parentId ? this.#api.reply(parentId, draft, localId) : this.#api.post(place, draft, localId);
   }
 
   async #failed(item, error) {

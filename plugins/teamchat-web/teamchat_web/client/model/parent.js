@@ -19,6 +19,6 @@ export async function findParent(model, thread) {
 }
 
 /** The id right after another: a page before it ends with the other, where ids are hexadecimal numbers. */
-function following(id) {
+export function following(id) {
   return NUMBER.test(id) ? (BigInt(`0x${id}`) + 1n).toString(16).padStart(id.length, "0") : id;
 }

@@ -33,7 +33,13 @@ export class Pictures {
 
   /** Let go of all images. */
   clear() {
-    for (const key of [...this.#addresses.keys()]) this.#revoke(key);
+    this.forgetAt("");
+  }
+
+  /** Let go of the images of a place. */
+  forgetAt(placeId) {
+    const start = placeId && `${placeId}/`;
+    for (const key of [...this.#addresses.keys()]) if (key.startsWith(start)) this.#revoke(key);
   }
 
   async #fetch(key, place, filename, thumb) {

@@ -2,12 +2,13 @@
 // others something. Everything is made in the browser; the file's own name stays here.
 
 import "../lib/more_strings.js";
-import { size, t } from "../lib/strings.js";
+import { locale, t } from "../lib/strings.js";
 
 const MOST_BYTES = 10 * 1024 * 1024;
 const THUMB_SIDE = 640;
 const THUMB_FROM_BYTES = 60 * 1024;
 const LARGEST_SIDE = 4096;
+const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"];
 const EXTENSIONS = {
   "image/jpeg": "jpg",
   "image/png": "png",
@@ -80,4 +81,11 @@ function base64(blob) {
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(blob);
   });
+}
+
+/** A number of bytes, in the unit that fits. */
+function size(bytes) {
+  const step = Math.min(UNITS.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const style = { style: "unit", unit: UNITS[step], unitDisplay: "short", maximumFractionDigits: 1 };
+  return new Intl.NumberFormat(locale, style).format(bytes / 1024 ** step);
 }

@@ -1,6 +1,7 @@
-// The threads the user takes part in: those under their own messages, those they replied in, and those in
-// which somebody named them. This browser learns of them from events and from the pages it reads, and keeps
-// each by itself, without any text; so tabs write at the same time and undo nothing of each other.
+// The threads the user follows; where the server doesn't know of that, those they take part in: under their
+// own messages, with replies of theirs, and with one that named them. Of these this browser learns from
+// events and from the pages it reads, and keeps each by itself, without any text; so tabs write at the same
+// time and undo nothing of each other.
 
 import { Emitter } from "../lib/emitter.js";
 
@@ -16,7 +17,8 @@ const MOST = 300;
 export class Threads extends Emitter {
   #kept;
   #unread;
-  #all = new Map();
+  /** They, by their parents' ids. */
+  all = new Map();
 
   /**
    * @param {import("../lib/kept.js").Kept} kept of this user
@@ -29,6 +31,9 @@ export class Threads extends Emitter {
     for (const key of kept.keys(PREFIX)) this.#take(key);
   }
 
+  /** Whether the server knows of them: then nothing is learned here, or kept (model/thread_states.js). */
+  isServers = false;
+
   /** Hear of what other tabs learn. */
   start(signal) {
     const heard = (key) => key?.startsWith(PREFIX) && this.#take(key) && this.emit("changed");
@@ -37,35 +42,35 @@ export class Threads extends Emitter {
 
   /** Whether the user takes part in the thread under this message. */
   has(id) {
-    return this.#all.has(id);
+    return this.all.has(id);
   }
 
   /** What is unread comes first, and each half begins with the last reply. */
   sorted() {
     const isUnread = ({ id }) => this.#unread.count(id) > 0;
-    return [...this.#all.values()].sort(
+    return [...this.all.values()].sort(
       (a, b) => isUnread(b) - isUnread(a) || b.lastReplyAt - a.lastReplyAt,
     );
   }
 
   /** How many replies are unread in all of them. */
   unreadCount() {
-    return [...this.#all.keys()].reduce((total, id) => total + this.#unread.count(id), 0);
+    return [...this.all.keys()].reduce((total, id) => total + this.#unread.count(id), 0);
   }
 
   /** The user takes part in a thread, and this is when somebody last replied. */
   follow(id, placeId, lastReplyAt) {
-    const known = this.#all.get(id);
+    const known = this.all.get(id);
     if (known && known.lastReplyAt >= lastReplyAt) return;
-    this.#all.set(id, { id, placeId, lastReplyAt });
-    this.#kept.set(PREFIX + id, { placeId, lastReplyAt });
-    if (this.#all.size > MOST) this.#drop();
+    this.all.set(id, { id, placeId, lastReplyAt });
+    if (!this.isServers) this.#kept.set(PREFIX + id, { placeId, lastReplyAt });
+    if (!this.isServers && this.all.size > MOST) this.#drop();
     this.emit("changed");
   }
 
   /** A message of a channel was read that may be the parent of such a thread. */
   note({ id, author, threadMeta }, placeId, userId) {
-    if (!threadMeta?.replyCount) return;
+    if (this.isServers || !threadMeta?.replyCount) return;
     const takesPart = author.id === userId || threadMeta.participants.includes(userId);
     if (takesPart || this.has(id)) this.follow(id, placeId, threadMeta.lastReplyAt);
   }
@@ -74,20 +79,20 @@ export class Threads extends Emitter {
   forget(id) {
     this.#kept.delete(PREFIX + id);
     this.#unread.forgetPlace(id);
-    if (this.#all.delete(id)) this.emit("changed");
+    if (this.all.delete(id)) this.emit("changed");
   }
 
   /** The channel was deleted. */
   forgetPlace(placeId) {
-    for (const thread of [...this.#all.values()]) if (thread.placeId === placeId) this.forget(thread.id);
+    for (const thread of [...this.all.values()]) if (thread.placeId === placeId) this.forget(thread.id);
   }
 
   /** Take what is kept under a key, or find that it is there no longer. */
   #take(key) {
     const id = key.slice(PREFIX.length);
     const kept = this.#kept.get(key);
-    if (kept) this.#all.set(id, { id, ...kept });
-    else this.#all.delete(id);
+    if (kept) this.all.set(id, { id, ...kept });
+    else this.all.delete(id);
     return true;
   }
 

@@ -1,6 +1,6 @@
 // The messages of one place, or the replies of one thread: pages from the server, and events on top.
 //
-// What must stay true: messages are in the order of their ids and each is there once, whatever comes first,
+// Messages are in the order of their ids and each is there once, whatever comes first,
 // the event, the answer or the page. What happens while a page is on its way is applied once more when it
 // has come, for the page may be older than that. Pending posts stand after all messages.
 
@@ -130,9 +130,11 @@ export class Timeline extends Emitter {
     this.emit("removed", { item });
   }
 
-  /** The channel, or the message that the thread hangs from, was deleted. */
+  /** The channel, or the message that the thread hangs from, is gone. */
   end() {
     this.isGone = true;
+    this.unload();
+    this.parent = null;
     this.emit("state");
   }
 

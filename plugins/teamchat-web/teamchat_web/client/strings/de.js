@@ -18,8 +18,6 @@ export default {
   "shell.skip": "Zum Schreiben springen",
   "shell.drawer": "Seitenleiste öffnen",
 
-  "title.signed_out": "Teamchat",
-
   "sidebar.label": "Kanäle und Unterhaltungen",
   "sidebar.channels": "Kanäle",
   "sidebar.ctrl": "Strg",
@@ -29,6 +27,8 @@ export default {
   "sidebar.jump": "Springe zu …",
   "sidebar.offline": "Keine Verbindung. Geschriebenes geht später raus.",
   "sidebar.draft": "Entwurf",
+  "sidebar.private": "Privater Kanal",
+  "sidebar.notes": "Notizen an mich",
   "sidebar.unread": "{count} ungelesen",
   "sidebar.mentions": "{count} für dich",
 
@@ -53,10 +53,7 @@ export default {
   "timeline.start_person": "Hier beginnt deine Unterhaltung mit {name}. Nur ihr beide könnt sie lesen.",
 
   "message.bot": "Bot",
-  "message.waiting": "Wird gesendet, sobald Verbindung besteht",
   "message.failed": "Nicht gesendet. {reason}",
-  "message.retry": "Nochmals versuchen",
-  "message.discard": "Verwerfen",
   "message.edited": "(bearbeitet)",
   "message.replies": {
     one: "{count} Antwort",
@@ -76,9 +73,6 @@ export default {
     one: "{reaction}, {count} Person: {names}",
     other: "{reaction}, {count} Personen: {names}",
   },
-
-  "image.alt": "Bild {number} von {count}, von {name}, {time}",
-  "image.missing": "Dieses Bild ließ sich nicht laden.",
 
   "composer.to": "An {name} schreiben",
   "composer.edit": "Nachricht bearbeiten",

@@ -18,8 +18,6 @@ export default {
   "shell.skip": "Skip to writing",
   "shell.drawer": "Open the sidebar",
 
-  "title.signed_out": "Teamchat",
-
   "sidebar.label": "Channels and conversations",
   "sidebar.channels": "Channels",
   "sidebar.ctrl": "Ctrl",
@@ -29,6 +27,8 @@ export default {
   "sidebar.jump": "Jump to …",
   "sidebar.offline": "No connection. What you write is sent later.",
   "sidebar.draft": "Draft",
+  "sidebar.private": "Private channel",
+  "sidebar.notes": "Notes to self",
   "sidebar.unread": "{count} unread",
   "sidebar.mentions": "{count} for you",
 
@@ -53,10 +53,7 @@ export default {
   "timeline.start_person": "This is the beginning of your conversation with {name}. Only you two can read it.",
 
   "message.bot": "Bot",
-  "message.waiting": "Sent when there is a connection",
   "message.failed": "Not sent. {reason}",
-  "message.retry": "Try again",
-  "message.discard": "Discard",
   "message.edited": "(edited)",
   "message.replies": {
     one: "{count} reply",
@@ -76,9 +73,6 @@ export default {
     one: "{reaction}, {count} person: {names}",
     other: "{reaction}, {count} people: {names}",
   },
-
-  "image.alt": "Image {number} of {count} from {name}, {time}",
-  "image.missing": "This image couldn’t be loaded.",
 
   "composer.to": "Write to {name}",
   "composer.edit": "Edit the message",

@@ -1,18 +1,20 @@
-// Completion of @mentions and :emoji: in a field, by the pattern of a combobox: the focus stays in the
+// Completion of @mentions, #channels and :emoji: in a field, by the pattern of a combobox: the focus stays in the
 // field, the list is told of by aria-activedescendant, Up and Down choose, Enter or Tab take, Escape
-// closes.
-import { element, replace } from "../lib/dom.js";
+// closes. On a server with mentions it keeps who was chosen (lib/meant.js), and there channels can be chosen too.
+import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { endsInCode } from "../lib/code.js";
+import { Meant } from "../lib/meant.js";
 import { emojiSet, toned } from "../lib/emoji.js";
 import { t } from "../lib/strings.js";
 import { avatar } from "./people.js";
 import "./menus.js";
 
 const MOST = 7;
-const OPEN = /(?:^|[\s(])([@:])([^\s@:]*)$/;
+const OPEN = /(?:^|[\s(])([@:#])([^\s@:#]*)$/;
+const WIDE = ["channel", "here"];
 const LEAST_EMOJI = 2;
-const WHOLE = /(?<![\p{L}\p{N}:/]):[a-z0-9_+-]+:$/u;
+const WHOLE = /(?<![\p{L}\p{N}:/]):[a-z0-9_+-]+:(?![\p{L}\p{N}:/])/u;
 let made = 0;
 
 export class Completion {
@@ -23,13 +25,19 @@ export class Completion {
   #at = 0;
   #start = 0;
   #turn = 0;
+  #about;
+  #meant;
 
   /**
    * @param {object} ctx
    * @param {HTMLTextAreaElement} field
    * @param {HTMLElement} box where the list is put
+   * @param {{place: object, text: string, entities?: object[]}} about with what the field began
    */
-  constructor(ctx, field, box) {
+  constructor(ctx, field, box, about) {
+    this.#about = about;
+    this.#meant = new Meant(about.text, about.entities);
+    this.#meant.change(field.value);
     this.#ctx = ctx;
     this.#field = field;
     this.#list = element("div", {
@@ -42,6 +50,7 @@ export class Completion {
     field.setAttribute("aria-autocomplete", "list");
     field.setAttribute("aria-haspopup", "listbox");
     box.prepend(this.#list);
+    field.addEventListener("input", () => this.#meant.change(field.value), { capture: true });
     for (const type of ["input", "click"]) field.addEventListener(type, () => this.#look());
     field.addEventListener("blur", () => this.#close());
     this.#look();
@@ -60,13 +69,26 @@ export class Completion {
     return true;
   }
 
+  /** Who was chosen, as entities of the field's text; undefined if nobody was. */
+  entities() {
+    this.#meant.change(this.#field.value);
+    const all = this.#meant.entities();
+    return this.#knowsMentions && all.length ? all : undefined;
+  }
+
+  /** The entities of the text without the space around it; undefined leaves it to the server to find them. */
+  toSend() {
+    this.#meant.change(this.#field.value);
+    return this.#knowsMentions ? this.#meant.toSend(this.#ctx.model.names()) : undefined;
+  }
+
   async #look() {
     const { value, selectionStart } = this.#field;
     const before = value.slice(0, selectionStart);
     const [, sign, query] = before.match(OPEN) ?? [];
     const turn = ++this.#turn;
-    if (WHOLE.test(before)) return this.#fill(before, turn);
-    const found = sign === "@" ? this.#people(query) : sign ? await this.#emoji(query, before) : [];
+    if (WHOLE.test(before) && (await this.#fill(before, turn))) return;
+    const found = sign ? await this.#search(sign, query, before) : [];
     if (this.#isOver(turn, before)) return;
     this.#found = found;
     if (!found.length) return this.#close();
@@ -93,15 +115,20 @@ export class Completion {
     this.#choose(0);
   }
 
-  /** A short name that was typed whole, as :tada:, becomes its emoji. */
+  /**
+   * Short names that were typed whole, as :tada:, become their emoji: the one just ended, and those typed while
+   * this module or the set was still on its way. Answers whether the field changed.
+   */
   async #fill(before, turn) {
-    this.#close();
     const set = await this.#set();
-    if (this.#isOver(turn, before) || !set || endsInCode(before)) return;
+    if (this.#isOver(turn, before) || !set || endsInCode(before)) return false;
     const text = set.filled(before, this.#tone);
-    if (text === before) return;
+    if (text === before) return false;
+    this.#close();
+    this.#meant.refill(text + this.#field.value.slice(before.length));
     this.#field.setRangeText(text, 0, before.length, "end");
     this.#field.dispatchEvent(new Event("input", { bubbles: true }));
+    return true;
   }
 
   /** Whether more was typed meanwhile, or the text was sent. */
@@ -109,17 +136,34 @@ export class Completion {
     return turn !== this.#turn || !this.#field.value.startsWith(before);
   }
 
+  #search(sign, query, before) {
+    if (sign === ":") return this.#emoji(query, before);
+    if (sign === "@") return [...this.#people(query), ...this.#wide(query)].slice(0, MOST);
+    return this.#knowsMentions ? this.#channels(query) : [];
+  }
+
   #people(query) {
-    const asked = query.toLowerCase();
-    const rank = ({ userName }) => {
-      const name = userName.toLowerCase();
-      return name.startsWith(asked) ? 0 : name.includes(asked) ? 1 : -1;
-    };
-    return [...this.#ctx.model.users.values()]
-      .filter((user) => rank(user) >= 0)
-      .sort((a, b) => rank(a) - rank(b) || a.userName.localeCompare(b.userName))
-      .slice(0, MOST)
-      .map((user) => ({ sign: avatar(user), label: user.userName, text: `@${user.userName} ` }));
+    return best([...this.#ctx.model.users.values()], query, ({ userName }) => userName).map((user) => {
+      const words = `@${user.userName}`;
+      return { sign: avatar(user), label: user.userName, text: `${words} `, entity: { type: "user", id: user.id, words } };
+    });
+  }
+
+  /** The words for all members, and for those who are there now. */
+  #wide(query) {
+    if (!this.#knowsMentions || this.#about.place.kind !== "channel") return [];
+    return WIDE.filter((word) => query && word.startsWith(query.toLowerCase())).map((id) => {
+      const words = `@${id}`;
+      const more = t(id === "here" ? "mentions.here" : "mentions.channel");
+      return { sign: icon("users"), label: words, more, text: `${words} `, entity: { type: "wide", id, words } };
+    });
+  }
+
+  #channels(query) {
+    return best(this.#ctx.model.sortedChannels(), query, ({ name }) => name).map(({ id, name }) => {
+      const words = `#${name}`;
+      return { sign: icon("hash"), label: name, text: `${words} `, entity: { type: "channel", id, words } };
+    });
   }
 
   async #emoji(query, before) {
@@ -141,6 +185,11 @@ export class Completion {
     return emojiSet().catch(() => null);
   }
 
+  /** Asked for once the first view is there, so it may be known later than the field. */
+  get #knowsMentions() {
+    return Boolean(this.#ctx.model.capabilities.mentions);
+  }
+
   get #tone() {
     return this.#ctx.kept.get("skin-tone", 0);
   }
@@ -156,7 +205,10 @@ export class Completion {
 
   #take(at = this.#at) {
     const field = this.#field;
-    field.setRangeText(this.#found[at].text, this.#start, field.selectionStart, "end");
+    const { text, entity } = this.#found[at];
+    field.setRangeText(text, this.#start, field.selectionStart, "end");
+    this.#meant.change(field.value);
+    if (entity) this.#meant.add({ ...entity, start: this.#start });
     this.#close();
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }
@@ -166,4 +218,17 @@ export class Completion {
     this.#field.removeAttribute("aria-activedescendant");
     this.#field.removeAttribute("aria-controls");
   }
+}
+
+/** Those whose name begins so or has it in it, in this order. */
+function best(all, query, nameOf) {
+  const asked = query.toLowerCase();
+  const rank = (one) => {
+    const name = nameOf(one).toLowerCase();
+    return name.startsWith(asked) ? 0 : name.includes(asked) ? 1 : -1;
+  };
+  return all
+    .filter((one) => rank(one) >= 0)
+    .sort((a, b) => rank(a) - rank(b) || nameOf(a).localeCompare(nameOf(b)))
+    .slice(0, MOST);
 }

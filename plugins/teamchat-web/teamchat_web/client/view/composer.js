@@ -1,22 +1,21 @@
-// The composer: a field that grows, images by paste, drop or choice, completion of mentions and emoji.
+// The composer: a field that grows, images (choosing.js), completion of mentions and emoji.
 // Also the field in which a message is edited.
 // Enter never sends while an input method composes, and on phones it makes a new line; a draft is kept per
-// place until it is sent, and pasting anything but images behaves as in any field.
+// place until it is sent.
 import { element, icon } from "../lib/dom.js";
 import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import { words } from "./notices.js";
 
-const TYPES = "image/png,image/jpeg,image/webp,image/svg+xml";
-const COMPLETED = /[@:]\S*$/;
+const COMPLETED = /[@:#]\S*$/;
 const FINE = matchMedia("(pointer: fine)");
 const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 
 /**
  * @param {object} ctx
  * @param {{place: object, parentId?: string, placeholder?: string, item?: object, text?: string,
- *   done?: () => void, editLast?: () => void}} about with `item` it edits that message, beginning with `text`,
- *   and calls `done` at the end
+ *   entities?: object[], done?: () => void, editLast?: () => void}} about with `item` it edits that message,
+ *   beginning with `text`, and calls `done` at the end
  * @returns {{element: HTMLElement, focus: () => void}}
  */
 export function composer(ctx, about) {
@@ -29,11 +28,11 @@ class Composer {
   #about;
   #field;
   #send;
-  #picker = element("input", { type: "file", accept: TYPES, multiple: true, hidden: true });
   #previews = element("div", { class: "previews", hidden: true });
   #attached = null;
   #excess = 0;
   #completion = null;
+  #begun;
   #grow = () => {};
 
   element;
@@ -41,6 +40,8 @@ class Composer {
   constructor(ctx, about) {
     this.#ctx = ctx;
     this.#about = about;
+    const draft = about.item ? about : ctx.model.drafts.get(about.place, about.parentId);
+    this.#begun = { text: draft?.text ?? draft ?? "", entities: draft?.entities };
     const label = about.item ? t("composer.edit") : about.placeholder;
     this.#field = element("textarea", {
       rows: "1",
@@ -48,7 +49,7 @@ class Composer {
       placeholder: label,
       enterkeyhint: FINE.matches ? "send" : "enter",
       dir: "auto",
-      value: about.item ? about.text : (ctx.model.drafts.get(about.place, about.parentId) ?? ""),
+      value: this.#begun.text,
     });
     this.#send = element(
       "button",
@@ -62,9 +63,13 @@ class Composer {
       icon(about.item ? "check" : "send"),
     );
     const box = element("div", { class: "composer-box" }, this.#previews, this.#tools(), this.#send);
-    this.element = element("form", { class: "composer" }, box, this.#picker);
+    this.element = element("form", { class: "composer" }, box);
+    const insert = (text) => this.#insert(text);
+    const add = (files) => this.add(files);
+    if (!about.item) ctx.slots.offer("composer", box, { ctx, about, field: this.#field, insert, add });
     this.#listen();
     this.#changed();
+    if (this.#begun.entities) this.#complete();
   }
 
   focus() {
@@ -93,8 +98,12 @@ class Composer {
       );
     const emoji = tool("smile", t("composer.emoji"), () => this.#pickEmoji(emoji));
     if (!this.#about.item)
-      return [tool("image", t("composer.image"), () => this.#picker.click()), this.#field, emoji];
+      return [tool("image", t("composer.image"), () => this.#chooseFiles()), this.#field, emoji];
     return [this.#field, emoji, tool("close", t("common.cancel"), () => this.#done())];
+  }
+
+  #chooseFiles() {
+    this.element.querySelector("[type=file]")?.click();
   }
 
   #listen() {
@@ -103,17 +112,6 @@ class Composer {
     field.addEventListener("input", () => (this.#changed(), this.#complete()));
     this.element.addEventListener("submit", (event) => (event.preventDefault(), this.#submit()));
     if (!GROWS_BY_ITSELF) this.#growByHand();
-    if (this.#about.item) return;
-    this.#picker.addEventListener("change", () => {
-      this.add(this.#picker.files);
-      this.#picker.value = "";
-    });
-    field.addEventListener("paste", (event) => {
-      const files = [...event.clipboardData.files].filter((file) => file.type.startsWith("image/"));
-      if (!files.length || event.clipboardData.types.includes("text/plain")) return;
-      event.preventDefault();
-      this.add(files);
-    });
   }
 
   #key(event) {
@@ -139,8 +137,10 @@ class Composer {
     this.#send.disabled = this.#excess > 0 || (!value.trim() && !this.#files.length && !item?.images?.length);
     const { place, parentId } = this.#about;
     const { drafts } = this.#ctx.model;
-    if (!item) drafts.set(place, parentId, value);
-    else drafts.set(place, parentId, value === item.content ? null : { id: item.id, text: value }, true);
+    const begun = !this.#completion && value === this.#begun.text && this.#begun.entities;
+    const entities = this.#completion?.entities() ?? (begun || undefined);
+    if (item) drafts.set(place, parentId, value === item.content ? null : { id: item.id, text: value, entities }, true);
+    else drafts.set(place, parentId, entities ? { text: value, entities } : value);
     this.#grow();
   }
 
@@ -160,9 +160,10 @@ class Composer {
   /** Completion is loaded for the first text that can be completed. */
   async #complete() {
     const { value, selectionStart } = this.#field;
-    if (this.#completion || !COMPLETED.test(value.slice(0, selectionStart))) return;
+    const { entities } = this.#begun;
+    if (this.#completion || !(entities || COMPLETED.test(value.slice(0, selectionStart)))) return;
     const { Completion } = await part(import("./completion.js"));
-    this.#completion ??= new Completion(this.#ctx, this.#field, this.element);
+    this.#completion ??= new Completion(this.#ctx, this.#field, this.element, { ...this.#about, ...this.#begun });
   }
 
   async #growByHand() {
@@ -172,19 +173,23 @@ class Composer {
 
   async #pickEmoji(button) {
     const { openPicker } = await part(import("./picker.js"));
-    openPicker(this.#ctx, button, (emoji) => {
-      this.#field.focus();
-      this.#field.setRangeText(emoji, this.#field.selectionStart, this.#field.selectionEnd, "end");
-      this.#changed();
-    });
+    openPicker(this.#ctx, button, (emoji) => this.#insert(emoji));
+  }
+
+  /** Writes where the cursor is, in place of what is selected. */
+  #insert(text) {
+    const field = this.#field;
+    field.focus();
+    field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
+    this.#changed();
   }
 
   #submit() {
     if (this.#send.disabled) return;
-    const content = this.#field.value.trim();
-    if (this.#about.item) return this.#save(content);
+    const typed = { content: this.#field.value.trim(), entities: this.#completion?.toSend() };
+    if (this.#about.item) return this.#save(typed);
     const { place, parentId } = this.#about;
-    this.#ctx.model.post(place, { content, files: this.#files, parentId });
+    this.#ctx.model.post(place, { ...typed, files: this.#files, parentId });
     this.#field.value = "";
     this.#attached?.clear();
     this.#changed();
@@ -196,12 +201,12 @@ class Composer {
     done();
   }
 
-  async #save(content) {
+  async #save(typed) {
     const { item } = this.#about;
-    if (content === item.content) return this.#done();
+    if (typed.content === item.content) return this.#done();
     this.#send.disabled = true;
     try {
-      await this.#ctx.model.edit(item, content);
+      await this.#ctx.model.edit(item, typed);
       this.#done();
     } catch (error) {
       this.#send.disabled = false;

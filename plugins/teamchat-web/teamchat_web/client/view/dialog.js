@@ -1,6 +1,6 @@
 // Dialogs: a heading, a way out, a place for news, and whatever they are about.
 //
-// What must stay true: Escape and the close button end every dialog, and so does the end of the session; a
+// Escape and the close button end every dialog, and so does the end of the session; a
 // dialog that has closed is gone from the document, and the focus is back where it came from. News is told
 // inside the dialog, because all that lies outside a modal dialog, live regions too, is inert.
 
@@ -34,10 +34,20 @@ export function openDialog(ctx, { title, kind = "", isLasting = false }, ...cont
     news,
   );
   node.addEventListener("close", (event) => event.target === node && node.remove());
+  node.addEventListener("keydown", (event) => {
+    if (!leavesSearch(event)) return;
+    event.preventDefault(); // else Escape closes the dialog beneath, too
+    close();
+  });
   ctx.signal?.addEventListener("abort", close, { once: true });
   document.body.append(node);
   node.showModal();
   return { node, close, say: (text) => tell(news, text) };
+}
+
+/** Whether it is Escape in a search field, which WebKit's keep to themselves, as popup.js knows too. */
+function leavesSearch({ key, target, isComposing, defaultPrevented }) {
+  return key === "Escape" && target.type === "search" && !isComposing && !defaultPrevented;
 }
 
 /**

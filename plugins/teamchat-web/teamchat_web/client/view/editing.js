@@ -10,7 +10,7 @@ const FINE = matchMedia("(pointer: fine)");
  * @param {object} ctx
  * @param {object} item
  * @param {{chunks: object, anchor: object, redraw: (item) => void, leave?: () => void}} view
- * @param {?string} unfinished the text of an edit that is taken up again; it takes no focus
+ * @param {?{text: string, entities?: object[]}} unfinished an edit that is taken up again; it takes no focus
  */
 export function edit(ctx, item, { chunks, anchor, redraw, leave }, unfinished = null) {
   const article = chunks.entry(keyOf(item))?.lastChild;
@@ -26,7 +26,8 @@ export function edit(ctx, item, { chunks, anchor, redraw, leave }, unfinished = 
     else chunks.entry(keyOf(item))?.lastChild.focus({ preventScroll: true });
   };
   const { place, parentId } = item;
-  const field = composer(ctx, { place, parentId, item, text: unfinished ?? item.content, done });
+  const begun = unfinished ?? { text: item.content, entities: item.entities };
+  const field = composer(ctx, { place, parentId, item, ...begun, done });
   anchor.hold(() => {
     article.querySelector(".tools")?.remove();
     article.querySelector(".message-body").replaceWith(field.element);
@@ -45,7 +46,7 @@ export function takeUp(ctx, { place, parentId, items, hasOlder }, view) {
   const unfinished = drafts.get(place, parentId, true);
   if (!unfinished) return true;
   const item = items.find(({ id }) => id === unfinished.id);
-  if (item) edit(ctx, item, view, unfinished.text);
+  if (item) edit(ctx, item, view, unfinished);
   else if (hasOlder && !(unfinished.id > items[0]?.id)) return false;
   else drafts.set(place, parentId, null, true);
   return true;

@@ -1,5 +1,5 @@
 // The way up to what is unread, where that begins further back than what is on the screen.
-// What must stay true: it goes no further than so many pages, and what can't be found is not looked for
+// It goes no further than so many pages, and what can't be found is not looked for
 // again.
 import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
@@ -9,11 +9,11 @@ const MOST_PAGES = 20;
 
 /**
  * @param {object} timeline of the model
- * @param {string} id the first unread message
+ * @param {{isFurtherUp: boolean}} line above what is new
  * @param {() => void} show called when it is there, or as near as it was looked for
  * @returns {HTMLElement} a button that loads upward and is gone then
  */
-export function offerFirst(timeline, id, show) {
+export function offerFirst(timeline, line, show) {
   const button = element(
     "button",
     { type: "button", class: "button pill pill-top", on: { click: climb } },
@@ -24,7 +24,7 @@ export function offerFirst(timeline, id, show) {
   async function climb() {
     button.disabled = true;
     replace(button, element("span", { class: "spinner" }));
-    for (let pages = 0; pages < MOST_PAGES && !timeline.find(id) && timeline.hasOlder; pages++) {
+    for (let pages = 0; pages < MOST_PAGES && line.isFurtherUp; pages++) {
       await timeline.loadOlder();
       if (timeline.error) break;
     }

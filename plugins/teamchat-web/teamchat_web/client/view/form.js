@@ -1,6 +1,6 @@
 // Forms: fields with a label, a hint and a problem of their own, and one way to send them.
 //
-// What must stay true: a problem is told in words beside what it is about, tied to it (aria-describedby,
+// A problem is told in words beside what it is about, tied to it (aria-describedby,
 // aria-invalid), and the focus goes there; a form is sent once at a time; what was typed stays until it has
 // worked. The browser's own messages are off, for they follow its language and not the page's.
 
@@ -24,7 +24,7 @@ export const checks = {
  * Make a field.
  * @param {{name: string, label: string, hint?: string, check?: function(string, object): ?string,
  *   options?: Object<string, string>}} about `check` gets the value and those of the whole form; with
- *   `options` it is a select of labels by value. All other properties are the input's.
+ *   `options` it is a select of labels by value, with `rows` a textarea. All other properties are the input's.
  * @returns {{node: HTMLElement, input: HTMLElement, name: string, value: string,
  *   check: function(object): ?string, tell: function(?string): void}}
  */
@@ -35,7 +35,7 @@ export function field({ name, label, hint, check, options, ...properties }) {
   const described = note ? `${id}-hint ${id}-error` : `${id}-error`;
   const choices = Object.entries(options ?? {}).map(([value, text]) => element("option", { value }, text));
   const input = element(
-    options ? "select" : "input",
+    options ? "select" : properties.rows ? "textarea" : "input",
     { id, name, dir: "auto", "aria-describedby": described, ...properties },
     choices,
   );

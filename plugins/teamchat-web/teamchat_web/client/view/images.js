@@ -2,6 +2,7 @@
 // address alone would not be allowed) once they come near the view. Until then they have the height that
 // most of them keep. A press shows them large.
 import { element, replace } from "../lib/dom.js";
+import "../lib/more_strings.js";
 import { part } from "../lib/parts.js";
 import { dateTime, t } from "../lib/strings.js";
 import { needsSheets } from "./sheet.js";

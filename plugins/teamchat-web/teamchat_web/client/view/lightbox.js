@@ -7,7 +7,7 @@ import { altOf } from "./images.js";
 import { authorName } from "./message.js";
 import { needsSheets } from "./sheet.js";
 
-needsSheets("overlays");
+needsSheets("overlays", "notices");
 
 /**
  * Opens the images of a message.

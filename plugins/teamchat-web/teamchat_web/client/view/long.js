@@ -1,9 +1,12 @@
 // Long messages are folded: the beginning is shown, and a button that shows the rest. What was unfolded stays so
 // while its place is on the screen, also when the message is made anew.
-// What must stay true: whatever is reached in the folded part (by Tab, by the browser's search) unfolds it.
+// Whatever is reached in the folded part (by Tab, by the browser's search) unfolds it.
 import { element } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("tools");
 
 const unfolded = new WeakMap(); // Keys of items, by the signal of their place.
 

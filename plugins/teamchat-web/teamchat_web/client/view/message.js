@@ -1,5 +1,5 @@
 // A message: who, when, what, and what others did with it. It is made anew when something of it changes.
-// What must stay true: text from people becomes nodes by the Markdown module alone, and a screen reader
+// Text from people becomes nodes by the Markdown module alone, and a screen reader
 // hears author, time and text when the message has the focus.
 import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
@@ -38,7 +38,7 @@ export function messageView(ctx, item, { isGrouped, isThread }) {
   const id = `message-${++made}`;
   const text = body(ctx, item, `${id}-body`);
   const more = summary(item, isThread);
-  return element(
+  const article = element(
     "article",
     {
       class: classes(item, isGrouped, text),
@@ -56,6 +56,8 @@ export function messageView(ctx, item, { isGrouped, isThread }) {
     item.state ? pendingFoot(ctx, item) : [reactionsRow(ctx, item), !isThread && threadLink(ctx, item)],
     more && element("span", { id: `${id}-more`, hidden: true }, more),
   );
+  ctx.slots.offer("message", article, item);
+  return article;
 }
 
 function isLong(text) {
@@ -121,13 +123,15 @@ function head(ctx, item, id, isGrouped) {
 }
 
 function body(ctx, item, id) {
-  const names = { names: ctx.model.names(), me: ctx.model.me.id };
+  const { me } = ctx.model;
+  const { entities } = item;
+  const people = { names: ctx.model.names(), me: me.id, entities, draw: (one) => entityView(ctx, one) };
   const shown = element(
     "div",
     { class: "message-body rich", id },
-    item.content && render(item.content, names),
+    item.content && render(item.content, people),
   );
-  for (const name of shown.querySelectorAll(".mention")) assign(name, leadsToCard(name.dataset.user));
+  for (const name of shown.querySelectorAll("[data-user]")) assign(name, leadsToCard(name.dataset.user));
   if (item.updatedAt) {
     const last = shown.lastElementChild?.localName === "p" ? shown.lastElementChild : shown;
     last.append(
@@ -136,6 +140,19 @@ function body(ctx, item, id) {
     );
   }
   return shown;
+}
+
+/** Who or what is meant, by the name it has now; what isn't seen is text. */
+function entityView({ model, router }, { type, id, words }) {
+  const isMe = type === "wide" || id === model.me.id;
+  const look = { class: isMe ? "mention mention-me" : "mention" };
+  if (type === "user") {
+    const name = element("span", { dataset: { author: id } }, model.userName(id) ?? words.slice(1));
+    return element("bdi", { ...look, dataset: { user: id } }, "@", name);
+  }
+  const place = type === "channel" && model.place(id);
+  if (place) return element("a", { ...look, href: router.address(place) }, `#${place.title}`);
+  return type === "channel" || type === "message" ? null : element("bdi", look, words);
 }
 
 /** The reactions, in the server's order, so it is the same for everybody; one's own are pressed. */
@@ -224,26 +241,12 @@ function imagesOf(ctx, item) {
   return images;
 }
 
-function pendingFoot(ctx, { state, error, localId }) {
-  if (state === "sending" && ctx.model.connection !== "offline") return null;
-  const act = (label, run) =>
-    element(
-      "button",
-      { type: "button", class: "button button-quiet button-small", on: { click: run } },
-      label,
-    );
-  return element(
-    "div",
-    { class: "message-foot" },
-    icon(state === "failed" ? "warning" : "clock"),
-    element(
-      "span",
-      {},
-      state === "failed" ? t("message.failed", { reason: reason(error) }) : t("message.waiting"),
-    ),
-    state === "failed" && act(t("message.retry"), () => ctx.model.retry(localId)),
-    act(t("message.discard"), () => ctx.model.discard(localId)),
-  );
+/** What can be done about a post that isn't on its way; loaded with the first. */
+function pendingFoot(ctx, item) {
+  if (item.state === "sending" && ctx.model.connection !== "offline") return null;
+  const foot = element("div", { class: "message-foot" });
+  part(import("./pending.js")).then(({ fillFoot }) => fillFoot(foot, ctx, item, reason(item.error)));
+  return foot;
 }
 
 function reason(error) {

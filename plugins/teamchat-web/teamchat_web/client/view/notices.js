@@ -1,6 +1,6 @@
 // Notices: short words to the person, seen (toasts) or heard (the page's one polite live region), and the
 // words for what went wrong.
-// What must stay true: there is one live region on the page, it exists before it speaks, and an error
+// There is one live region on the page, it exists before it speaks, and an error
 // toast stays until it is closed. The server's own sentence is shown only where the page knows nothing
 // better: it is in English, and written for whoever writes clients.
 import { Unreachable } from "../api/http.js";
@@ -12,7 +12,7 @@ const STAY = 6000;
 /**
  * Puts the live region and the place for toasts into the page.
  * @param {AbortSignal} [signal] ends them
- * @returns {{announce: (text: string) => void, toast: (text: string, options?: {kind?: "info" | "danger",
+ * @returns {{announce: (text: string) => void, hush: () => void, toast: (text: string, options?: {kind?: "info" | "danger",
  *   action?: {label: string, run: () => void}}) => () => void}} `toast` returns what closes it
  */
 export function notices(signal) {
@@ -54,13 +54,21 @@ export function notices(signal) {
       ),
     );
     stack.append(box);
-    raise(stack);
+    styled().finally(() => box.isConnected && raise(stack));
     announce(text);
     if (kind !== "danger") setTimeout(close, action ? 2 * STAY : STAY);
     return close;
   }
 
-  return { announce, toast };
+  return { announce, toast, hush: () => region.replaceChildren() };
+}
+
+/** Loads the style of notices; without a network they have none, and what they say counts. */
+async function styled() {
+  try {
+    const { loadSheet, sheet } = await import("./sheet.js");
+    await loadSheet(sheet("notices"));
+  } catch {}
 }
 
 /** Shows the toasts above all else, an open dialog too. */
@@ -90,6 +98,7 @@ export function wait(seconds) {
 
 /** What stands in place of messages that could not be loaded. */
 export function failure(again) {
+  styled();
   return element(
     "div",
     { class: "empty" },

@@ -44,7 +44,7 @@ function areOn(ctx) {
 }
 
 async function notify(ctx, list, { message, place, parentId }, { name, text }) {
-  const title = place.kind === "channel" ? `${name} · #${ctx.model.place(place.id)?.title}` : name;
+  const title = place.kind === "channel" ? `${name} · ${ctx.model.place(place.id)?.label}` : name;
   const data = { hash: ctx.router.address(place, parentId) };
   const options = { body: text.slice(0, MOST), tag: message.id, lang: document.documentElement.lang, data };
   try {

@@ -1,6 +1,7 @@
 // The form that changes one's own password (decision D-43). The email is in it, unseen, so that a password
 // manager keeps the new one under it.
 
+import { change } from "../api/own_password.js";
 import { element } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
 import { form } from "./form.js";
@@ -14,14 +15,14 @@ import { currentPasswordField, newPasswordFields } from "./sign_in/fields.js";
  * @param {function(HTMLFormElement): void} done
  * @returns {HTMLFormElement}
  */
-export function passwordForm({ api }, email, typed, done) {
+export function passwordForm({ http, session }, email, typed, done) {
   const present = typed === null ? [currentPasswordField(t("password.present"))] : [];
   const made = form({
     fields: [...present, ...newPasswordFields("newPassword")],
     action: t("password.change"),
     send: async ({ password = typed, newPassword }) => {
       if (password === newPassword) throw new SamePassword();
-      await api.changePassword(password, newPassword);
+      await change(http, session, password, newPassword);
       done(made);
     },
     explain,

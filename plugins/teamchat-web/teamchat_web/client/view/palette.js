@@ -5,10 +5,13 @@ import "../lib/more_strings.js";
 import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import "./layers.js";
+import { added, registryOf } from "./extensions/registry.js";
 import { avatar } from "./people.js";
+import { signOf } from "./place.js";
 import { words } from "./notices.js";
 import { needsSheets } from "./sheet.js";
-import { admin, settings } from "./sidebar.js";
+import { admin, mayAddChannels, newChannel, settings } from "./sidebar.js";
+import { isUnread, markAllRead, markRead } from "./unread/marking.js";
 import "./menus.js";
 
 needsSheets("overlays");
@@ -34,7 +37,9 @@ class Palette {
   #at = 0;
 
   constructor(ctx, scope) {
-    this.#all = scope === "people" ? people(ctx) : [...places(ctx), ...people(ctx), ...actions(ctx)];
+    const those = { people: () => [...together(ctx, 2), ...people(ctx)] };
+    const all = those[scope] ?? (() => [...places(ctx), ...people(ctx), ...together(ctx, 0.75), ...actions(ctx)]);
+    this.#all = all();
     const label = t(scope === "people" ? "palette.people" : "palette.title");
     this.#list.ariaLabel = label;
     this.#field = element("input", {
@@ -56,11 +61,17 @@ class Palette {
         class: "dialog palette",
         closedby: "any",
         "aria-label": label,
-        on: { close: ({ target }) => target.remove() },
+        on: { close: ({ target }) => (ends.forEach((end) => end()), target.remove()) },
       },
       this.#field,
       this.#list,
     );
+    const again = () => {
+      this.#all = all();
+      this.#search();
+    };
+    const ends = [registryOf(ctx).on("palette", again)];
+    for (const type of ["channels", "rights"]) ends.push(ctx.model.on(type, again));
     document.body.append(this.dialog);
     this.dialog.showModal();
     this.#search();
@@ -142,13 +153,14 @@ function score(label, query) {
 function places({ model, router }) {
   const unread = (id) =>
     model.unread.count(id) ? t("palette.unread", { count: model.unread.count(id) }) : "";
-  const channels = model.sortedChannels().map(({ id, name }) => ({
-    label: name,
-    note: unread(id),
-    lift: 1,
-    sign: () => icon("hash"),
+  const rooms = [...model.channels.values()].map(({ id, isMember, isArchived }) => ({
+    label: model.place(id).title,
+    note: isArchived ? t("palette.archived") : isMember === false ? t("palette.not_in") : unread(id),
+    lift: isArchived || isMember === false ? 0.5 : 1,
+    sign: () => signOf({ model }, model.place(id)),
     run: () => router.go({ kind: "channel", id }),
   }));
+  rooms.sort((a, b) => b.lift - a.lift || a.label.localeCompare(b.label));
   const count = model.threads.unreadCount();
   const threads = {
     label: t("threads.title"),
@@ -157,7 +169,21 @@ function places({ model, router }) {
     sign: () => icon("thread"),
     run: () => router.follow(router.threadsAddress()),
   };
-  return [...channels, threads];
+  return [...rooms, threads];
+}
+
+/** Writing to several people, and to oneself, where the server has that; `lift` is 1 for a place. */
+function together(ctx, lift) {
+  const { capabilities, channels, me } = ctx.model;
+  const hasNotes = [...channels.values()].some(({ kind }) => kind === "notes");
+  const load = () => part(import("./rooms/new_group.js"));
+  const note = t("palette.action");
+  const several = { label: t("making.several"), note, lift, sign: () => icon("users") };
+  const notes = { label: t("sidebar.notes"), note, lift: 0.75, sign: () => avatar(me) };
+  return [
+    capabilities.groups && { ...several, run: async () => (await load()).openNewGroup(ctx) },
+    capabilities.notes && !hasNotes && { ...notes, run: async () => (await load()).goToNotes(ctx) },
+  ].filter(Boolean);
 }
 
 function people(ctx) {
@@ -181,12 +207,36 @@ function people(ctx) {
 
 function actions(ctx) {
   const { isAdmin } = ctx.model.me;
+  const { place } = ctx.router.current;
+  const room = (place && ctx.model.place(place.id)) ?? null;
+  const hasRooms = ctx.model.capabilities.membership;
   const act = (name, label, run) => ({ label, note: t("palette.action"), sign: () => icon(name), run });
   return [
     act("settings", t("settings.title"), () => settings(ctx)),
     isAdmin && act("shield", t("admin.title"), () => admin(ctx)),
-    isAdmin && act("plus", t("sidebar.add_channel"), () => admin(ctx, "channels")),
+    mayAddChannels(ctx.model) && act("plus", t("sidebar.add_channel"), () => newChannel(ctx)),
+    ctx.model.readStates && act("check", t("unread.mark_all_read"), () => markAllRead(ctx)),
+    room && isUnread(ctx.model, room.id) && act("check", t("unread.mark_read"), () => markRead(ctx, room)),
+    hasRooms && act("hash", t("rooms.browse"), () => browse(ctx)),
+    hasRooms && isListed(room) && act("users", t("rooms.members"), () => members(ctx, room.id)),
     act("keyboard", t("shortcuts.title"), async () => (await part(import("./shortcuts.js"))).openShortcuts(ctx)),
+    ...added(ctx, "palette").map((tool) => {
+      const look = tool.look(room);
+      return look && act(tool.icon, look.label, () => tool.run(ctx, room));
+    }),
     act("sign-out", t("settings.sign_out"), () => ctx.session.end()),
   ].filter(Boolean);
+}
+
+/** Whether a room has a list of members. */
+function isListed(room) {
+  return room?.kind === "channel" && room.type !== "notes";
+}
+
+async function browse(ctx) {
+  (await part(import("./rooms/browse.js"))).openBrowse(ctx);
+}
+
+async function members(ctx, id) {
+  (await part(import("./rooms/room.js"))).openRoom(ctx, id, "members");
 }

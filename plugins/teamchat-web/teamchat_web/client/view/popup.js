@@ -1,5 +1,5 @@
 // Popups: a popover beside the thing it belongs to, within the window, gone once it is closed.
-// What must stay true: the focus goes back to where it came from, unless it has gone elsewhere meanwhile.
+// The focus goes back to where it came from, unless it has gone elsewhere meanwhile.
 import { element, icon } from "../lib/dom.js";
 import "../lib/more_icons.js";
 import "./menus.js";

@@ -15,7 +15,9 @@ export function show(place, error, said = words(error)) {
   place.role = "alert";
   place.textContent = said;
   place.hidden = false;
-  if (error.status === 429) countDown(place, Date.now() + (error.retryAfter ?? 1) * SECOND_MS);
+  if (error.status === 429) countDown(place, Date.now() + (error.retryAfter ?? 1)
+
+* SECOND_MS);
 }
 
 function countDown(place, end) {

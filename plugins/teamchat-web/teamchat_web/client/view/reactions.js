@@ -11,14 +11,23 @@ export function recentReactions(ctx) {
   return [...new Set([...ctx.kept.get("reactions", []), ...FIRST])].slice(0, RECENT);
 }
 
-/** Adds or takes back one's own reaction; remembers it for the next time. */
+/**
+ * Adds or takes back one's own reaction; remembers it for the next time. Where that is not possible it shows who
+ * has reacted.
+ */
 export async function toggle(ctx, item, reaction) {
+  if (isArchived(ctx, item)) return showPeople(ctx, item);
   ctx.kept.set("reactions", [...new Set([reaction, ...recentReactions(ctx)])].slice(0, RECENT));
   try {
-    await ctx.model.toggleReaction(item, reaction);
+    return await ctx.model.toggleReaction(item, reaction);
   } catch (error) {
-    ctx.toast(words(error), { kind: "danger" });
+    return ctx.toast(words(error), { kind: "danger" });
   }
+}
+
+/** Whether nothing changes any more where a message stands. */
+export function isArchived({ model }, { place }) {
+  return Boolean(model.channels.get(place.id)?.isArchived);
 }
 
 /** Shows who reacted with what. */

@@ -1,6 +1,6 @@
 // Lists of things that can be acted on: people, channels, webhooks, sessions.
 //
-// What must stay true: a list that is drawn anew keeps the focus where it was, by the id of the row and the
+// A list that is drawn anew keeps the focus where it was, by the id of the row and the
 // name of the action; where that is gone, the focus is on the list and not lost.
 
 import { element, icon, replace } from "../lib/dom.js";

@@ -1,9 +1,10 @@
 // A wide dialog of several sections with a list of them at its side: settings, administration.
 //
-// What must stay true: one section is made at a time, and what it listens to ends with it.
+// One section is made at a time, and what it listens to ends with it.
 
 import { element, icon, replace } from "../lib/dom.js";
 import { openDialog } from "./dialog.js";
+import { added } from "./extensions/registry.js";
 
 /**
  * Open the dialog.
@@ -36,6 +37,15 @@ export function openSections(ctx, { title, sections, first = sections[0].id }) {
   return dialog.node;
 }
 
-function button({ label, icon: name }, show) {
-  return element("button", { type: "button", on: { click: show } }, icon(name), label);
+/** The sections that capabilities have added, each with an id of its own. */
+export function extensionSections(ctx, slot) {
+  return added(ctx, slot).flatMap((tool, at) => {
+    const look = tool.look(null);
+    const make = (_, dialog) => tool.make(dialog);
+    return look ? [{ id: `extension-${at}`, label: look.label, icon: tool.icon, make }] : [];
+  });
+}
+
+function button({ id, label, icon: name }, show) {
+  return element("button", { type: "button", dataset: { section: id }, on: { click: show } }, icon(name), label);
 }

@@ -9,6 +9,16 @@ import { admin, settings } from "./sidebar.js";
 export function openServerMenu(ctx, button) {
   const items = [
     { icon: "settings", label: t("settings.title"), run: () => settings(ctx) },
+    ctx.model.capabilities.membership && {
+      icon: "hash",
+      label: t("rooms.browse"),
+      run: async () => (await part(import("./rooms/browse.js"))).openBrowse(ctx),
+    },
+    ctx.model.readStates && {
+      icon: "check",
+      label: t("unread.mark_all_read"),
+      run: async () => (await part(import("./unread/marking.js"))).markAllRead(ctx),
+    },
     ctx.model.me.isAdmin && { icon: "shield", label: t("admin.title"), run: () => admin(ctx) },
     {
       icon: "keyboard",

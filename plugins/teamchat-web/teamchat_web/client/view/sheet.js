@@ -6,15 +6,19 @@ const loading = new Map();
 
 /** Have `style/NAME.css` in effect, where it can be had, before the running module is used (lib/parts.js). */
 export function needsSheets(...names) {
-  needs(() => Promise.all(names.map(sheet)));
+  needs(() => Promise.all(names.map((name) => loadSheet(sheet(name)))));
+}
+
+/** The address of a style sheet of the client's own. */
+export function sheet(name) {
+  return new URL(`../style/${name}.css`, import.meta.url).href;
 }
 
 /** Loads a style sheet once; resolves when it is in effect, or can't be. */
-function sheet(name) {
-  if (!loading.has(name)) {
-    const href = new URL(`../style/${name}.css`, import.meta.url).href;
+export function loadSheet(href) {
+  if (!loading.has(href)) {
     loading.set(
-      name,
+      href,
       new Promise((resolve) => {
         document.head.append(
           element("link", { rel: "stylesheet", href, on: { load: resolve, error: resolve } }),
@@ -22,5 +26,5 @@ function sheet(name) {
       }),
     );
   }
-  return loading.get(name);
+  return loading.get(href);
 }

@@ -1,18 +1,18 @@
 // The shell: sidebar, conversation and thread beside each other, and what moves between them.
-// The address alone says what is shown: a channel or conversation, the list of threads, a thread beside
-// either. What is shown has a signal of its own that ends all it listens to. On phones what is covered can't
-// be reached by keys.
+// The address alone says what is shown: a channel or conversation, the list of threads, a thread beside either.
+// What is shown has a signal that ends all it listens to. On phones what is covered can't be reached by keys.
 import { assign, element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
 import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
+import { closedBy } from "../model/rooms.js";
 import { bar } from "./bar.js";
 import { composer } from "./composer.js";
 import { acceptDrops } from "./drops.js";
-import { avatar, leadsToCard, openCards } from "./people.js";
+import { leadsToCard, openCards } from "./people.js";
+import { beginning, signOf } from "./place.js";
 import { palette, sidebar } from "./sidebar.js";
 import { TimelineView } from "./timeline.js";
-import { catchTyping } from "./typing.js";
 
 const PHONE = matchMedia("(max-width: 48rem)");
 const FINE = matchMedia("(pointer: fine)");
@@ -39,6 +39,7 @@ class Shell {
   #followed = null;
   #focus = () => this.#main.focus();
   #threadId = null;
+  #closedBy = "";
   #placing = null;
   #threading = null;
 
@@ -70,9 +71,8 @@ class Shell {
   #listen() {
     const { model, router, signal } = this.#ctx;
     router.on("changed", () => this.#go(), signal);
-    model.on("channels", () => this.#go(), signal);
-    model.on("conversations", () => this.#go(), signal);
-    model.on("loaded", () => this.#go(), signal);
+    for (const type of ["channels", "conversations", "users", "loaded"]) model.on(type, () => this.#go(), signal);
+    model.on("lost", async (gone) => (await part(import("./rooms/losing.js"))).withdraw(this.#ctx, gone), signal);
     model.unread.on("changed", perFrame(() => this.#count(), signal), signal);
     model.on("message", async (news) => (await part(import("./notifications.js"))).tell(this.#ctx, news), signal);
     document.addEventListener("keydown", (event) => this.#key(event), { signal });
@@ -81,7 +81,6 @@ class Shell {
     PHONE.addEventListener("change", () => this.#drawer(false), { signal });
     openCards(this.#ctx);
     acceptDrops(this.#main, () => this.#field);
-    catchTyping(signal, (inThread) => (inThread || this.#main.inert ? this.#reply : null) ?? this.#field);
   }
 
   /** Shows what the address says; without a place in it the last one, or the first there is. */
@@ -105,39 +104,49 @@ class Shell {
   }
 
   #first() {
-    const [channel] = this.#ctx.model.sortedChannels();
-    return channel && { kind: "channel", id: channel.id };
+    const { model } = this.#ctx;
+    const [channel] = model.sortedChannels();
+    return channel ? model.place(channel.id) : model.sortedDirect()[0];
   }
 
   #open(place) {
-    if (this.#shown !== place.id) this.#openPlace(place);
+    const { model } = this.#ctx;
+    const reason = closedBy(model.channels.get(place.id), model.me);
+    if (this.#shown !== place.id || this.#closedBy !== reason) this.#openPlace(place, reason);
     this.#title = place.title;
-    const other = place.kind === "conversation" && this.#ctx.model.conversations.get(place.id)?.otherUser;
-    this.#head(other ? avatar({ ...other, userName: place.title }) : icon("hash"), place.title);
+    const other = model.conversations.get(place.id)?.otherUser;
+    this.#head(signOf(this.#ctx, place), place.title);
     if (other) assign(this.#main.querySelector("h1").lastChild, leadsToCard(other.id, { tabindex: "0" }));
   }
 
-  #openPlace(place) {
+  #openPlace(place, reason) {
     const ctx = this.#scope(place.id);
     this.#ctx.kept.set("place", place.id);
-    const name = place.kind === "channel" ? `#${place.title}` : place.title;
-    const field = composer(ctx, {
-      place,
-      placeholder: t("composer.to", { name }),
-      editLast: () => view.editLast(),
-    });
+    this.#closedBy = reason;
+    const { label: name } = place;
+    const placeholder = t("composer.to", { name });
+    const editLast = () => view.editLast();
+    const field = reason ? this.#closed(reason) : composer(ctx, { place, placeholder, editLast });
     const timeline = ctx.model.timeline(place);
     const view = new TimelineView(ctx, timeline, {
       label: t("timeline.label", { name }),
       leave: field.focus,
-      beginning: () => beginning(ctx, place),
+      beginning: () => beginning(ctx, place.id),
     });
     this.#fill(view.element, field.element);
-    this.#field = field;
+    this.#field = reason ? null : field;
     this.#focus = field.focus;
     view.toEnd();
+    ctx.slots.offer("room", this.#main, { ctx, place, view });
     timeline.load().then(() => requestAnimationFrame(() => setTimeout(() => (this.#followed ??= this.#follow()))));
     if (FINE.matches && !document.querySelector("dialog[open]")) field.focus();
+  }
+
+  /** What stands in place of the field where one can't write. */
+  #closed(reason) {
+    const note = element("p", { class: "offline" });
+    part(import("./rooms/closed.js")).then(({ why }) => replace(note, why(reason)));
+    return { element: note, focus: () => this.#main.focus() };
   }
 
   async #openThreads() {
@@ -270,8 +279,10 @@ class Shell {
   async #follow() {
     (await import("./title.js")).keepTitle(this.#ctx);
     if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
-    (await import("./later.js")).greet(this.#ctx, this.#greeting);
+    (await import("./later.js")).begin(this.#ctx, this.#greeting);
     (await import("./keep.js")).keepShell();
+    const fieldOf = (inThread) => (inThread || this.#main.inert ? this.#reply : null) ?? this.#field;
+    (await import("./typing.js")).catchTyping(this.#ctx.signal, fieldOf);
     await Promise.all([part(import("./tools.js")), part(import("./images.js"))]); // Here before a key or a lost network.
   }
 
@@ -300,21 +311,4 @@ function leads(target) {
 
 async function shortcuts(ctx) {
   (await part(import("./shortcuts.js"))).openShortcuts(ctx);
-}
-
-function beginning(ctx, { kind, id, title }) {
-  const other = kind === "conversation" && ctx.model.conversations.get(id)?.otherUser;
-  return element(
-    "div",
-    { class: "beginning" },
-    other ? avatar({ ...other, userName: title }) : icon("hash"),
-    element("h2", { dir: "auto" }, title),
-    element(
-      "p",
-      { class: "soft" },
-      other
-        ? t("timeline.start_person", { name: title })
-        : t("timeline.start_channel", { name: `#${title}` }),
-    ),
-  );
 }

@@ -4,6 +4,7 @@ import { element } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { openDialog } from "./dialog.js";
+import { added } from "./extensions/registry.js";
 import { needsSheets } from "./sheet.js";
 
 needsSheets("overlays");
@@ -14,6 +15,7 @@ const GROUPS = {
     palette: [`${COMMAND} K`],
     next: ["Alt ↓", "Alt ↑"],
     next_unread: ["Alt ⇧ ↓", "Alt ⇧ ↑"],
+    all_read: ["⇧ Esc"],
     close: ["Esc"],
     help: ["?"],
   },
@@ -29,6 +31,7 @@ const GROUPS = {
     ends: ["Home", "End"],
     react: ["R"],
     thread: ["T"],
+    unread: ["U"],
     edit: ["E"],
     delete: ["Delete"],
     back: ["Esc"],
@@ -44,6 +47,7 @@ export function openShortcuts(ctx) {
       "dl",
       {},
       Object.entries(all).map(([name, keys]) => row(t(`shortcuts.${group}_${name}`), keys)),
+      group === "messages" && extensions(ctx),
     ),
   ]);
   openDialog(
@@ -55,6 +59,12 @@ export function openShortcuts(ctx) {
       groups,
     ),
   );
+}
+
+/** The keys of what capabilities have added. */
+function extensions(ctx) {
+  const tools = added(ctx, "messageTools").filter(({ keys, keyHelp }) => keys.length && keyHelp);
+  return tools.map(({ keys, keyHelp }) => row(keyHelp, [keys[0].toUpperCase()]));
 }
 
 function row(words, keys) {

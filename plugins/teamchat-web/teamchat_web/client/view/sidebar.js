@@ -6,6 +6,7 @@ import { perFrame } from "../lib/frames.js";
 import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
 import { avatar } from "./people.js";
+import { signOf } from "./place.js";
 
 const MANY = 99;
 
@@ -25,7 +26,7 @@ export function sidebar(ctx) {
     class: "button button-quiet",
     on: { click: () => settings(ctx) },
   });
-  const addChannel = add(t("sidebar.add_channel"), () => admin(ctx, "channels"));
+  const addChannel = add(t("sidebar.add_channel"), () => newChannel(ctx));
 
   const scroller = element(
     "div",
@@ -50,11 +51,11 @@ export function sidebar(ctx) {
     renew(threads, [threadsLink(ctx)]);
     renew(
       channels,
-      model.sortedChannels().map((one) => link(ctx, { ...one, kind: "channel", title: one.name })),
+      model.sortedChannels().map(({ id }) => link(ctx, model.place(id))),
     );
     renew(
       people,
-      model.sortedConversations().map((one) => conversationLink(ctx, one)),
+      model.sortedDirect().map((place) => link(ctx, place)),
     );
     const links = lists.flatMap((list) => [...list.querySelectorAll("a")]);
     if (held) links.find(({ hash }) => hash === held)?.focus();
@@ -63,7 +64,7 @@ export function sidebar(ctx) {
   const draw = perFrame(drawLists, signal);
   const drawMe = () => {
     replace(me, avatar(model.me), element("bdi", { class: "name" }, model.me.userName));
-    addChannel.hidden = !model.me.isAdmin;
+    addChannel.hidden = !mayAddChannels(model);
   };
   const drawServer = () => replace(server, model.serverName || "Teamchat");
   const drawConnection = () => {
@@ -73,9 +74,10 @@ export function sidebar(ctx) {
   for (const type of ["channels", "conversations", "users"]) model.on(type, draw, signal);
   for (const told of [model.unread, model.threads, model.drafts]) told.on("changed", draw, signal);
   router.on("changed", draw, signal);
-  model.on("me", drawMe, signal);
+  for (const type of ["me", "rights"]) model.on(type, drawMe, signal);
   model.on("server", drawServer, signal);
   model.on("connection", drawConnection, signal);
+  ctx.slots.offer("sidebar", threads, { ctx });
   for (const first of [drawLists, drawMe, drawServer, drawConnection]) first();
 
   return element(
@@ -117,6 +119,16 @@ export async function settings(ctx) {
 /** The administration, loaded when it is wanted. */
 export async function admin(ctx, first) {
   (await part(import("./admin/admin.js"))).openAdmin(ctx, first);
+}
+
+/** Whether the user may make channels, of one kind at least. */
+export function mayAddChannels({ me, may }) {
+  return me.isAdmin || may.some((one) => one.startsWith("create-"));
+}
+
+/** What makes a channel, loaded when it is wanted. */
+export async function newChannel(ctx) {
+  (await part(import("./rooms/new_channel.js"))).openNewChannel(ctx);
 }
 
 /** The command palette, loaded when it is wanted. */
@@ -170,12 +182,6 @@ function add(label, run) {
   );
 }
 
-function conversationLink(ctx, conversation) {
-  const { id, userName } = conversation.otherUser;
-  const title = ctx.model.users.get(id)?.userName ?? userName;
-  return link(ctx, { id: conversation.id, kind: "conversation", title }, avatar({ id, userName: title }));
-}
-
 function threadsLink(ctx) {
   const unread = ctx.model.threads.unreadCount();
   const isHere = ctx.router.current.screen === "threads";
@@ -183,22 +189,33 @@ function threadsLink(ctx) {
   return sideLink({ href, title: t("threads.title"), isHere, unread, calls: unread }, icon("thread"));
 }
 
-function link(ctx, { id, kind, title }, sign = icon("hash")) {
-  const unread = ctx.model.unread.count(id);
-  const calls = kind === "conversation" ? unread : ctx.model.unread.mentionCount(id);
+function link(ctx, place) {
+  const { id, title } = place;
+  const { unread: all } = ctx.model;
+  const isMuted = all.isMuted(id);
+  const unread = isMuted ? 0 : all.count(id);
+  const calls = isMuted ? 0 : all.mentionCount(id);
   const isHere = ctx.router.current.place?.id === id;
-  const hasDraft = !isHere && ctx.model.drafts.has(id);
-  return sideLink({ href: ctx.router.address({ kind, id }), title, isHere, unread, calls, hasDraft }, sign);
+  const look = {
+    title,
+    isHere,
+    isMuted,
+    unread,
+    calls,
+    isMarked: !isMuted && all.state(id)?.isMarkedUnread,
+    hasDraft: !isHere && ctx.model.drafts.has(id),
+  };
+  return sideLink({ href: ctx.router.address(place), ...look }, signOf(ctx, place));
 }
 
-function sideLink({ href, title, isHere, unread, calls, hasDraft = false }, sign) {
+function sideLink({ href, title, isHere, isMuted, isMarked, unread, calls, hasDraft }, sign) {
   return element(
     "li",
     {},
     element(
       "a",
       {
-        class: `side-link${unread ? " unread" : ""}${calls ? " calls" : ""}`,
+        class: `side-link${unread || isMarked ? " unread" : ""}${calls ? " calls" : ""}${isMuted ? " muted" : ""}`,
         href,
         "aria-current": isHere ? "page" : null,
       },
@@ -213,7 +230,7 @@ function sideLink({ href, title, isHere, unread, calls, hasDraft = false }, sign
   );
 }
 
-function badge(unread, calls) {
+export function badge(unread, calls) {
   const shown = calls || unread;
   return [
     element(

@@ -5,12 +5,13 @@ import { t } from "../lib/strings.js";
 import { composer } from "./composer.js";
 import { acceptDrops } from "./drops.js";
 import { messageView } from "./message.js";
+import { words } from "./notices.js";
 import { participants } from "./participants.js";
 import { needsSheets } from "./sheet.js";
 import { TimelineView } from "./timeline.js";
 import { unsent } from "./vacant.js";
 
-needsSheets("people");
+needsSheets("people", "notices");
 
 /**
  * @param {object} ctx its signal ends this panel
@@ -28,7 +29,7 @@ export function thread(ctx, place, parentId, close) {
   function show() {
     control = new AbortController();
     const field = replies({ ...ctx, signal: AbortSignal.any([ctx.signal, control.signal]) }, timeline, panel);
-    panel.prepend(head(ctx, timeline.place, close));
+    panel.prepend(head(ctx, timeline, close));
     focus = field.focus;
     acceptDrops(panel, () => control && field);
   }
@@ -39,7 +40,7 @@ export function thread(ctx, place, parentId, close) {
     const hadFocus = panel.contains(document.activeElement);
     control?.abort();
     control = null;
-    replace(panel, head(ctx, place, close), gone(ctx, place, parentId));
+    replace(panel, head(ctx, { place, parentId }, close), gone(ctx, place, parentId));
     focus = () => panel.querySelector(".empty").focus();
     if (hadFocus) focus();
   }
@@ -72,16 +73,18 @@ function replies(ctx, timeline, panel) {
     beginning: () => element("div", { class: "parent" }, parent() ?? []),
   });
   replace(panel, view.element, field.element);
+  ctx.slots.offer("thread", panel, { ctx, place, parentId, view });
   return field;
 }
 
-function head(ctx, place, close) {
+function head(ctx, { place, parentId }, close) {
   return element(
     "header",
     { class: "bar" },
     element("h2", {}, t("thread.title")),
-    element("bdi", { class: "soft small name" }, `#${ctx.model.place(place.id)?.title ?? ""}`),
+    element("bdi", { class: "soft small name" }, ctx.model.place(place.id)?.label),
     element("span", { class: "grow" }),
+    follow(ctx, parentId),
     element(
       "button",
       {
@@ -96,6 +99,27 @@ function head(ctx, place, close) {
   );
 }
 
+/** Whether one follows the thread, as a button that changes it. */
+function follow({ model, signal, toast }, id) {
+  const isFollowed = () => model.unread.state(id)?.following ?? model.threads.has(id);
+  const act = async () => {
+    try {
+      await model.threadStates.follow(id, !isFollowed());
+    } catch (error) {
+      toast(words(error), { kind: "danger" });
+    }
+  };
+  const look = { type: "button", class: "button button-quiet button-small", on: { click: act } };
+  const button = element("button", look, t("thread.follow"));
+  const draw = () => {
+    button.hidden = !model.threadStates;
+    button.ariaPressed = String(isFollowed());
+  };
+  for (const told of [model.threads, model.unread]) told.on("changed", draw, signal);
+  draw();
+  return button;
+}
+
 function gone(ctx, place, parentId) {
   const draft = ctx.model.drafts.get(place, parentId);
   return element(
@@ -104,6 +128,6 @@ function gone(ctx, place, parentId) {
     icon("thread"),
     element("h3", {}, t("thread.gone")),
     element("p", {}, t("thread.gone_lead")),
-    draft && unsent(draft),
+    draft && unsent(draft.text ?? draft),
   );
 }

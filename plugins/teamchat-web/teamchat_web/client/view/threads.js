@@ -2,14 +2,13 @@
 // and the last reply. A press opens it beside the list. What is read stays where it stands, so that nothing
 // moves under a finger; a new reply brings its thread to the top.
 import { element, icon, replace } from "../lib/dom.js";
-import { plainText } from "../lib/plain_text.js";
 import "../lib/more_strings.js";
-import { day, t, time } from "../lib/strings.js";
-import { authorName } from "./message.js";
-import { avatar } from "./people.js";
+import { t } from "../lib/strings.js";
+import { line } from "./line.js";
+import { words } from "./notices.js";
 import { needsSheets } from "./sheet.js";
 
-needsSheets("threads");
+needsSheets("threads", "notices");
 
 const PAGE = 20;
 const FOUND = "threads-found";
@@ -69,9 +68,10 @@ class ThreadsView {
     (last?.isConnected ? last : this.element).focus();
   }
 
-  /** Threads from before this browser knew of any are found once. */
+  /** The server lists them; without that, those from before this browser knew of any are found once. */
   async #look() {
     const { model, kept, signal } = this.#ctx;
+    if (model.threadStates) return;
     if (kept.get(FOUND)) return;
     this.#isLooking = true;
     this.#drawFoot();
@@ -83,12 +83,28 @@ class ThreadsView {
     this.#draw();
   }
 
+  async #loadMore() {
+    const { model, signal } = this.#ctx;
+    this.#isLooking = true;
+    this.#drawFoot();
+    try {
+      await model.threadStates.load();
+    } catch (error) {
+      this.#ctx.toast(words(error), { kind: "danger" });
+    }
+    if (signal.aborted) return;
+    this.#isLooking = false;
+    this.#draw();
+  }
+
   #draw() {
     const { model } = this.#ctx;
     const all = new Map(model.threads.sorted().map((thread) => [thread.id, thread]));
     this.#order = this.#order.filter(({ id, lastReplyAt }) => all.get(id)?.lastReplyAt === lastReplyAt);
     const stays = new Set(this.#order.map(({ id }) => id));
-    this.#order.unshift(...[...all.values()].filter(({ id }) => !stays.has(id)));
+    const fresh = [...all.values()].filter(({ id }) => !stays.has(id));
+    const isOlder = ({ lastReplyAt }) => lastReplyAt < this.#order.at(-1)?.lastReplyAt; // of a further page
+    this.#order = [...fresh.filter((one) => !isOlder(one)), ...this.#order, ...fresh.filter(isOlder)];
     for (const [id, card] of this.#cards) {
       if (all.has(id)) continue;
       card.end();
@@ -125,21 +141,28 @@ class ThreadsView {
 
   #readAll() {
     const { threads: all, unread } = this.#ctx.model;
-    for (const { id } of all.sorted()) unread.markRead(id);
+    for (const { id } of all.sorted()) {
+      unread.markRead(id);
+      unread.emit("left", { id }); // It is told at once.
+    }
     this.focus();
   }
 
   #drawFoot() {
-    const more = () => {
+    const { threadStates } = this.#ctx.model;
+    const more = async () => {
       const { length } = this.#list.children;
       this.#shown += PAGE;
+      if (this.#order.length < this.#shown && threadStates?.hasMore) await this.#loadMore();
       this.#draw();
-      this.#list.children[length]?.querySelector("a").focus();
+      (this.#list.children[length]?.querySelector("a") ?? this.element).focus();
     };
     const button = { type: "button", class: "button", on: { click: more } };
     replace(
       this.#foot,
-      this.#order.length > this.#shown && element("button", button, t("threads.more")),
+      (this.#order.length > this.#shown || threadStates?.hasMore) &&
+        !this.#isLooking &&
+        element("button", button, t("threads.more")),
       this.#isLooking && looking(),
       !this.#isLooking && !this.#order.length && none(),
     );
@@ -222,7 +245,7 @@ class Card {
     const replies = this.#timeline.items.filter((item) => !item.state);
     const last = replies.at(-1);
     const reply = last && this.#replies(parent, replies.length, last);
-    return replace(this.#body, this.#line(parent, "parent-line"), reply);
+    return replace(this.#body, line(this.#ctx, parent, "parent-line"), reply);
   }
 
   #replies(parent, loaded, last) {
@@ -231,25 +254,7 @@ class Card {
       "span",
       { class: "last-reply" },
       element("span", { class: "small soft" }, t("message.replies", { count })),
-      this.#line(last, "reply-line"),
-    );
-  }
-
-  #line(item, kind) {
-    const name = authorName(this.#ctx, item);
-    return element(
-      "span",
-      { class: `line ${kind}` },
-      avatar({ ...item.author, userName: name }),
-      element(
-        "span",
-        { class: "line-text" },
-        element("strong", {}, name),
-        " ",
-        timeOf(item),
-        " ",
-        element("span", { class: "words", dir: "auto" }, wordsOf(item)),
-      ),
+      line(this.#ctx, last, "reply-line"),
     );
   }
 }
@@ -267,15 +272,4 @@ function none() {
     element("h2", {}, t("threads.none")),
     element("p", {}, t("threads.none_lead")),
   );
-}
-
-function timeOf({ createdAt }) {
-  const date = day(createdAt);
-  const words = date === t("time.today") ? time(createdAt) : `${date}, ${time(createdAt)}`;
-  return element("time", { class: "small soft", datetime: new Date(createdAt).toISOString() }, words);
-}
-
-/** A message's words, or how many images it is. */
-function wordsOf({ content, images = [] }) {
-  return plainText(content) || t("message.images", { count: images.length });
 }

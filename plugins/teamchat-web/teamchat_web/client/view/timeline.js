@@ -1,6 +1,6 @@
 // A timeline on the screen: messages by day and author, history that grows upward under what is read, a
 // line above what is new, and a way back to the newest.
-// What must stay true: what is read never jumps, new messages pull along only who is at the end, and a
+// What is read never jumps, new messages pull along only who is at the end, and a
 // place is read only when its end is in view in a window that has the focus.
 import { element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
@@ -9,6 +9,7 @@ import { day, t } from "../lib/strings.js";
 import { Anchor } from "./anchor.js";
 import { Chunks, keyOf, lastOf } from "./chunks.js";
 import { messageView, rename } from "./message.js";
+import { NewLine } from "./new_line.js";
 import { failure } from "./notices.js";
 import { reach, watchWalk } from "./walk.js";
 
@@ -16,7 +17,7 @@ const NEAR = 1500;
 const TOGETHER_MS = 300_000;
 const FAR_SCREENS = 1.5;
 const MUCH = 4; // sections
-const KEYS = ["ArrowUp", "ArrowDown", "Home", "End", "Escape", "r", "t", "e", "Delete", "Backspace"];
+const KEYS = /^(ArrowUp|ArrowDown|Home|End|Escape|[rteu]|Delete|Backspace)$/;
 
 export class TimelineView {
   #ctx;
@@ -30,9 +31,8 @@ export class TimelineView {
   #stale = new Set();
   #later;
   #isPlaced = false;
-  #isKept = true;
   #missed = 0;
-  #marker = null;
+  #line;
   #current = null;
   #headOf = null;
   #equipped = null;
@@ -52,6 +52,7 @@ export class TimelineView {
   constructor(ctx, timeline, look) {
     this.#ctx = ctx;
     this.#timeline = timeline;
+    this.#line = new NewLine(ctx.model, timeline);
     this.#look = look;
     this.#pill = element("button", {
       type: "button",
@@ -69,17 +70,23 @@ export class TimelineView {
     this.#isWalking = watchWalk(this.#chunks.list, ctx.signal);
     this.#later = perFrame(() => this.#update(), ctx.signal);
     this.#anchor = new Anchor(this.#scroller, this.#chunks.list, ctx.signal);
-    this.#mark();
     this.#listen();
     this.#update();
     timeline.load();
-    ctx.signal.addEventListener("abort", () => timeline.trim());
+    ctx.signal.addEventListener("abort", () => (timeline.trim(), ctx.model.unread.emit("left", { id: this.#line.list })));
   }
 
   /** Goes to the newest message. */
   toEnd() {
     this.#anchor.toEnd();
     this.#scrolled();
+  }
+
+  /** Brings a message into view and returns its element, if it is here. */
+  reveal(id) {
+    const entry = this.#chunks.entry(id);
+    if (entry) this.#anchor.show(entry);
+    return entry?.lastChild;
   }
 
   /** Opens one's own last message for editing, if there is one here. */
@@ -126,7 +133,7 @@ export class TimelineView {
       this.#chunks.list.addEventListener(type, ({ target }) => this.#equip(target));
     }
     this.#chunks.list.addEventListener("keydown", (event) => this.#key(event));
-    window.addEventListener("focus", () => this.#scrolled(), { signal });
+    window.addEventListener("focus", () => (this.#line.release(), this.#scrolled()), { signal });
     document.addEventListener("visibilitychange", () => this.#scrolled(), { signal });
   }
 
@@ -165,7 +172,7 @@ export class TimelineView {
       if (!this.#anchor.isAtEnd) this.#missed++;
     } else if (item.state) {
       this.#anchor.isAtEnd = true;
-      this.#isKept = false;
+      this.#line.release(true);
     }
     this.#later();
   }
@@ -173,6 +180,7 @@ export class TimelineView {
   #update() {
     const { items } = this.#timeline;
     const goesToEnd = this.#anchor.isAtEnd;
+    if (!this.#isPlaced) this.#mark();
     this.#anchor.hold(() => {
       this.#chunks.sync(items, this.#stale);
       this.#drawHead();
@@ -190,20 +198,20 @@ export class TimelineView {
   #begin() {
     this.#isPlaced = true;
     this.#anchor.toEnd();
-    const marked = this.#scroller.querySelector(".new-line");
-    if (marked) this.#anchor.show(marked.parentNode);
-    else if (this.#marker && this.#timeline.hasOlder) this.#offerFirst(this.#marker);
+    if (this.#line.marker) this.reveal(this.#line.marker);
+    else if (this.#line.isFurtherUp) this.#offerFirst();
   }
 
   /** What is new begins further up than what was loaded. */
-  async #offerFirst(id) {
+  async #offerFirst() {
     const { offerFirst } = await part(import("./first_unread.js"));
     if (this.#ctx.signal.aborted) return;
     const show = () => {
-      const entry = this.#chunks.entry(id);
-      if (entry) this.#anchor.show(entry);
+      this.#redraw(this.#line.draw());
+      this.#update();
+      this.reveal(this.#line.marker);
     };
-    this.element.append(offerFirst(this.#timeline, id, show));
+    this.element.append(offerFirst(this.#timeline, this.#line, show));
   }
 
   /** What stands above the messages; made anew only when it says something else. */
@@ -222,7 +230,7 @@ export class TimelineView {
   }
 
   #entry(item, previous) {
-    const isNew = Boolean(item.id) && item.id === this.#marker;
+    const isNew = Boolean(item.id) && item.id === this.#line.marker;
     const since = previous ?? (this.#look.isThread && this.#timeline.parent);
     const isNewDay = !since || day(since.createdAt) !== day(item.createdAt);
     const isGrouped =
@@ -240,35 +248,32 @@ export class TimelineView {
   }
 
   /** What is unread has changed: here, or in a thread that hangs from a message here. */
-  #counted(placeId) {
-    this.#mark();
-    if (!this.#chunks.has(placeId)) return;
-    this.#stale.add(placeId);
-    this.#later();
+  #counted(listId) {
+    if (listId === this.#line.list) {
+      if (this.#line.learn() && this.#anchor.isAtEnd) this.#isPlaced = false;
+      this.#mark();
+      this.#later();
+    } else if (this.#chunks.has(listId)) this.#redraw([listId]);
   }
 
-  /** Sets the line above what is new where the person left off; it stays until they write. */
   #mark() {
-    if (this.#look.isThread) return;
-    const first = this.#ctx.model.unread.firstUnread(this.#timeline.place.id);
-    const isSeen = this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched();
-    if (!first || isSeen || (this.#marker && this.#isKept)) return;
-    this.#isKept = true;
-    if (this.#marker) this.#stale.add(this.#marker);
-    this.#marker = first;
-    this.#stale.add(first);
-    this.#later();
+    this.#redraw(this.#line.place(this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched()));
+  }
+
+  #redraw(ids) {
+    for (const id of ids) this.#stale.add(id);
+    if (ids.length) this.#later();
   }
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    const { hasOlder, isLoading, error, place, parentId } = this.#timeline;
+    const { hasOlder, isLoading, error, newest } = this.#timeline;
     const isNearTop = clientHeight > 0 && scrollTop < NEAR; // Not before it is in the page.
     if (this.#isPlaced && hasOlder && !isLoading && !error && isNearTop) this.#timeline.loadOlder();
     this.#turn();
     if (this.#anchor.isAtEnd) this.#missed = 0;
-    if (this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched()) {
-      this.#ctx.model.unread.markRead(parentId ?? place.id);
+    if (newest && this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched() && !this.#line.isHeld) {
+      this.#ctx.model.unread.markRead(this.#line.list, newest.id);
     }
     const isFar = scrollHeight - scrollTop - clientHeight > FAR_SCREENS * clientHeight;
     this.#pill.hidden = !this.#missed && !isFar;
@@ -306,7 +311,7 @@ export class TimelineView {
   async #key(event) {
     if (event.target.matches("textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (this.#tools) return this.#tools.key(event);
-    if (!KEYS.includes(event.key) || !this.#isWalking()) return;
+    if (!KEYS.test(event.key) || !this.#isWalking()) return;
     event.preventDefault();
     await this.#equip(event.target);
     this.#tools.key(event);

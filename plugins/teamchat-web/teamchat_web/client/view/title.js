@@ -13,8 +13,7 @@ export function keepTitle(ctx) {
     const count = mentions ? `(${mentions}) ` : unread ? "• " : "";
     const { screen, place: asked } = router.current;
     const place = asked && model.place(asked.id);
-    const where = place?.kind === "channel" ? `#${place.title}` : place?.title;
-    const name = screen === "threads" ? t("threads.title") : where;
+    const name = screen === "threads" ? t("threads.title") : place?.label;
     const title = count + [name, model.serverName || "Teamchat"].filter(Boolean).join(" · ");
     if (title !== document.title) document.title = title;
     if (mentions === shownMentions) return;
@@ -27,7 +26,7 @@ export function keepTitle(ctx) {
   for (const type of ["server", "channels", "conversations", "users"]) model.on(type, draw, signal);
   router.on("changed", draw, signal);
   signal.addEventListener("abort", () => {
-    document.title = t("title.signed_out");
+    document.title = "Teamchat";
     navigator.clearAppBadge?.()?.catch(() => {});
   });
   drawNow();

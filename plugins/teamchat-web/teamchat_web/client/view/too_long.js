@@ -2,6 +2,9 @@
 import { element } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("notices");
 
 let made = 0;
 

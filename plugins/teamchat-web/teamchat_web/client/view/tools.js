@@ -5,37 +5,51 @@ import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
-import { pickReaction, recentReactions, toggle } from "./reactions.js";
+import { added, registryOf } from "./extensions/registry.js";
+import { isArchived, pickReaction, recentReactions, toggle } from "./reactions.js";
 import { needsSheets } from "./sheet.js";
+import { markUnread } from "./unread/marking.js";
 import { keyOf } from "./chunks.js";
 
 needsSheets("tools");
 
 const QUICK = 3;
+const BUTTON = 32; // pixels
+const BESIDE = 112; // pixels of the bar's line that hold the face and the beginning of a name
 const DELETE_KEYS = ["Delete", "Backspace"];
+const OWN_KEYS = ["r", "t", "e", "u", ...DELETE_KEYS, "Escape", "ArrowUp", "ArrowDown", "Home", "End", "?"];
 
 /**
  * What this person may do with a message, in the order shown.
  * @param {object} ctx
  * @param {object} item
  * @param {{isThread: boolean, edit: (item) => void}} view
- * @returns {{name: string, keys: string[], run: (anchor: HTMLElement) => void}[]}
+ * @returns {{label: string, icon: string, keys: string[], run: (anchor: HTMLElement) => void}[]}
  */
 export function actionsFor(ctx, item, { isThread, edit }) {
   if (item.state) return [];
   const { me } = ctx.model;
   const isMine = item.author.id === me.id;
   const inChannel = item.place.kind === "channel";
-  return [
-    { name: "react", icon: "smile", keys: ["r"], run: (anchor) => pickReaction(ctx, item, anchor) },
+  const isOpen = !isArchived(ctx, item);
+  const all = [
+    isOpen && { name: "react", icon: "smile", keys: ["r"], run: (anchor) => pickReaction(ctx, item, anchor) },
     inChannel &&
-      !isThread && {
+      !isThread &&
+      (isOpen || item.threadMeta?.replyCount) && {
         name: "thread",
         icon: "thread",
         keys: ["t"],
         run: () => ctx.router.go(item.place, item.id),
       },
-    isMine && { name: "edit", icon: "edit", keys: ["e"], run: () => edit(item) },
+    isOpen && (isThread ? ctx.model.threadStates : ctx.model.readStates) && {
+      name: "unread",
+      icon: "unread",
+      keys: ["u"],
+      run: () => markUnread(ctx, item),
+    },
+    ...extensions(ctx, item),
+    isMine && isOpen && { name: "edit", icon: "edit", keys: ["e"], run: () => edit(item) },
     (isMine || (inChannel && me.isAdmin)) && {
       name: "delete",
       icon: "trash",
@@ -43,6 +57,21 @@ export function actionsFor(ctx, item, { isThread, edit }) {
       run: () => remove(ctx, item),
     },
   ].filter(Boolean);
+  const label = ({ name }) => t(`message.${name}`);
+  return all.map((action) => ({ label: action.label ?? label(action), ...action }));
+}
+
+/** What capabilities have added, with the keys that nobody else has. */
+function extensions(ctx, item) {
+  const found = added(ctx, "messageTools").map((tool) => [tool, tool.look(item)]);
+  return found
+    .filter(([tool, look]) => look && (!isArchived(ctx, item) || tool.inArchived(item)))
+    .map(([tool, { label }]) => ({
+      label,
+      icon: tool.icon,
+      keys: tool.keys.filter((key) => !OWN_KEYS.includes(key)),
+      run: (anchor) => tool.run(ctx, item, anchor),
+    }));
 }
 
 /** Shows the bar on the message under the pointer or with the focus. */
@@ -51,6 +80,7 @@ export class Tools {
   #view;
   #bar = element("div", { class: "tools", role: "toolbar", "aria-label": t("message.actions") });
   #on = null;
+  #wasArchived = false;
 
   /**
    * @param {object} ctx
@@ -64,6 +94,8 @@ export class Tools {
     const over = ({ target, pointerType }) => pointerType !== "touch" && this.show(target);
     list.addEventListener("pointerover", over);
     list.addEventListener("focusin", ({ target }) => this.show(target));
+    registryOf(ctx).on("messageTools", () => this.#fill(), ctx.signal);
+    ctx.model.on("channels", () => this.#follow(), ctx.signal);
     list.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && this.#hide());
   }
 
@@ -75,12 +107,32 @@ export class Tools {
     const item = this.#view.chunks.itemOf(article);
     if (!item || item.state || article.querySelector(".composer")) return;
     this.#on = article;
-    const quick = recentReactions(this.#ctx)
-      .slice(0, QUICK)
-      .map((reaction) => this.#quick(item, reaction));
-    const rest = actionsFor(this.#ctx, item, this.#view).map((action) => this.#button(action, article));
-    replace(this.#bar, quick, rest);
     article.append(this.#bar);
+    this.#fill();
+  }
+
+  /** The channel may have been archived, or opened again. */
+  #follow() {
+    const item = this.#bar.isConnected && this.#view.chunks.itemOf(this.#on);
+    if (item && isArchived(this.#ctx, item) !== this.#wasArchived) this.#fill();
+  }
+
+  /** Puts into the bar what can be done with its message now. */
+  #fill() {
+    if (!this.#bar.isConnected) return;
+    const article = this.#on;
+    const item = this.#view.chunks.itemOf(article);
+    const hadFocus = this.#bar.contains(document.activeElement);
+    const rest = actionsFor(this.#ctx, item, this.#view).map((action) => this.#button(action, article));
+    // Where it is narrow, quick reactions give way to tools, so that the author's name stays in reach.
+    const fitting = Math.floor((article.clientWidth - BESIDE) / BUTTON) - rest.length;
+    this.#wasArchived = isArchived(this.#ctx, item);
+    const quick = (this.#wasArchived ? [] : recentReactions(this.#ctx))
+      .slice(0, Math.max(0, Math.min(QUICK, fitting)))
+      .map((reaction) => this.#quick(item, reaction));
+    replace(this.#bar, quick, rest);
+    this.#bar.hidden = !this.#bar.firstChild;
+    if (hadFocus) article.focus({ preventScroll: true });
   }
 
   #hide() {
@@ -103,16 +155,15 @@ export class Tools {
     );
   }
 
-  #button({ name, icon: sign, keys, run }, article) {
-    const label = t(`message.${name}`);
+  #button({ label, icon: sign, keys: [key], run }, article) {
     return element(
       "button",
       {
         type: "button",
         class: "icon-button",
         "aria-label": label,
-        "aria-keyshortcuts": keys[0],
-        title: `${label} (${keys[0].toUpperCase()})`,
+        "aria-keyshortcuts": key,
+        title: key ? `${label} (${key.toUpperCase()})` : label,
         on: { click: ({ currentTarget }) => (article.focus({ preventScroll: true }), run(currentTarget)) },
       },
       icon(sign),

@@ -3,7 +3,12 @@
 import { element, icon } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
-import { admin, palette } from "./sidebar.js";
+import { mayAddChannels, newChannel, palette } from "./sidebar.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("notices");
+
+const SIGNS = { deleted: "trash", removed: "lock", private: "lock" };
 
 /**
  * @param {object} ctx
@@ -23,14 +28,16 @@ function waiting() {
 }
 
 function missing(ctx, asked, title, first) {
-  const deleted = title !== null && asked?.kind === "channel";
-  const draft = asked && ctx.model.drafts.get(asked);
-  const name = `#${ctx.model.place(first.id).title}`;
+  const { model } = ctx;
+  const reason = title !== null && asked?.kind === "channel" && model.directory.lost.get(asked.id);
+  const draft = asked && model.drafts.get(asked);
+  const name = model.place(first.id).label;
+  const kind = asked?.kind ?? "address";
   return [
-    icon(deleted ? "trash" : "search"),
-    element("h1", {}, deleted ? t("vacant.deleted", { name: title }) : t("vacant.nowhere")),
-    element("p", {}, t(deleted ? "vacant.deleted_lead" : `vacant.nowhere_${asked?.kind ?? "address"}`)),
-    draft && unsent(draft),
+    icon(SIGNS[reason] ?? "search"),
+    element("h1", {}, t(reason ? `vacant.${reason}` : "vacant.nowhere", { name: title })),
+    element("p", {}, t(reason ? `vacant.${reason}_lead` : `vacant.nowhere_${kind}`)),
+    draft && unsent(draft.text ?? draft),
     element(
       "p",
       { class: "cluster" },
@@ -59,12 +66,12 @@ export function unsent(draft) {
 }
 
 function empty(ctx) {
-  const { isAdmin } = ctx.model.me;
-  const add = { type: "button", class: "button button-primary", on: { click: () => admin(ctx, "channels") } };
+  const mayAdd = mayAddChannels(ctx.model);
+  const add = { type: "button", class: "button button-primary", on: { click: () => newChannel(ctx) } };
   return [
     icon("hash"),
     element("h1", {}, t("vacant.empty")),
-    element("p", {}, t(isAdmin ? "vacant.empty_admin" : "vacant.empty_lead")),
-    isAdmin && element("button", add, t("sidebar.add_channel")),
+    element("p", {}, t(mayAdd ? "vacant.empty_admin" : "vacant.empty_lead")),
+    mayAdd && element("button", add, t("sidebar.add_channel")),
   ];
 }

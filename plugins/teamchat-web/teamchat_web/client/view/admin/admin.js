@@ -1,9 +1,10 @@
 // What administrators change: one dialog, a module for each section. The server decides what is allowed; the
 // events of the stream bring every change back here, whoever made it.
 
+import { Administration } from "../../api/administration.js";
 import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
-import { openSections } from "../sections.js";
+import { extensionSections, openSections } from "../sections.js";
 import { channels } from "./channels.js";
 import { server } from "./server.js";
 import { users } from "./users.js";
@@ -20,6 +21,8 @@ export function openAdmin(ctx, first) {
     { id: "channels", label: t("admin.channels"), icon: "hash", make: channels },
     { id: "webhooks", label: t("admin.webhooks"), icon: "plug", make: webhooks },
     { id: "server", label: t("admin.server"), icon: "sliders", make: server },
+    ...extensionSections(ctx, "administration"),
   ];
-  return openSections(ctx, { title: t("admin.title"), sections, first });
+  const api = new Administration(ctx.api);
+  return openSections({ ...ctx, api }, { title: t("admin.title"), sections, first });
 }

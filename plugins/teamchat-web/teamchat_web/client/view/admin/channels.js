@@ -4,6 +4,7 @@ import { element } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";
 import { confirm, openDialog } from "../dialog.js";
 import { checks, field, form } from "../form.js";
+import { hiddenChannels } from "../rooms/entering.js";
 import { row } from "../rows.js";
 import { loaded } from "./list.js";
 
@@ -13,7 +14,7 @@ export function channels(ctx, dialog) {
     label: t("admin.channels"),
     none: t("admin.channels_none"),
     event: "channels",
-    load: () => ctx.api.channels(),
+    load: async () => (await ctx.api.channels()).channels.filter(({ kind = "channel" }) => kind === "channel"),
     line: (channel) => line(ctx, dialog, channel),
     signal: dialog.signal,
   });
@@ -27,7 +28,8 @@ export function channels(ctx, dialog) {
       dialog.say(t("admin.channel_added", { name }));
     },
   });
-  return [add, ...list.nodes];
+  const hidden = ctx.model.capabilities["private-channels"] ? hiddenChannels(ctx, dialog) : [];
+  return [add, ...list.nodes, ...hidden];
 }
 
 function nameForm({ value = "", action, kind, send }) {
@@ -50,6 +52,7 @@ function line(ctx, dialog, channel) {
   return row({
     id,
     title: `#${name}`,
+    tags: [channel.isPrivate && t("rooms.private"), channel.isArchived && t("rooms.is_archive")],
     actions: [
       { icon: "edit", label: t("admin.channel_rename", { name }), act: () => rename(ctx, channel) },
       { icon: "trash", label: t("admin.channel_remove", { name }), act: () => remove(ctx, dialog, channel) },

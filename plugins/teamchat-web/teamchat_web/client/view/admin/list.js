@@ -1,6 +1,6 @@
 // A list that is loaded from the server and drawn anew whenever the model says that it has changed.
 //
-// What must stay true: of two answers that cross, the one asked for last is drawn.
+// Of two answers that cross, the one asked for last is drawn.
 
 import { element } from "../../lib/dom.js";
 import { show } from "../problems.js";

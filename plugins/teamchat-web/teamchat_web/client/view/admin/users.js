@@ -1,6 +1,6 @@
 // People: who is here, adding and removing them, and their passwords.
 //
-// What must stay true: a password is asked for only in password mode, and when adding only where the server
+// A password is asked for only in password mode, and when adding only where the server
 // sends no mail (interface, part 5: HAS_EMAIL); with mail the person is invited and chooses it themselves.
 
 import { t } from "../../lib/strings.js";
@@ -8,6 +8,8 @@ import { confirm, openDialog } from "../dialog.js";
 import { element } from "../../lib/dom.js";
 import { checks, field, form } from "../form.js";
 import { avatar } from "../people.js";
+import { roomsApi } from "../rooms/api.js";
+import { explained } from "../rooms/explain.js";
 import { row } from "../rows.js";
 import { loaded } from "./list.js";
 
@@ -87,6 +89,11 @@ function line(ctx, dialog, user) {
     label: t("admin.user_remove", { name }),
     act: () => removeUser(ctx, dialog, user),
   };
+  const role = ctx.model.capabilities.roles && {
+    icon: user.isAdmin ? "down" : "up",
+    label: t(user.isAdmin ? "admin.make_user" : "admin.make_admin", { name }),
+    act: () => setRole(ctx, dialog, user),
+  };
   return row({
     id: user.id,
     person: user.id,
@@ -94,7 +101,7 @@ function line(ctx, dialog, user) {
     title: name,
     tags: [user.isAdmin && t("admin.role_admin"), isMe && t("admin.you")],
     detail: user.email,
-    actions: [reset, remove],
+    actions: [role, reset, remove],
   });
 }
 
@@ -106,6 +113,22 @@ async function removeUser(ctx, dialog, { id, userName: name }) {
     act: () => ctx.api.removeUser(id),
   });
   if (isDone) dialog.say(t("admin.user_removed", { name }));
+}
+
+/** Make somebody an administrator, or one no longer: oneself too, as long as there is another. */
+async function setRole(ctx, dialog, { id, userName: name, isAdmin }) {
+  const isMe = id === ctx.model.me.id;
+  const asked = isAdmin
+    ? { title: "admin.make_user_title", lead: isMe ? "admin.make_user_self" : "admin.make_user_lead" }
+    : { title: "admin.make_admin_title", lead: "admin.make_admin_lead" };
+  const isDone = await confirm(ctx, {
+    title: t(asked.title, { name }),
+    lead: t(asked.lead, { name }),
+    action: t(isAdmin ? "admin.make_user_short" : "admin.make_admin_short"),
+    act: () => roomsApi(ctx).setUserRole(id, isAdmin ? "user" : "admin"),
+    explain: explained,
+  });
+  if (isDone) dialog.say(t(isAdmin ? "admin.made_user" : "admin.made_admin", { name }));
 }
 
 function resetPassword(ctx, dialog, { id, userName: name }) {

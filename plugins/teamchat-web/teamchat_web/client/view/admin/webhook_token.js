@@ -1,6 +1,6 @@
 // The token of a new webhook.
 //
-// What must stay true: it is shown in this dialog alone and kept nowhere, so the dialog is not closed by a
+// It is shown in this dialog alone and kept nowhere, so the dialog is not closed by a
 // click beside it. The name of the webhook stands nowhere in the command, which people paste into a shell.
 
 import { element } from "../../lib/dom.js";

@@ -1,5 +1,6 @@
 // What the administrator of an empty server does first. Each step opens what administration has for it.
 
+import { Administration } from "../../api/administration.js";
 import { admin } from "../sidebar.js";
 import { openInvite } from "./invite.js";
 import { step } from "./step.js";
@@ -12,7 +13,7 @@ export async function adminSteps(ctx) {
   let hasBot = false;
   const ask = async () => {
     try {
-      hasBot = (await api.webhooks()).length > 0;
+      hasBot = (await new Administration(api).webhooks()).length > 0;
       model.emit("greeting");
     } catch {
       // The step stays open; it can be dismissed.

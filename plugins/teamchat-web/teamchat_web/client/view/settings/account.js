@@ -1,5 +1,6 @@
 // Signing out of this browser, and leaving the server for good.
 
+import { Account } from "../../api/account.js";
 import { element } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";
 import { confirm } from "../dialog.js";
@@ -26,7 +27,7 @@ async function ask(ctx) {
     title: t("settings.leave_title"),
     lead: t("settings.leave_lead"),
     action: t("settings.leave"),
-    act: () => ctx.api.exit(),
+    act: () => new Account(ctx.api, ctx.session).exit(),
     explain: (error) => (error.status === 400 ? t("settings.leave_last") : words(error)),
   });
   if (isGone) ctx.session.forget("left");

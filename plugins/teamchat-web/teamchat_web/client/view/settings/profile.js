@@ -1,8 +1,10 @@
 // One's own name, and how the page looks to oneself. The name is the server's; language and theme are kept in
 // this browser.
 
+import { Account } from "../../api/account.js";
 import { element } from "../../lib/dom.js";
-import { language, languages, setLanguage, t } from "../../lib/strings.js";
+import { Kept } from "../../lib/kept.js";
+import { language, languages, t } from "../../lib/strings.js";
 import { setTheme, theme, themes } from "../../lib/theme.js";
 import { checks, field, form } from "../form.js";
 
@@ -11,7 +13,7 @@ export function profile(ctx, dialog) {
   return [nameForm(ctx, dialog), element("hr", {}), appearance()];
 }
 
-function nameForm({ api, model }, dialog) {
+function nameForm({ api, session, model }, dialog) {
   const name = field({
     name: "userName",
     label: t("settings.user_name"),
@@ -25,7 +27,7 @@ function nameForm({ api, model }, dialog) {
     action: t("common.save"),
     kind: "line",
     send: async ({ userName }) => {
-      await api.rename(userName);
+      await new Account(api, session).rename(userName);
       dialog.say(t("common.saved"));
     },
     explain: ({ status, message }) =>
@@ -48,4 +50,10 @@ function appearance() {
   chosenTheme.input.addEventListener("change", () => setTheme(chosenTheme.value));
   chosenLanguage.input.addEventListener("change", () => setLanguage(chosenLanguage.value));
   return element("div", { class: "form" }, chosenTheme.node, chosenLanguage.node);
+}
+
+/** Keep the choice of a language and load the page anew in it. */
+function setLanguage(code) {
+  new Kept("teamchat").set("language", code);
+  location.reload();
 }

@@ -1,5 +1,6 @@
 // Where one is signed in, and signing out there (decision D-13).
 
+import { Account } from "../../api/account.js";
 import { element } from "../../lib/dom.js";
 import { dateTime, t } from "../../lib/strings.js";
 import { show } from "../problems.js";
@@ -8,7 +9,7 @@ import { device } from "./devices.js";
 
 /** The section. */
 export function sessions(ctx, dialog) {
-  const { api } = ctx;
+  const account = new Account(ctx.api, ctx.session);
   const list = rows(t("settings.sessions"));
   const problem = element("p", { class: "note note-danger", hidden: true });
   const button = { class: "button", type: "button", hidden: true };
@@ -20,7 +21,7 @@ export function sessions(ctx, dialog) {
   async function attempt(change = null) {
     try {
       const said = await change?.();
-      const found = await api.sessions();
+      const found = await account.sessions();
       draw(list, found.map(line));
       others.hidden = found.every((one) => one.isCurrentSession);
       problem.hidden = true;
@@ -31,12 +32,12 @@ export function sessions(ctx, dialog) {
   }
 
   async function endOthers() {
-    const { revoked } = await api.endOtherSessions();
+    const { revoked } = await account.endOtherSessions();
     return t("settings.others_ended", { count: revoked });
   }
 
   async function end(id) {
-    await api.endSession(id);
+    await account.endSession(id);
     return t("settings.session_ended");
   }
 

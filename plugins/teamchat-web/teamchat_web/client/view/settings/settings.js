@@ -2,7 +2,7 @@
 
 import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
-import { openSections } from "../sections.js";
+import { extensionSections, openSections } from "../sections.js";
 import { account } from "./account.js";
 import { notifications } from "./notifications.js";
 import { password } from "./password.js";
@@ -25,6 +25,7 @@ export function openSettings(ctx, first) {
       icon: "key",
       make: password,
     },
+    ...extensionSections(ctx, "settings"),
     { id: "account", label: t("settings.account"), icon: "sign-out", make: account },
   ].filter(Boolean);
   return openSections(ctx, { title: t("settings.title"), sections, first });

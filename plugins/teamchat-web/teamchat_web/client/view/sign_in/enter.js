@@ -1,6 +1,7 @@
 // The way in, step by step: signing in, and then changing a password that has to be changed before anything
 // else (decision D-43).
 
+import { SignIn } from "../../api/sign_in.js";
 import { ownPassword } from "./own_password.js";
 import { signIn } from "./sign_in.js";
 
@@ -12,6 +13,7 @@ import { signIn } from "./sign_in.js";
  * @returns {Promise<{typed?: ?string, ended?: string}>} the password that was typed, or why the session ended
  */
 export async function enter(root, ctx, given) {
-  if (!ctx.session.isSignedIn) return { typed: await signIn(root, ctx, given) };
+  const api = new SignIn(ctx.http);
+  if (!ctx.session.isSignedIn) return { typed: await signIn(root, { ...ctx, api }, given) };
   return { ended: await ownPassword(root, ctx, given.typed ?? null) };
 }

@@ -1,6 +1,6 @@
 // Magic links: ask for one, wait for the mail, come back by it (interface, part 5 rule 2).
 //
-// What must stay true: what is said after asking is the same whether or not there is an account. A link is
+// What is said after asking is the same whether or not there is an account. A link is
 // spent by a press of the button and not by being opened, for mail scanners open links too, and so that
 // nobody is signed in as somebody else without seeing it.
 

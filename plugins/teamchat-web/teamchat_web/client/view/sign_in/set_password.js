@@ -1,6 +1,6 @@
 // Setting a password by a link from a mail: an invitation or a reset (interface, part 5 rules 4 and 7).
 //
-// What must stay true: the email stands in the form though it can't be changed, so that a password manager
+// The email stands in the form though it can't be changed, so that a password manager
 // keeps the new password under it.
 
 import { t } from "../../lib/strings.js";

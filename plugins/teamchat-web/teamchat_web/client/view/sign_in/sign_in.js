@@ -1,6 +1,6 @@
 // Signing in: one card on an empty page, and the screens that take turns on it.
 //
-// What must stay true: the server's mode chooses the first screen, unless a link from a mail led here. A
+// The server's mode chooses the first screen, unless a link from a mail led here. A
 // screen is a function (frame, given) that returns {title, lead, content}; it knows the frame and the screens
 // it leads to, nothing else of the page.
 

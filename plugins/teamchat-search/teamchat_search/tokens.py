@@ -1,0 +1,106 @@
+"""What an index holds: numbers made of grams, and what it is asked for.
+
+A number is a hash of the gram and of the class of the place: what everybody sees, or one private room
+(extension F-5, X-3). So a question touches the entries of the classes that somebody sees, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
+
+from teamchat import Said
+from teamchat_search.grams import grams
+from teamchat_search.normal import normal
+
+EVERYBODY = ""
+"""The class of what everybody sees; any other is a room's id."""
+_ALL = "*"
+_TIME_BITS, _REST_BITS = 42, 20
+MOST_MS = (1 << _TIME_BITS) - 1
+_RANDOM_BITS = 62 + 12
+BITS = 40
+
+
+class Document(NamedTuple):
+    """A message as the index holds it."""
+
+    id: str
+    class_: str
+    tokens: Sequence[int]
+
+    @classmethod
+    def of(cls, said: Said, class_: str) -> Document:
+        """Make the document of a message."""
+        found = grams(normal(said.content))
+        found.update((_ALL, by(said.author_id)))
+        if class_ == EVERYBODY:
+            found.add(within(said.room_id))
+        return cls(said.id, class_, hashed(class_, found))
+
+
+class Asked(NamedTuple):
+    """What a document has to hold: all of some grams, and one at least of each of some lists."""
+
+    class_: str
+    all: Sequence[str] = ()
+    any: Sequence[Sequence[str]] = ()
+
+    @property
+    def tokens(self) -> tuple[list[int], list[list[int]]]:
+        """The numbers of both. Without any, that of everything in the class."""
+        every = self.all or (() if self.any else (_ALL,))
+        return hashed(self.class_, every), [hashed(self.class_, one) for one in self.any]
+
+
+def by(author_id: str) -> str:
+    """Return the gram of an author."""
+    return f"a{author_id}"
+
+
+def within(room_id: str) -> str:
+    """Return the gram of a room, which messages have that everybody sees."""
+    return f"r{room_id}"
+
+
+def hashed(class_: str, found: Iterable[str]) -> list[int]:
+    """Return the numbers of grams."""
+    return sorted({_hashed(class_, gram) for gram in found})
+
+
+@lru_cache(maxsize=65536)
+def _hashed(class_: str, gram: str) -> int:
+    digest = blake2b(gram.encode("utf-8", "surrogatepass"), digest_size=BITS // 8, key=class_.encode())
+    return int.from_bytes(digest.digest())
+
+
+def number_of(message_id: str) -> int:
+    """Return the number under which a message is looked for: its time, and what follows in its id.
+
+    In order they are nearly in the order of the ids: exactly so as far as times differ.
+    """
+    value = int(message_id, 16)
+    counter = (value >> 64 & 0xFFF) << 62 | value & ((1 << 62) - 1)
+    return min(value >> 80, MOST_MS) << _REST_BITS | counter >> _RANDOM_BITS - _REST_BITS
+
+
+def first_number(milliseconds: int) -> int:
+    """Return the least number of a time in epoch milliseconds."""
+    return max(0, min(milliseconds, MOST_MS)) << _REST_BITS
+
+
+def milliseconds_of(number: int) -> int:
+    """Return the time of a number."""
+    return number >> _REST_BITS
+
+
+def first_id(milliseconds: int) -> str:
+    """Return what every id of that time and later is greater than, and every earlier one less."""
+    return f"{max(0, milliseconds):012x}"
+
+
+def milliseconds_in(id_or_bound: str) -> int:
+    """Return the time in an id, or in what `first_id` has returned."""
+    return int(id_or_bound[:12], 16)

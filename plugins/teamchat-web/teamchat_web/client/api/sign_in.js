@@ -1,0 +1,39 @@
+// The endpoints of signing in; no token is needed.
+
+export class SignIn {
+  #http;
+
+  /** @param {import("./http.js").Http} http */
+  constructor(http) {
+    this.#http = http;
+  }
+
+  devLogin(email) {
+    return this.#open("/auth/dev-login", { email });
+  }
+  login(email) {
+    return this.#open("/auth/login", { email });
+  }
+  verify(email, token) {
+    return this.#http.send("POST", "/auth/verify", { body: { email }, token });
+  }
+  passwordLogin(email, password) {
+    return this.#open("/auth/password-login", { email, password });
+  }
+  requestReset(email) {
+    return this.#open("/auth/request-password-reset", { email });
+  }
+  setupPassword(email, token, password) {
+    return this.#open("/auth/setup-password", { email, token, password });
+  }
+  register(email, password) {
+    return this.#open("/auth/register", { email, password });
+  }
+  async providers() {
+    return (await this.#http.send("GET", "/auth/oauth/providers")).providers;
+  }
+
+  #open(address, body) {
+    return this.#http.send("POST", address, { body });
+  }
+}

@@ -1,0 +1,192 @@
+// What the part of a capability is given: the slots, the events, and the means of the client. All of it, and
+// nothing else, stands in docs/reference/client-extensions.md; a test compares.
+
+import { path } from "../../api/api.js";
+import { ApiError, Unreachable } from "../../api/http.js";
+import { assign, element, icon, replace } from "../../lib/dom.js";
+import { Kept } from "../../lib/kept.js";
+import { addIcon } from "../../lib/more_icons.js";
+import { plainText } from "../../lib/plain_text.js";
+import { dateTime, day, language, t, time } from "../../lib/strings.js";
+import { newId } from "../../lib/tabs.js";
+import { confirm, openDialog } from "../dialog.js";
+import { checks, field, form } from "../form.js";
+import { words } from "../notices.js";
+import { avatar } from "../people.js";
+import { openMenu } from "../popup.js";
+import { draw, row, rows } from "../rows.js";
+import { messageList } from "./message_list.js";
+import { SLOTS, Tool, guard } from "./registry.js";
+import { openMessage } from "./reveal.js";
+
+const icons = new Set(); // Those that parts have drawn; a page has each once.
+
+/**
+ * Make what one part is given.
+ * @param {object} ctx
+ * @param {object} registry of the session
+ * @param {import("./host.js").Host} host
+ * @param {{name: string, version: number, limits: object}} about the capability, as it is announced
+ */
+export function facade(ctx, registry, host, { name, version, limits }) {
+  const { model, signal } = ctx;
+  const own = (icon) => (icons.has(`${name}-${icon}`) ? `${name}-${icon}` : icon);
+  const open = (message) => openMessage(ctx, host, message);
+  const tells = (run) => (...about) => new Tool(name, { run }).run(ctx, ...about); // what it throws
+  const button = (one) => one && { ...one, icon: one.icon && own(one.icon), act: tells(one.act) };
+  const slots = SLOTS.map((slot) => [
+    slot,
+    { add: (tool) => registry.add(slot, new Tool(name, { ...tool, icon: tool.icon && own(tool.icon) })) },
+  ]);
+  return {
+    ...Object.fromEntries(slots),
+    name,
+    version,
+    limits,
+    signal,
+    language: language(),
+    t: (key, values) => said(name, key, values),
+    kept: new Kept(ctx.kept.name(`extensions/${name}`)),
+
+    api: requests(ctx.api),
+    ApiError,
+    Unreachable,
+    words,
+
+    get me() {
+      return model.me;
+    },
+    userName: (id) => model.userName(id),
+    get room() {
+      return roomOf(ctx);
+    },
+    roomOf: (id) => model.place(id),
+    go: (room) => ctx.router.go(room),
+    messages: {
+      find: (id) => find(model, id),
+      update: (id, fields) => model.update(id, fields),
+      open,
+    },
+
+    ...events(ctx, registry, host, name),
+
+    element,
+    assign,
+    replace,
+    icon: (shown) => icon(own(shown)),
+    addIcon: (given, drawn) => draws(`${name}-${given}`, drawn),
+    avatar,
+    plainText,
+    time,
+    day,
+    dateTime,
+
+    dialog: (look, ...content) => openDialog(ctx, look, ...content),
+    confirm: (asked) => confirm(ctx, asked),
+    menu: (at, items) =>
+      openMenu(at, items.map((item) => ({ ...item, icon: own(item.icon), run: tells(item.run) }))),
+    toast: (text, { kind, action } = {}) =>
+      ctx.toast(text, { kind, action: action && { ...action, run: tells(action.run) } }),
+    announce: ctx.announce,
+    form,
+    field,
+    checks,
+    row: ({ actions = [], ...about }) => row({ ...about, actions: actions.map(button) }),
+    list: ({ label, none }) => {
+      const node = rows(label);
+      return { node, draw: (made) => draw(node, made, none) };
+    },
+    messageList: ({ actions = () => [], ...look }) =>
+      messageList(ctx, { ...look, actions: (message) => actions(message).map(button), open }),
+  };
+}
+
+/** Requests as the user, with the errors of the client's own. */
+function requests(api) {
+  const send = (method) => (address, body, { key } = {}) =>
+    api.send(method, address, { body, headers: key ? { "Idempotency-Key": key } : {} });
+  return {
+    path,
+    newKey: newId,
+    get: (address) => api.send("GET", address),
+    post: (address, body = {}, options) => send("POST")(address, body, options),
+    put: send("PUT"),
+    delete: send("DELETE"),
+  };
+}
+
+/** Events by type, and what has to be read anew where events were missed. */
+function events(ctx, registry, host, capability) {
+  const { model, router, signal } = ctx;
+  const safely = guard(capability);
+  const listeners = []; // that have not heard yet what was told before
+
+  function on(type, heard) {
+    const listener = (payload) => safely(() => heard(payload));
+    registry.on(`event ${type}`, listener, signal);
+    // Once the part has begun, for what it hears with may stand below; and for all types at once, in their order.
+    if (listeners.push([type, listener]) === 1) queueMicrotask(catchUp);
+  }
+
+  function catchUp() {
+    const all = listeners.splice(0);
+    for (const { type, payload } of host.past) {
+      for (const [heardType, listener] of all) if (heardType === type) listener(payload);
+    }
+  }
+
+  function load(read) {
+    let hasFailed = false;
+    const again = () =>
+      safely(async () => {
+        hasFailed = true;
+        await read();
+        hasFailed = false;
+      });
+    model.on("connection", () => model.connection === "online" && hasFailed && again(), signal);
+    registry.on("event RESYNC", again, signal);
+    queueMicrotask(again);
+    return again;
+  }
+
+  function onRoom(shown) {
+    let last = roomOf(ctx)?.id;
+    const again = load(() => shown(roomOf(ctx)));
+    const look = () => {
+      const id = roomOf(ctx)?.id;
+      if (id === last) return;
+      last = id;
+      again();
+    };
+    for (const type of ["channels", "conversations", "loaded"]) model.on(type, look, signal);
+    router.on("changed", look, signal);
+  }
+
+  return { on, load, onRoom };
+}
+
+function roomOf({ model, router }) {
+  const { place } = router.current;
+  return (place && model.place(place.id)) ?? null;
+}
+
+/** A message that is here, in whatever list. */
+function find(model, id) {
+  for (const timeline of model.timelines) {
+    const found = timeline.find(id) ?? (timeline.parent?.id === id ? timeline.parent : null);
+    if (found) return found;
+  }
+  return null;
+}
+
+/** Words of a capability, or the key where it has none for it. */
+function said(capability, key, values) {
+  const full = `${capability}/${key}`;
+  const found = t(full, values);
+  return found === full ? key : found;
+}
+
+function draws(name, drawn) {
+  if (!icons.has(name)) addIcon(name, drawn);
+  icons.add(name);
+}

@@ -1,0 +1,138 @@
+// What capabilities have added, slot by slot, in the order of their names. Whatever of a part is called is called
+// here: what it throws takes its own tool away, is told once in the console, and harms nothing else.
+
+import { ApiError, Unreachable } from "../../api/http.js";
+import { Emitter } from "../../lib/emitter.js";
+import { words } from "../notices.js";
+
+/** The slots; docs/reference/client-extensions.md tells what stands in each. */
+export const SLOTS = [
+  "messageTools",
+  "messageMarks",
+  "composer",
+  "sidebar",
+  "roomHeader",
+  "settings",
+  "administration",
+  "palette",
+];
+
+const registries = new WeakMap(); // By the slots of a session.
+
+/** Emits the name of a slot when what stands there is to be drawn anew. */
+class Registry extends Emitter {
+  #tools = new Map(SLOTS.map((slot) => [slot, []]));
+
+  /** The tools of a slot. */
+  tools(slot) {
+    return this.#tools.get(slot);
+  }
+
+  /** Add a tool; returns what has the slot drawn anew. */
+  add(slot, tool) {
+    const all = this.#tools.get(slot);
+    all.push(tool);
+    all.sort((a, b) => (a.capability < b.capability ? -1 : Number(a.capability > b.capability)));
+    const draw = () => this.emit(slot);
+    draw();
+    return draw;
+  }
+}
+
+/** The registry of a session. */
+export function registryOf({ slots }) {
+  if (!registries.has(slots)) registries.set(slots, new Registry());
+  return registries.get(slots);
+}
+
+/** What was added to a slot. */
+export function added(ctx, slot) {
+  return registryOf(ctx).tools(slot);
+}
+
+/** One tool of a capability. */
+export class Tool {
+  #given;
+  #safely;
+
+  /**
+   * @param {string} capability
+   * @param {{icon?: string, label: string|function(*): string, isFor?: function(*): boolean,
+   *   count?: function(*): number, keys?: string[], keyHelp?: string, inArchived?: function(*): boolean,
+   *   run?: function, make?: function}} given
+   */
+  constructor(capability, given) {
+    this.capability = capability;
+    this.#given = given;
+    this.#safely = guard(capability);
+  }
+
+  get icon() {
+    return this.#given.icon ?? "plug";
+  }
+  get keys() {
+    return this.#given.keys ?? [];
+  }
+  get keyHelp() {
+    return this.#given.keyHelp;
+  }
+
+  /** What it says about a message, a room …; null where it is not for that, or fails. */
+  look(about) {
+    const { isFor, label, count, note } = this.#given;
+    const asked = () => {
+      if (isFor && !isFor(about)) return null;
+      const [says, number, more] = [label, count, note].map((one) => (typeof one === "function" ? one(about) : one));
+      return says ? { label: String(says), count: number || null, note: more } : null;
+    };
+    return this.#safely(asked) ?? null;
+  }
+
+  /** Whether it is offered on a message of an archived channel, where hardly anything can be changed. */
+  inArchived(message) {
+    return Boolean(this.#safely(() => this.#given.inArchived?.(message)));
+  }
+
+  /** Do what it is for; a refusal of the server is told to the person. */
+  async run(ctx, ...about) {
+    try {
+      await this.#given.run(...about);
+    } catch (error) {
+      if (isAnswer(error)) ctx.toast(words(error), { kind: "danger" });
+      else report(this.capability, error);
+    }
+  }
+
+  /** What stands in its section of a dialog. */
+  make(dialog) {
+    return this.#safely(() => this.#given.make(dialog)) ?? [];
+  }
+}
+
+/** Returns what calls a function of a capability, and reports what it throws the first time. */
+export function guard(capability) {
+  let hasFailed = false;
+  const failed = (error) => {
+    if (!hasFailed) report(capability, error);
+    hasFailed = true;
+  };
+  return (call) => {
+    try {
+      const result = call();
+      if (result instanceof Promise) result.catch((error) => isAnswer(error) || failed(error));
+      return result;
+    } catch (error) {
+      failed(error);
+      return undefined;
+    }
+  };
+}
+
+/** Whether an error is the server's answer, or that there was none. */
+function isAnswer(error) {
+  return error instanceof ApiError || error instanceof Unreachable;
+}
+
+function report(capability, error) {
+  console.error(`The part of ${capability} in the client has failed.`, error);
+}

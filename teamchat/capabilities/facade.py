@@ -1,0 +1,33 @@
+"""The server as one capability sees it: it sends nothing but what it has declared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from teamchat.capabilities.declared import Declared, DeclaringStorage
+from teamchat.events import InRoom, Signal
+
+if TYPE_CHECKING:
+    from teamchat.interfaces.api import Teamchat
+
+
+class _Facade:
+    """All of the server, but for what a capability sends."""
+
+    def __init__(self, app: Teamchat, declared: Declared) -> None:
+        self._app = app
+        self._declared = declared
+        self.storage = DeclaringStorage(app.storage, declared)
+
+    def signal(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
+        self._declared.check_signal(signal)
+        self._app.signal(signal, audience)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._app, name)
+
+
+def facade(app: Teamchat, declared: Declared) -> Teamchat:
+    """Return the server as a capability with these events sees it."""
+    return cast("Teamchat", _Facade(app, declared))

@@ -1,0 +1,89 @@
+"""What happens when somebody leaves a channel: who manages it, and whether anybody is left (B-3, B-5)."""
+
+from __future__ import annotations
+
+from teamchat.capabilities import Capabilities, Changes
+from teamchat.chat import channel_rows, membership
+from teamchat.chat.permissions import MANAGER
+from teamchat.chat.sight import ROOM, Room
+from teamchat.events import ChannelMemberRemoved, ChannelMemberUpdated, DeleteChannel, InRoom
+from teamchat.interfaces import Transaction
+from teamchat.model import now_ms
+
+_ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
+where m.user_id = $1 and r.kind <> 'direct' order by r.id"""  # noqa: S608
+_SUCCESSOR = """select user_id from memberships where room_id = $1
+and not exists (select 1 from memberships m where m.room_id = $1 and m.role = $2)
+order by joined_at, user_id limit 1"""
+# Of a default channel in which nobody has a row, and so nobody manages.
+_EVERYBODY = """select u.id from users u where u.removed_at is null
+and not exists (select 1 from memberships m where m.room_id = $1)
+and not exists (select 1 from departures d where d.room_id = $1 and d.user_id = u.id)
+order by u.id limit 1"""
+
+
+class Departures(Changes):
+    """Ends what a user is in when their account ends (decision D-22)."""
+
+    def __init__(self, capabilities: Capabilities) -> None:
+        self._capabilities = capabilities
+
+    async def user_gone(self, tx: Transaction, user_id: str) -> None:
+        """Take the user out of every channel, in the transaction that removes them."""
+        for row in await tx.fetch(_ROOMS_OF, user_id):
+            await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
+        await tx.fetch("delete from departures where user_id = $1", user_id)
+
+
+async def leave(tx: Transaction, capabilities: Capabilities, room: Room, user_id: str, *, by: str) -> None:
+    """Take a member out of a channel. `by` is who does it, themself if they leave."""
+    name = (await channel_rows.channel(tx, room.id)).name
+    audience = await membership.change(tx, room.id, left=[user_id])
+    removed = ChannelMemberRemoved(room.id, user_id, by)
+    if room.is_default:
+        await tx.append(removed.to(audience.only([user_id])))
+    else:
+        if room.is_private:
+            await tx.append(DeleteChannel(room.id, name, reason="removed").to([user_id]))
+        else:  # Who sees it still is told of their own removal too, for their other devices.
+            await tx.append(removed.to(audience.only([user_id])))
+        await tx.append(removed.to(audience.of_members))
+    await keep_a_manager(tx, room, audience)
+    if room.is_private:
+        await tx.fetch(
+            """update rooms set archived_at = coalesce(archived_at, $2) where id = $1
+            and not exists (select 1 from memberships m where m.room_id = $1)""",
+            room.id,
+            now_ms(),
+        )
+    await capabilities.in_transaction.members_changed(tx, room, [], [user_id])
+
+
+async def keep_a_manager(tx: Transaction, room: Room, audience: InRoom) -> None:
+    """Where a channel has no manager any more, the member of longest standing becomes one."""
+    if room.kind != "channel":
+        return
+    if (next_one := await successor(tx, room.id)) is not None:
+        await set_role(tx, room, next_one, MANAGER, audience)
+    elif room.is_default and (found := await tx.fetch(_EVERYBODY, room.id)):
+        audience = await membership.change(tx, room.id, joined=[found[0][0]], role=MANAGER)
+        await _tell_role(tx, room, found[0][0], MANAGER, audience)
+
+
+async def successor(tx: Transaction, room_id: str) -> str | None:
+    """Return the member of longest standing of a channel that has no manager; None if it has one (B-3)."""
+    rows = await tx.fetch(_SUCCESSOR, room_id, MANAGER)
+    return rows[0][0] if rows else None
+
+
+async def set_role(tx: Transaction, room: Room, user_id: str, role: str, audience: InRoom) -> None:
+    """Give a member who has a row in `memberships` another role, with its event."""
+    await tx.fetch(
+        "update memberships set role = $3 where room_id = $1 and user_id = $2", room.id, user_id, role
+    )
+    await _tell_role(tx, room, user_id, role, audience)
+
+
+async def _tell_role(tx: Transaction, room: Room, user_id: str, role: str, audience: InRoom) -> None:
+    event = ChannelMemberUpdated(room.id, user_id, role)
+    await tx.append(event.to(audience.only([user_id]) if room.is_default else audience.of_members))

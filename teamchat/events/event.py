@@ -1,0 +1,191 @@
+"""An event on its way into the log, as it is read from there, and the base of all payloads.
+
+An event is written to the log in the transaction that makes the change (`Transaction.append`), and is
+encoded there, once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from teamchat.errors import StorageError
+from teamchat.events.audience import Audience, InRoom
+from teamchat.model.resources import RoomKind
+
+CONNECTED = "CONNECTED"
+"""The type that each stream sends itself."""
+
+_OF_TWO = {"NEW_CONVERSATION", "NEW_DM_MESSAGE", "UPDATE_DM_MESSAGE", "DELETE_DM_MESSAGE"} | {
+    *("NEW_REACTION", "DELETE_REACTION"),  # In all other rooms they are for who is in the room.
+}
+_encode = msgspec.json.Encoder().encode
+_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+
+
+class Event(Struct, frozen=True):
+    """An event on its way into the log. `payload` is its JSON, encoded; `audience` None means everyone.
+
+    Where the payload carries what was said in a message, `text_room` is the id of its channel or
+    conversation, and `text_message` its own.
+    """
+
+    type: str
+    payload: str
+    audience: Audience = None
+    text_room: str | None = None
+    text_message: str | None = None
+
+    def check(self) -> None:
+        """Raise `StorageError` if nobody could read this from the log; `Transaction.append` asks for it.
+
+        Types that begin with an underscore are refused: they are the server's own.  The message names the
+        type and what is wrong, never the payload.
+        """
+        if not isinstance(self.type, str) or not _TYPE.fullmatch(self.type):
+            raise StorageError(
+                "An event can't be appended: its type must be of up to 64 letters, digits, and _ . : - after "
+                "the first; types that begin with _ are the server's own."
+            )
+        if (wrong := _wrong_about(self)) is not None:
+            raise StorageError(f"The event {self.type} can't be appended: {wrong}.")
+
+
+class Encoded(Event, frozen=True):
+    """An event that was encoded here, of whatever type: there is nothing to check."""
+
+    def check(self) -> None:
+        """Take it as it is."""
+
+
+class LoggedEvent(Struct, frozen=True):
+    """An event read from the log. `seq` orders all events of a server and has no meaning beyond that.
+
+    `text_room` and `text_message` are those of `Event`, and None once what was said is gone.  `is_private`
+    tells a listener that sends events elsewhere that not everybody here may have this one.
+    """
+
+    seq: int
+    type: str
+    payload: str
+    audience: Audience
+    text_room: str | None = None
+    text_message: str | None = None
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it was for some users alone, or of a private room, when it was logged."""
+        if not isinstance(self.audience, InRoom):
+            return self.audience is not None
+        return self.audience.is_private or self.audience.outsiders or bool(self.audience.users)
+
+    @property
+    def room_kind(self) -> RoomKind | None:
+        """What kind of room it is about; None if it is about none, or is for users alone whom it names.
+
+        Whether the room is private, `is_private` says: groups, notes and direct conversations always are.
+        """
+        if isinstance(self.audience, InRoom):
+            return self.audience.kind
+        is_direct = self.type in _OF_TWO or '"channelId":"dm:' in self.payload
+        return "direct" if self.audience is not None and is_direct else None
+
+    @property
+    def is_for_outsiders(self) -> bool:
+        """Whether it tells who is no member that a channel has become private, and is gone, or public."""
+        return isinstance(self.audience, InRoom) and self.audience.outsiders
+
+    @property
+    def room_id(self) -> str | None:
+        """The room that it is about, where it is for who sees that."""
+        return self.audience.room_id if isinstance(self.audience, InRoom) else None
+
+
+class Payload(Struct, frozen=True, rename="camel"):
+    """Base of all payloads. `type` is the event's; the fields are those of the interface's table.
+
+    `changes_pages_of`, in what a capability brings, is the field that names the room whose messages are shown
+    otherwise from then on; what is kept in memory of that room is read anew.
+    """
+
+    type: ClassVar[str]
+    changes_pages_of: ClassVar[str] = ""
+
+    def to(self, audience: InRoom | Sequence[str] | None = None) -> Event:
+        """Return the event that carries this payload to an audience; None is everyone."""
+        if audience is not None and not isinstance(audience, InRoom):
+            audience = tuple(audience)
+        return Encoded(self.type, _encode(self).decode(), audience, *self._text_of())
+
+    def _text_of(self) -> tuple[str | None, str | None]:
+        """Return the room and the message whose text this carries, if it carries one."""
+        return None, None
+
+
+class Signal(Payload, frozen=True):
+    """Base of what matters for a moment only: it stands in no log, and may be lost (extension rule X-8).
+
+    `asked_as` is the name by which a stream asks for it (``GET /events?ephemeral=typing``); several types may
+    have the same.  Where a client reads slowly, a signal takes the place of an earlier one of its type that
+    has the same values in the fields `latest_of`, and is for the same users; without any fields, none takes
+    another one's.
+    """
+
+    asked_as: ClassVar[str]
+    latest_of: ClassVar[Sequence[str]] = ()
+
+    def recency(self) -> Sequence[int | str]:
+        """Return what is greater the newer the state is that it tells of.
+
+        A signal does not take the place of one that is newer.  Without this, what comes later is newer; but
+        what several processes send at the same time comes in any order.
+        """
+        return ()
+
+
+def is_internal(event_type: str) -> bool:
+    """Return whether an event is for the server alone."""
+    return event_type.startswith("_")
+
+
+def _wrong_about(event: Event) -> str | None:
+    """Say what is wrong about an event that was made elsewhere, or return None."""
+    audience, payload = event.audience, event.payload
+    if not (audience is None or isinstance(audience, InRoom)) and (
+        not isinstance(audience, (tuple, list)) or not all(isinstance(one, str) for one in audience)
+    ):
+        return "its audience must be None, a tuple of users' ids, or the audience of a room"
+    if event.type == CONNECTED:
+        return "it is sent by each stream itself"
+    if not isinstance(payload, str):
+        return f"its payload must be JSON as a str, not {type(payload).__name__}; json.dumps() makes it"
+    if "\n" in payload or "\r" in payload:
+        return "its payload has a line break, which ends a line of the stream; leave out json.dumps(indent=…)"
+    try:
+        msgspec.json.decode(payload, type=_payload_types().get(event.type, Any))
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+        if isinstance(error, msgspec.ValidationError):
+            return f"its payload is not one of this type, see {_payload_types()[event.type].__name__}"
+        return "its payload is not valid JSON"
+    return None
+
+
+@lru_cache(maxsize=1)
+def _payload_types() -> Mapping[str, type[Payload]]:
+    return payload_types()
+
+
+def payload_types() -> Mapping[str, type[Payload]]:
+    """Return the payload of each type that was declared until now."""
+    return {kind.type: kind for kind in _kinds(Payload) if "type" in vars(kind)}
+
+
+def _kinds(base: type[Payload]) -> Iterator[type[Payload]]:
+    for kind in base.__subclasses__():
+        yield kind
+        yield from _kinds(kind)

@@ -1,0 +1,82 @@
+"""All connections: taken, bounded, and let go when the server stops.
+
+There are never more connections than `teamchat.http.limiter` allows; nothing a client does ends the server;
+and when the server stops, what is idle ends at once, what runs gets a bounded time, and nothing is left.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from teamchat.http.http1 import response
+from teamchat.http.http1.connection import Connection
+from teamchat.http.http1.head import Refusal
+from teamchat.http.http1.transport import adopt
+from teamchat.http.limiter import ConnectionLimiter
+
+if TYPE_CHECKING:
+    from teamchat.web.asgi import AsgiApp
+
+
+class HttpServer:
+    """Serves an ASGI application on listening sockets until it is stopped."""
+
+    def __init__(
+        self, app: AsgiApp, listeners: Sequence[trio.SocketListener], proxies: Sequence[str] = ()
+    ) -> None:
+        self._app = app
+        self._listeners = listeners
+        self._limiter: ConnectionLimiter[Connection] = ConnectionLimiter(proxies)
+        self.rests: Callable[[Any], None] = self._limiter.rests
+        self.asks: Callable[[Any], None] = self._limiter.asks
+        self.is_stopping = False
+
+    async def run(
+        self,
+        stop: trio.Event,
+        *,
+        grace: float,
+        task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+    ) -> None:
+        """Serve until `stop`; then take no more, close what is idle, and give the rest `grace` seconds."""
+        async with trio.open_nursery() as connections:
+            try:
+                take = partial(self._take_in, connections)
+                await self._limiter.take_in_until(stop, self._listeners, take, task_status)
+                self.is_stopping = True
+                for connection in self._limiter.all():
+                    connection.stop()
+                with trio.move_on_after(grace):
+                    await self._limiter.until_empty()
+            finally:
+                self.is_stopping = True
+                for connection in self._limiter.all():
+                    connection.abort()
+
+    def _take_in(self, connections: trio.Nursery, accepted: trio.socket.SocketType, peer: Any) -> None:
+        raw = adopt(accepted)
+        if not self._limiter.has_room(peer):
+            _turn_away(raw)
+            return
+        connection = Connection(self._app, self, raw)
+        self._limiter.enter(connection, peer)
+        connections.start_soon(self._serve, connection, name="connection")
+
+    async def _serve(self, connection: Connection) -> None:
+        try:
+            await connection.run()
+        finally:
+            self._limiter.leave(connection)
+
+
+def _turn_away(raw: socket.socket) -> None:
+    full = Refusal(503, "The server has too many connections. Try again later.")
+    with suppress(OSError):
+        raw.send(response.refusal(full, extra=[(b"retry-after", b"5")]))
+    raw.close()

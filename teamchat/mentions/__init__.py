@@ -1,0 +1,54 @@
+"""Mentions: who is meant by a message, and whom it reaches (the capability `mentions`, extension E).
+
+With it goes `activity`, the feed of what concerns one.
+
+It stands in the server itself, for whom a mention reaches is a question of who sees what, and comes through
+the doors of capabilities all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from teamchat.capabilities import Capability, DraftFields, MessageFields, Options, Parts
+from teamchat.interfaces.hookspecs import hookimpl
+from teamchat.mentions.activity.offer import ACTIVITY
+from teamchat.mentions.entities import MOST, MentionDraft, MentionFields
+from teamchat.mentions.exported import MentionsExported
+from teamchat.mentions.stored import naming, read_fields
+from teamchat.mentions.tables import CHECKS, MIGRATIONS
+from teamchat.mentions.wide import WideMentions
+from teamchat.mentions.writing import Mentioning, Unreached
+
+if TYPE_CHECKING:
+    from teamchat.interfaces.api import Teamchat
+
+
+def parts(app: Teamchat, _: Options) -> Parts:
+    """Return what the capability brings to one server."""
+    chat = app.settings.chat
+    mentioning = Mentioning(WideMentions(chat.wide_mentions, chat.wide_limit))
+    return Parts(
+        limits={"perMessage": MOST},
+        message_fields=MessageFields(kind=MentionFields, read=read_fields),
+        draft_fields=DraftFields(kind=MentionDraft, write=mentioning.write, beside=Unreached),
+        message_tests={"mentions:": naming},
+    )
+
+
+MENTIONS = Capability(
+    name="mentions",
+    version=1,
+    needs=["read-state", "threads", "notification-levels"],
+    tables=MIGRATIONS,
+    checks=CHECKS,
+    export=MentionsExported(),
+    parts=parts,
+)
+
+
+@hookimpl
+def capabilities() -> Sequence[Capability]:
+    """Offer the capabilities."""
+    return [MENTIONS, ACTIVITY]

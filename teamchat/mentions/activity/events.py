@@ -1,0 +1,29 @@
+"""What those are told whom something concerns: ids, and nothing of what was said."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from teamchat.events import Payload
+
+
+class NewActivity(Payload, frozen=True):
+    """There is a new item in one's feed, or a newer one of a message; `actor` is who did it.
+
+    Being added to a channel is about no message.
+    """
+
+    type = "NEW_ACTIVITY"
+    id: str
+    kind: str
+    place_id: str
+    actor: str
+    message_id: str | UnsetType = UNSET
+
+
+class DeleteActivity(Payload, frozen=True):
+    """An item of one's feed is gone, or one thing less is in it. With a message its items go too."""
+
+    type = "DELETE_ACTIVITY"
+    message_id: str
+    kind: str

@@ -1,0 +1,146 @@
+"""What makes items of the feed, in the transaction in which it happens, and whom it is told (E-10).
+
+One event is for all whom one thing concerns, and goes to who sees the message alone, so that who is mentioned
+outside of it is told nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET, Struct
+
+from teamchat.capabilities import Changes, Outcome, Written
+from teamchat.chat import sight
+from teamchat.chat.sight import Room, SeenMessage
+from teamchat.events import Audience
+from teamchat.interfaces import Transaction
+from teamchat.mentions.activity.events import DeleteActivity, NewActivity
+from teamchat.model.ids import id_at, new_id
+from teamchat.read_state import mentioned
+from teamchat.read_state.threads.follows import followers
+
+_ADDED = """select user_id, added_by, joined_at from memberships
+where room_id = $1 and added_by is not null and added_by <> user_id"""
+_AUTHOR_IS_USER = "select 1 from users where id = $1 and removed_at is null"
+
+
+class NoFields(Struct, frozen=True):
+    """Bodies of messages have nothing for the feed."""
+
+
+async def write(tx: Transaction, written: Written) -> Outcome:
+    """Tell whom a message concerns: those it mentions, and who follows the thread that it is in."""
+    message, room = written.message, written.room
+    telling = await mentioned.to_tell(tx, message.id, is_new=written.before is None)
+    parent_id = None if message.thread_id is UNSET else message.thread_id
+    author_id, reached = message.author.id, telling.reached
+    await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, telling.users)
+    following: Sequence[str] = ()
+    if parent_id is not None and (written.before is None or telling.everybody):
+        among = [one for one in await followers(tx, parent_id) if one not in {*telling.users, author_id}]
+        following = sorted(await sight.who_sees(tx, room.id, parent_id, among)) if among else ()
+    if telling.everybody:
+        users = following if parent_id is not None else None
+        await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, users)
+    elif following and written.before is None:
+        await _tell(tx, room, parent_id, message.id, "reply", message.id, author_id, following)
+    if telling.gone:
+        audience = only(room, parent_id or message.id, telling.gone)
+        await tx.append(DeleteActivity(message.id, "mention").to(audience))
+    return Outcome()
+
+
+async def _tell(
+    tx: Transaction,
+    room: Room,
+    parent_id: str | None,
+    message_id: str,
+    kind: str,
+    item_id: str,
+    actor: str,
+    users: Sequence[str] | None,
+) -> None:
+    """Tell these users, or with None everybody in the room."""
+    if users is not None and not users:
+        return
+    audience = everybody(room, message_id) if users is None else only(room, parent_id or message_id, users)
+    await tx.append(NewActivity(item_id, kind, room.id, actor, message_id).to(audience))
+
+
+def only(room: Room, message_id: str, users: Sequence[str]) -> Audience:
+    """Return these users, as far as they see a message; of a reply, its parent is given."""
+    audience = room.audience_of(message_id)
+    return tuple(users) if isinstance(audience, tuple) else audience.only(users)
+
+
+def everybody(room: Room, message_id: str) -> Audience:
+    """Return the members of a room; of one that everybody is in by default, who sees it."""
+    audience = room.audience_of(message_id)
+    return audience if isinstance(audience, tuple) or room.is_default else audience.of_members
+
+
+class Noting(Changes):
+    """Notes reactions with their times, and tells who was added to a channel."""
+
+    async def reaction_added(self, tx: Transaction, seen: SeenMessage, user_id: str, reaction: str) -> None:
+        """The author has an item of it, unless it is their own."""
+        if seen.author_id == user_id or not await tx.fetch(_AUTHOR_IS_USER, seen.author_id):
+            return
+        reached = new_id()
+        await tx.fetch(
+            """insert into activity_reactions (message_id, user_id, reaction, author_id, reached)
+            values ($1, $2, $3, $4, $5) on conflict (message_id, user_id, reaction)
+            do update set reached = excluded.reached""",
+            *(seen.id, user_id, reaction, seen.author_id, reached),
+        )
+        audience = only(seen.room, seen.parent_id or seen.id, [seen.author_id])
+        await tx.append(NewActivity(reached, "reaction", seen.room.id, user_id, seen.id).to(audience))
+
+    async def reaction_removed(self, tx: Transaction, seen: SeenMessage, user_id: str, reaction: str) -> None:
+        """It takes its item along."""
+        gone = await tx.fetch(
+            """delete from activity_reactions where message_id = $1 and user_id = $2 and reaction = $3
+            returning reached""",
+            *(seen.id, user_id, reaction),
+        )
+        if gone:
+            audience = only(seen.room, seen.parent_id or seen.id, [seen.author_id])
+            await tx.append(DeleteActivity(seen.id, "reaction").to(audience))
+
+    async def room_made(self, tx: Transaction, room: Room) -> None:
+        """Who is in it from the first because somebody wanted so is told."""
+        await self._added(tx, room, None)
+
+    async def members_changed(
+        self,
+        tx: Transaction,
+        room: Room,
+        joined: Sequence[str],
+        left: Sequence[str],  # noqa: ARG002
+    ) -> None:
+        """Whom somebody else has added is told."""
+        if joined:
+            await self._added(tx, room, set(joined))
+
+    async def user_gone(self, tx: Transaction, user_id: str) -> None:
+        """Nothing is kept of who is no user any more."""
+        await tx.fetch("delete from activity_read where user_id = $1", user_id)
+        await tx.fetch("delete from activity_reactions where user_id = $1 or author_id = $1", user_id)
+
+    async def _added(self, tx: Transaction, room: Room, among: set[str] | None) -> None:
+        if room.kind not in ("channel", "group"):
+            return
+        concerned: dict[tuple[str, int], list[str]] = {}
+        for user_id, by, joined_at in await tx.fetch(_ADDED, room.id):
+            if among is None or user_id in among:
+                concerned.setdefault((by, joined_at), []).append(user_id)
+        now = await sight.made(tx, room.id)
+        for (by, joined_at), users in sorted(concerned.items()):
+            event = NewActivity(added_id(room.id, joined_at), "added", room.id, by)
+            await tx.append(event.to(now.in_room.only(sorted(users))))
+
+
+def added_id(room_id: str, joined_at: int) -> str:
+    """Return the id of the item that somebody was added to a room."""
+    return id_at(joined_at, f"added to {room_id}")

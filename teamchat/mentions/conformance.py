@@ -1,0 +1,196 @@
+"""MENTION: whom a message mentions, and whom that reaches (extensions, part E, capability mentions).
+
+The suite loads this by an entry point; the server never does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from teamchat_conformance.checks.places import make_private, make_public
+from teamchat_conformance.checks.steps import at, message, messages_at
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.expect import require
+from teamchat_conformance.registry import Area
+
+if TYPE_CHECKING:
+    from teamchat_conformance.actors import Actor
+    from teamchat_conformance.run import Run
+
+_ENTITY = dict.fromkeys(("type", "offset", "length", "id"))
+
+area = Area(
+    "MENTION",
+    "Mentions",
+    capability="mentions",
+    endpoints=(
+        Endpoint("POST", "/channels/:channelId/messages", known={"unreached": None}),
+        Endpoint("POST", "/messages/:messageId/thread", known={"unreached": None}),
+    ),
+    fields=frozenset({"mentions", "entities", "type", "offset", "length", "unreached", "mayMentionAll"}),
+)
+_RULE = (
+    "at an `@` that does not follow a letter, digit or `_`, the longest run that equals, folded, a user's "
+    "name"
+)
+_CHECKED = "in bounds, not overlapping, the text begins with `@` (`#` for channels)"
+for _id, _spec, _text, _words in (
+    ("MENTION-MAKE-01", "E-3", "The server finds a user's name after an @, in whatever case", _RULE),
+    (
+        "MENTION-MAKE-02",
+        "E-3",
+        "Offsets count code points: after an emoji, a family of four and a flag",
+        "Offsets count Unicode code points of `content`",
+    ),
+    (
+        "MENTION-MAKE-03",
+        "E-3",
+        "Code mentions nobody, and neither does what follows a letter",
+        "Not inside back-quoted code.",
+    ),
+    ("MENTION-MAKE-04", "E-3", "With parse false none are made", "`parse`: false to have none made"),
+    (
+        "MENTION-GIVEN-01",
+        "E-2",
+        "Given entities are kept as they are, whatever name stands in the text",
+        "The name in the text need not match.",
+    ),
+    (
+        "MENTION-GIVEN-02",
+        "E-2",
+        "Entities that do not fit the text are 400, and so is what nobody sees",
+        _CHECKED,
+    ),
+    (
+        "MENTION-SAME-01",
+        "E-1",
+        "Everybody reads the same entities, in the answer, the page and the event",
+        "The entity holds who is meant",
+    ),
+    (
+        "MENTION-EDIT-01",
+        "E-4",
+        "An edit keeps the entities whose text still stands",
+        "those whose text still stands are kept",
+    ),
+    (
+        "MENTION-REACH-01",
+        "E-6",
+        "Who is mentioned and does not see it is told nothing, and the author is told who that is",
+        "the author's answer has `unreached`: ids",
+    ),
+    (
+        "MENTION-WIDE-01",
+        "E-5",
+        "@channel and @here are mentions of everybody",
+        "`@channel` all members, `@here` those online now.",
+    ),
+):
+    area.required(_id, _spec, _text, words=[_words])
+area.required(
+    "MENTION-COUNT-01",
+    "D-1",
+    "A mention counts where it is unread, and no longer once it is read or deleted",
+    words=["that mention the user (E-6) and are unread where they stand"],
+)
+
+_BEFORE = ("", "😀 ", "👩‍👩‍👧‍👦 ", "🇩🇪 ")
+
+
+def _entity(who: Actor, offset: int, length: int) -> dict[str, Any]:
+    return {"type": "user", "offset": offset, "length": length, "id": who.user_id}
+
+
+async def _say(who: Actor, place: str, content: str, **more: Any) -> dict[str, Any]:
+    """Post in a channel, and return the whole answer."""
+    answer = await who.post(messages_at(place), {"content": content, **more})
+    return dict(answer.ok())
+
+
+async def _mentions(who: Actor, place: str) -> int:
+    state = (await who.get(at("me", "places", place))).ok()["state"]
+    return int(state["mentionCount"])
+
+
+@area.scenario("MENTION-MAKE-01", "MENTION-MAKE-02", "MENTION-MAKE-03", "MENTION-MAKE-04", "MENTION-SAME-01")
+async def names_are_found(run: Run) -> None:
+    """Mention somebody by their name, after emoji, in code, and without wanting to."""
+    place, name = await run.channel(), run.v.user_name
+    for before in _BEFORE:
+        said = (await _say(run.u, place, f"{before}@{name.upper()}, look"))["message"]
+        expected = [_entity(run.v, len(before), len(name) + 1)]
+        with run.verdict("MENTION-MAKE-01" if not before else "MENTION-MAKE-02"):
+            require(said.get("entities") == expected, f"after {before!r} it is {said.get('entities')}")
+            require(said.get("mentions") == [run.v.user_id], f"mentions is {said.get('mentions')}")
+    with run.verdict("MENTION-MAKE-03"):
+        for text in (f"`@{name}`", f"```\n@{name}\n```", f"a@{name}"):
+            said = (await _say(run.u, place, text))["message"]
+            require("entities" not in said, "it mentions somebody")
+    with run.verdict("MENTION-MAKE-04"):
+        said = (await _say(run.u, place, f"@{name}", parse=False))["message"]
+        require("entities" not in said, "it mentions somebody")
+    with run.verdict("MENTION-SAME-01"):
+        async with run.listen(run.w) as observer:
+            said = (await _say(run.u, place, f"hello @{name}"))["message"]
+            event = await observer.expect("NEW_MESSAGE", id=said["id"])
+            shown = await message(run.w, place, said["id"])
+            for where, found in (("the event", event.payload), ("the page", shown)):
+                same = [found.get(field) == said.get(field) for field in ("entities", "mentions")]
+                require(all(same), f"{where} has others than the answer")
+
+
+@area.scenario("MENTION-GIVEN-01", "MENTION-GIVEN-02", "MENTION-EDIT-01")
+async def entities_are_given(run: Run) -> None:
+    """Post with entities, good and bad, and edit the text around one."""
+    place, text = await run.channel(), "@Somebody, look"
+    given = [_entity(run.v, 0, 9)]
+    said = (await _say(run.u, place, text, entities=given))["message"]
+    with run.verdict("MENTION-GIVEN-01"):
+        require(said.get("entities") == given, f"entities are {said.get('entities')}")
+    with run.verdict("MENTION-GIVEN-02"):
+        for wrong in (
+            [_entity(run.v, 0, 100)],
+            [_entity(run.v, 1, 3)],
+            [_entity(run.v, 0, 9), _entity(run.w, 0, 4)],
+            [{**_entity(run.v, 0, 9), "id": "f" * 32}],
+            [{**_entity(run.v, 0, 9), "type": "channel", "id": place}],
+            [_entity(run.v, 0, 1) for _ in range(101)],
+        ):
+            (await run.u.post(messages_at(place), {"content": text, "entities": wrong})).error(400)
+    with run.verdict("MENTION-EDIT-01"):
+        (await run.u.put(at("messages", said["id"]), {"content": f"well, {text}"})).ok()
+        edited = await message(run.w, place, said["id"])
+        require(edited.get("entities") == [_entity(run.v, 6, 9)], f"they are {edited.get('entities')}")
+
+
+@area.scenario("MENTION-REACH-01")
+async def who_is_outside_is_not_reached(run: Run) -> None:
+    """Mention somebody in a private channel that they are not in."""
+    channel = await make_private(run, run.u, run.v)
+    place = str(channel["id"])
+    async with run.listen(run.w) as outsider:
+        answer = await _say(run.u, place, f"@{run.w.user_name} @{run.v.user_name}")
+        with run.verdict("MENTION-REACH-01"):
+            require(answer.get("unreached") == [run.w.user_id], f"unreached is {answer.get('unreached')}")
+            require(run.w.user_id in answer["message"].get("mentions", []), "the entity is gone")
+            await run.fence(outsider)
+            heard = [event.type for event in outsider.events if place in event.data]
+            require(not heard, f"they were told {heard}")
+
+
+@area.scenario("MENTION-WIDE-01", "MENTION-COUNT-01")
+async def everybody_is_mentioned(run: Run) -> None:
+    """Mention all members of a channel, and one of them; read and delete."""
+    is_small = run.announced.version("membership")
+    place = str((await make_public(run, run.u, run.v))["id"]) if is_small else await run.channel()
+    said = (await _say(run.a, place, "@channel and @here"))["message"]
+    with run.verdict("MENTION-WIDE-01"):
+        require(said.get("mentions") == ["@channel", "@here"], f"mentions is {said.get('mentions')}")
+    with run.verdict("MENTION-COUNT-01"):
+        second = (await _say(run.u, place, f"@{run.v.user_name}"))["message"]["id"]
+        require(await _mentions(run.v, place) == 2, "two messages do not count as two mentions")
+        (await run.u.delete(at("messages", second))).expect(200)
+        require(await _mentions(run.v, place) == 1, "a mention that was deleted counts still")
+        (await run.v.put(at("me", "places", place, "read"), {"position": said["id"]})).ok()
+        require(await _mentions(run.v, place) == 0, "a mention that was read counts still")
+        require(await _mentions(run.a, place) == 0, "one's own mention counts")

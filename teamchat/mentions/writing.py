@@ -1,0 +1,142 @@
+"""What happens to mentions when a message is posted or edited, in its transaction (E-2 to E-8).
+
+Entities come with the message, or are made of its text; they are stored as they are, for all readers.  Whom
+they reach is decided then and there: who sees the message at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET, Struct
+
+from teamchat.capabilities import Outcome, Written
+from teamchat.chat import sight
+from teamchat.errors import BadRequest, Forbidden
+from teamchat.interfaces import Transaction
+from teamchat.mentions.entities import MOST, Entity, MentionDraft, checked, fields_of, kept
+from teamchat.mentions.listening import Keywords
+from teamchat.mentions.names import parsed
+from teamchat.mentions.stored import entities_of, store
+from teamchat.mentions.wide import WideMentions
+from teamchat.model.ids import could_be_id, new_id
+from teamchat.read_state import mentioned
+from teamchat.read_state.mentioned import Where
+from teamchat.read_state.threads.follows import Thread, follow
+from teamchat.storage.statements import chunks
+
+
+class Unreached(Struct, frozen=True, rename="camel"):
+    """Those whom a message mentions and who do not see it: ids of users."""
+
+    unreached: Sequence[str]
+
+
+class Mentioning:
+    """Mentions of one server, as messages are written."""
+
+    def __init__(self, wide: WideMentions) -> None:
+        self._wide = wide
+        self._keywords = Keywords()
+
+    async def write(self, tx: Transaction, written: Written) -> Outcome:
+        """Store whom a message mentions, and tell its author who of them does not see it.
+
+        Raises `BadRequest` for entities that do not fit the text or name what the author does not see, and
+        `Forbidden` for a mention of everybody that was asked for and is not allowed.
+        """
+        before = [] if written.before is None else await entities_of(tx, written.message.id)
+        entities = await self._entities(tx, written, before)
+        if entities != before:
+            await store(tx, written.message.id, entities)
+        named = [one.id for one in entities if one.type == "user" and one.id != written.message.author.id]
+        unreached = await self._reach(tx, written, list(dict.fromkeys(named)), entities)
+        beside = Unreached(unreached) if unreached else None
+        return Outcome(fields_of(entities) if entities else None, beside)
+
+    async def _entities(self, tx: Transaction, written: Written, before: Sequence[Entity]) -> list[Entity]:
+        """Return the entities that a message has from now on."""
+        draft: MentionDraft = written.fields
+        text = written.message.content
+        if draft.entities is not UNSET:
+            given = checked(draft.entities, written.asked)
+            await _check_seen(tx, written, given)
+            known = {one.id for one in before if one.type == "wide"}
+            asked = {one.id for one in given if one.type == "wide"}
+            if asked - known and not await self._wide.may(tx, written):
+                raise Forbidden("You may not mention everybody here.")
+            return given if text == written.asked else kept(given, written.asked, text)
+        if written.before == text:
+            return list(before)
+        stay = kept(before, written.before or "", text)
+        if draft.parse is False:
+            return stay
+        made = await parsed(tx, text, stay)
+        if any(one.type == "wide" for one in made) and not await self._wide.may(tx, written):
+            made = [one for one in made if one.type != "wide"]
+        return sorted([*stay, *made], key=lambda one: one.offset)[:MOST]
+
+    async def _reach(
+        self, tx: Transaction, written: Written, named: Sequence[str], entities: Sequence[Entity]
+    ) -> list[str]:
+        """Note whom a message reaches, and return those whom it mentions without reaching them."""
+        message, room = written.message, written.room
+        parent_id = None if message.thread_id is UNSET else message.thread_id
+        is_new = written.before is None
+        where = Where(message.id, room.id, parent_id, message.id if is_new else new_id())
+        seeing = await sight.who_sees(tx, room.id, parent_id or message.id, named) if named else set()
+        causes = dict.fromkeys(sorted(await self._keywords.found(tx, written)), "keyword")
+        if not is_new:
+            causes |= await self._still_listening(tx, written)
+        causes |= dict.fromkeys((one for one in named if one in seeing), "user")
+        newly = await self._note(tx, where, causes, is_new=is_new)
+        if parent_id is not None and newly:
+            await follow(tx, Thread(parent_id, room.id), dict.fromkeys(newly, message.id))
+        if any(one.type == "wide" and one.id == "channel" for one in entities):
+            await mentioned.reach_all(tx, where, message.author.id)
+        elif not is_new:
+            await mentioned.reach_all_no_longer(tx, message.id)
+        return [one for one in named if one not in seeing]
+
+    async def _note(
+        self, tx: Transaction, where: Where, causes: Mapping[str, str], *, is_new: bool
+    ) -> Sequence[str]:
+        """Return who is reached for the first time."""
+        if is_new:
+            await mentioned.reach(tx, where, causes)
+            return list(causes)
+        newly, _ = await mentioned.reach_again(tx, where, causes)
+        return newly
+
+    async def _still_listening(self, tx: Transaction, written: Written) -> Mapping[str, str]:
+        """Return whom the message has reached by a keyword that stands in it still."""
+        reached = await mentioned.reached_by(tx, written.message.id)
+        by_keyword = {one for one, cause in reached.items() if cause == "keyword"}
+        if not by_keyword:
+            return {}
+        return dict.fromkeys(by_keyword & await self._keywords.owners(tx, written.message.content), "keyword")
+
+
+async def _check_seen(tx: Transaction, written: Written, entities: Sequence[Entity]) -> None:
+    """Raise `BadRequest` unless the author sees what entities name (E-2)."""
+    ids: dict[str, set[str]] = {}
+    for one in entities:
+        ids.setdefault(one.type, set()).add(one.id)
+    ids.pop("wide", None)
+    for kind, asked in ids.items():
+        if asked - await _seen(tx, written, kind, sorted(one for one in asked if could_be_id(one))):
+            raise BadRequest(f"entities names a {kind} that there is not.")
+
+
+async def _seen(tx: Transaction, written: Written, kind: str, ids: Sequence[str]) -> set[str]:
+    if kind == "user":
+        found: set[str] = set()
+        for marks, piece in chunks(ids):
+            rows = await tx.fetch(f"select id from users where id in ({marks})", *piece)  # noqa: S608
+            found |= {id_ for (id_,) in rows}
+        return found
+    if kind == "channel":
+        return await sight.channels(tx, written.caller, ids, own=written.room.id)
+    if kind == "message" and written.caller is not None:
+        return await sight.messages(tx, written.caller, ids)
+    return set()

@@ -1,0 +1,39 @@
+"""What the service speaks of: users, channels, messages; their ids, and the text they may hold."""
+
+from __future__ import annotations
+
+from teamchat.model.resources import (
+    Author,
+    Caller,
+    Channel,
+    Conversation,
+    ListedUser,
+    Member,
+    Message,
+    SessionInfo,
+    SignedIn,
+    ThreadMeta,
+    TokenPair,
+    User,
+    UserName,
+    Webhook,
+    now_ms,
+)
+
+__all__ = [
+    "Author",
+    "Caller",
+    "Channel",
+    "Conversation",
+    "ListedUser",
+    "Member",
+    "Message",
+    "SessionInfo",
+    "SignedIn",
+    "ThreadMeta",
+    "TokenPair",
+    "User",
+    "UserName",
+    "Webhook",
+    "now_ms",
+]

@@ -1,0 +1,66 @@
+"""Importing what stands at a path, whatever program wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from teamchat.errors import OperatorError
+from teamchat.operations.import_export.files import AnyPath, has_file, unreadable
+from teamchat.operations.import_export.form import HEAD, Source
+from teamchat.operations.import_export.importing import Importer
+from teamchat.operations.import_export.reading import ExportDirectory
+from teamchat.operations.import_export.report import Report, reporting
+from teamchat.operations.import_export.slack import SlackExport
+from teamchat.operations.import_export.slack_files import SlackFiles, opened_root
+from teamchat.operations.installation import Installation
+from teamchat.storage.moving import Tell
+
+
+class Wishes(NamedTuple):
+    """How to import: Slack's public channels alone, and where to write what could not be brought over."""
+
+    public_only: bool = False
+    report: Path | None = None
+
+
+async def bring_in(
+    installation: Installation, path: Path, wishes: Wishes, tell: Tell = lambda *_: None
+) -> list[str]:
+    """Import and return what is to be said. Raises an `OperatorError`."""
+    async with installation.existing_storage() as storage, installation.images() as images:
+        with _source(path, wishes) as source, reporting(wishes.report) as report:
+            await Importer(storage, images, source(report), report, installation.capabilities()).run(tell)
+    said = report.lines()
+    if report.has_notes and report.path is not None:
+        said.append(f"{report.path} names each of them.")
+    return said
+
+
+@contextmanager
+def _source(path: Path, wishes: Wishes) -> Iterator[Callable[[Report], Source]]:
+    """Look at what is to be imported before anything is written; yield what reads it, and notes."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise OperatorError(f"There is no {path}.") from None
+    except OSError as error:
+        raise unreadable(path, error) from None
+    if has_file(path / HEAD):
+        directory = ExportDirectory(path)
+        yield lambda _: directory
+        return
+    with opened_root(path) as root:
+        if root is None:
+            raise OperatorError(
+                f"{path} is neither an export of teamchat (it would hold {HEAD}) nor one of Slack "
+                "(users.json and channels.json, in a directory or a ZIP file)."
+            )
+        yield partial(_slack, root, wishes)
+
+
+def _slack(root: AnyPath, wishes: Wishes, report: Report) -> Source:
+    return SlackExport(SlackFiles(root, report), report, public_only=wishes.public_only)

@@ -1,0 +1,69 @@
+"""Reading the files of an export that somebody else made, from a directory or out of a ZIP file.
+
+Nothing outside the export is read, whatever links or names lead there; what is no file,
+such as a pipe, is not waited for; and no more is in memory than a file of that kind may have.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from teamchat.errors import OperatorError
+
+MOST_RECORD_BYTES = 16 * 1024**2
+MOST_LIST_BYTES = 128 * 1024**2
+"""How long a file may be that is read as a whole: a day of a channel, or a list of users."""
+AnyPath = Path | zipfile.Path
+
+
+class TooLong(OperatorError):
+    """A file, or a line of it, is longer than anything that belongs there."""
+
+    def __init__(self, path: AnyPath | str, most: int) -> None:
+        super().__init__(f"{path} in the export is longer than {most // 1024**2} MiB, so it is not read.")
+
+
+def unreadable(path: AnyPath, error: OSError) -> OperatorError:
+    """Return what is said of what can't be read."""
+    return OperatorError(f"{path} can't be read ({error.strerror or error}).")
+
+
+def has_file(path: AnyPath) -> bool:
+    """Return whether there is a file, as far as this user can see."""
+    return os.path.isfile(path) if isinstance(path, Path) else path.is_file()
+
+
+def has_directory(path: AnyPath) -> bool:
+    """Return whether there is a directory, as far as this user can see."""
+    return os.path.isdir(path) if isinstance(path, Path) else path.is_dir()
+
+
+@contextmanager
+def open_inside(root: AnyPath, path: AnyPath) -> Iterator[IO[bytes]]:
+    """Open a file below `root`. Raises an `OSError` if it is none, or leads elsewhere."""
+    if isinstance(path, zipfile.Path):
+        with path.open("rb") as entry:
+            yield entry
+        return
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(str(root))):
+        raise OSError(f"{path} leads out of the export")
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is no file")
+        yield file
+
+
+def read_inside(root: AnyPath, path: AnyPath, most: int) -> bytes:
+    """Return the bytes of a file below `root`. Raises `TooLong`, or an `OSError`."""
+    with open_inside(root, path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLong(path, most)
+    return data

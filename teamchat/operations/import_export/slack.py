@@ -1,0 +1,274 @@
+"""A workspace's export from Slack as a `Source`.
+
+Ids are made from Slack's ids and times, so a second import finds what the first one
+made; and what can't be brought over is noted with where it stands, never with its text.  An address of a file
+is never kept: it carries the key to all files of the workspace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from teamchat.chat.image_formats import MAX_BYTES
+from teamchat.model.ids import id_at
+from teamchat.operations.import_export import slack_text
+from teamchat.operations.import_export.files import AnyPath
+from teamchat.operations.import_export.form import (
+    PortableAuthor,
+    PortableChannel,
+    PortableConversation,
+    PortableImage,
+    PortableMessage,
+    PortableUser,
+    Portion,
+    Section,
+)
+from teamchat.operations.import_export.report import Report
+from teamchat.operations.import_export.slack_files import Record, SlackFiles
+from teamchat.operations.import_export.slack_rooms import SlackRooms, user_id
+
+_IMAGE_ENDINGS = {"jpg", "jpeg", "png", "webp", "svg"}
+_NOBODY = "USLACKBOT"
+_UNLISTED = " unlisted"
+_MOST_ENTITIES = 100
+
+
+class SlackExport:
+    """The files of an export as a `Source`. With `public_only`, what was not public is left out."""
+
+    def __init__(self, files: SlackFiles, report: Report, *, public_only: bool = False) -> None:
+        self._files = files
+        self._report = report
+        self._rooms = SlackRooms(files, report, public_only=public_only)
+
+    def users(self) -> Iterator[PortableUser]:
+        for id_, user in self._users.items():
+            why_gone = _why_gone(user)
+            when = int(user.get("updated") or 0) * 1000
+            profile = user.get("profile") or {}
+            where = f"{id_} ({self._names[id_]})"
+            if why_gone is not None:
+                self._report.change("user", where, f"{why_gone}; a name at messages, no account")
+            yield PortableUser(
+                id=user_id(id_),
+                user_name=self._names[id_],
+                email="" if why_gone else str(profile.get("email") or ""),
+                is_admin=bool(user.get("is_admin") or user.get("is_owner")) and not why_gone,
+                created_at=when,
+                removed_at=max(when, 1) if why_gone else None,
+                origin=where,
+            )
+
+    def channels(self) -> Iterator[PortableChannel]:
+        return self._rooms.channels(self._names)
+
+    def conversations(self) -> Iterator[PortableConversation]:
+        return self._rooms.conversations()
+
+    def images(self) -> Iterator[PortableImage]:
+        for room_id, where, record in self._records():
+            for file in _files_of(record):
+                if self._image_of(file) is not None:
+                    yield PortableImage(
+                        _image_name(record, file),
+                        room_id,
+                        user_id(str(record.get("user"))),
+                        _milliseconds(str(record["ts"]))[0],
+                        "",
+                        0,
+                        origin=f"{where}/{file.get('id')}",
+                    )
+
+    def messages(self, *, replies: bool) -> Iterator[PortableMessage]:
+        for room_id, where, record in self._records(notes=not replies):
+            is_reply = record.get("thread_ts", record["ts"]) != record["ts"]
+            if is_reply == replies:
+                yield self._message(room_id, where, record)
+
+    def sections(self) -> Mapping[str, Section]:
+        count = sum(1 for _ in self._mentions())
+        return {"mentions": Section(1, count)} if count else {}
+
+    def section(self, name: str, kind: type[Portion]) -> Iterator[Portion]:
+        """Yield who is mentioned where; nobody is reached by what was said elsewhere."""
+        if name == "mentions":
+            for record in self._mentions():
+                yield msgspec.convert(record, kind)
+
+    def _mentions(self) -> Iterator[dict[str, Any]]:
+        for room_id, _, record in self._records():
+            text, named = slack_text.read(_marked(record), self._names, self._rooms.names_in(room_id))
+            if named and "\x00" not in text:
+                yield {
+                    "messageId": _message_id(room_id, record["ts"]),
+                    "channelId": room_id,
+                    "entities": [
+                        {"type": "user", "offset": offset, "length": length, "id": user_id(user)}
+                        for user, offset, length in named[:_MOST_ENTITIES]
+                    ],
+                }
+
+    def bytes_of(self, key: str) -> bytes | None:
+        found = self._uploads.get(key)
+        return None if found is None else self._files.read(found, MAX_BYTES)
+
+    @cached_property
+    def _users(self) -> dict[str, Record]:
+        """Users by id, and whoever wrote or is mentioned without being listed."""
+        found = {str(user["id"]): user for user in self._files.users()}
+        found.setdefault(_NOBODY, {"id": _NOBODY, "name": "slackbot", "is_bot": True})
+        for one in self._rooms.partners:
+            found.setdefault(one, {"id": one, _UNLISTED: True})
+        for _, _, record in self._records():
+            profile = record.get("user_profile") or {}
+            if (user := record.get("user")) and (user not in found or (profile and _is_bare(found[user]))):
+                found[user] = {"id": user, "profile": profile, "name": profile.get("name"), _UNLISTED: True}
+            for reaction in record.get("reactions") or []:
+                for one in reaction.get("users") or []:
+                    found.setdefault(one, {"id": one, _UNLISTED: True})
+        return found
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return {id_: _user_name(user) for id_, user in self._users.items()}
+
+    @cached_property
+    def _uploads(self) -> dict[str, AnyPath]:
+        """Return where the bytes of images are, by the name they get here."""
+        return {
+            _image_name(record, file): path
+            for _, _, record in self._records()
+            for file in _files_of(record)
+            if (path := self._image_of(file)) is not None
+        }
+
+    def _message(self, room_id: str, where: str, record: Record) -> PortableMessage:
+        when, _ = _milliseconds(record["ts"])
+        parent = str(record.get("thread_ts", record["ts"]))
+        edited = record.get("edited") or {}
+        images = [_image_name(record, file) for file in _files_of(record) if self._image_of(file) is not None]
+        if record.get("subtype") == "thread_broadcast":
+            self._report.change("reply", where, "was shown in its channel too; it stands in its thread alone")
+        return PortableMessage(
+            id=_message_id(room_id, record["ts"]),
+            channel_id=room_id,
+            author=self._author(record),
+            content=self._content(room_id, where, record),
+            created_at=when,
+            updated_at=_milliseconds(edited["ts"])[0] if edited.get("ts") else None,
+            thread_id=None if parent == record["ts"] else _message_id(room_id, parent),
+            reactions=self._reactions(where, record),
+            images=images,
+            origin=where,
+        )
+
+    def _author(self, record: Record) -> PortableAuthor:
+        profile = record.get("bot_profile") or {}
+        user = record.get("user")
+        if record.get("bot_id") or record.get("subtype") == "bot_message":
+            name = record.get("username") or profile.get("name") or self._names.get(str(user)) or "bot"
+            id_ = id_at(0, f"slack bot {record.get('bot_id') or name}")
+            return PortableAuthor(f"webhook:{id_}", str(name), is_bot=True)
+        user = str(user or _NOBODY)
+        return PortableAuthor(user_id(user), self._names.get(user, user))
+
+    def _content(self, room_id: str, where: str, record: Record) -> str:
+        if record.get("subtype") == "tombstone":
+            return "(This message was deleted.)"
+        marked = _marked(record)
+        channels = self._rooms.names_in(room_id)
+        lines = [slack_text.plain(marked, self._names, channels).replace("\x00", "")]
+        for file in _files_of(record):
+            if self._image_of(file) is None:
+                name = file.get("name") or file.get("title") or "unnamed"
+                lines.append(f"[file: {name}]")
+                self._report.omit("file", f"{where}/{file.get('id')}", "only images can be brought over, and "
+                                  "only those whose bytes are in the export")  # fmt: skip
+        return "\n".join(line for line in lines if line) or "(nothing)"
+
+    def _reactions(self, where: str, record: Record) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for reaction in record.get("reactions") or []:
+            users = [user_id(user) for user in reaction.get("users") or []]
+            shown = slack_text.emoji(str(reaction.get("name")))
+            if shown.startswith(":"):
+                self._report.change("reaction", where, "an emoji of your own, or a rare one, keeps its name")
+            found.setdefault(shown, []).extend(users)
+        return found
+
+    def _image_of(self, file: Record) -> AnyPath | None:
+        """Return where an image's bytes are, if they are in the export: ``__uploads/<id>/<name>``."""
+        name, id_ = str(file.get("name") or ""), str(file.get("id") or "")
+        ending = name.rpartition(".")[2].lower()
+        if ending not in _IMAGE_ENDINGS or "/" in name + id_ or not id_.isalnum():
+            return None
+        return self._files.upload(id_, name)
+
+    def _records(self, *, notes: bool = False) -> Iterator[tuple[str, str, Record]]:
+        """Yield what was said: the room here, where it stands in the export, and Slack's record."""
+        for room_id, folder in self._rooms.folders:
+            for where, record in self._files.said(folder, notes=notes):
+                yield room_id, where, record
+
+
+def _why_gone(user: Record) -> str | None:
+    if user.get(_UNLISTED):
+        return "not among the users of the export"
+    if user.get("is_bot") or user["id"] == _NOBODY:
+        return "a bot"
+    return "deactivated in Slack" if user.get("deleted") else None
+
+
+def _is_bare(user: Record) -> bool:
+    """Return whether nothing but an id is known of a user until now."""
+    return bool(user.get(_UNLISTED)) and not user.get("profile")
+
+
+def _marked(record: Record) -> str:
+    """Return a message's text in Slack's markup, be it in blocks alone."""
+    if record.get("subtype") == "tombstone":
+        return ""
+    if marked := str(record.get("text") or ""):
+        return marked
+    parts = [record.get("attachments"), record.get("blocks")]
+    return next((text for part in parts if (text := slack_text.text_of_blocks(part))), "")
+
+
+def _files_of(record: Record) -> list[Record]:
+    """Return the files of a message; before 2018 there was one at most."""
+    return record.get("files") or ([record["file"]] if record.get("file") else [])
+
+
+def _milliseconds(ts: str) -> tuple[int, int]:
+    """Return the milliseconds of ``1355517523.000005``, and the microseconds beyond."""
+    seconds, _, fraction = ts.partition(".")
+    micro = int((fraction + "000000")[:6])
+    return int(seconds) * 1000 + micro // 1000, micro % 1000
+
+
+def _message_id(room_id: str, ts: str) -> str:
+    milliseconds, within = _milliseconds(ts)
+    return id_at(milliseconds, f"slack message {room_id} {ts}", within)
+
+
+def _image_name(record: Record, file: Record) -> str:
+    """Return a name of the shape that teamchat gives, the same each time."""
+    ending = str(file.get("name")).rpartition(".")[2].lower()
+    digest = hashlib.sha256(f"slack file {file.get('id')}".encode()).hexdigest()[:32]
+    return f"{_milliseconds(str(record['ts']))[0]}-{digest}.{ending}"
+
+
+def _user_name(user: Record) -> str:
+    profile = user.get("profile") or {}
+    candidates = (
+        profile.get("display_name"),
+        profile.get("real_name"),
+        user.get("real_name"),
+        user.get("name"),
+    )
+    return next((str(name) for name in candidates if name), str(user["id"]))

@@ -1,0 +1,156 @@
+"""The files of an export from Slack: lists of users and channels, and for each channel a file a day.
+
+One day of one channel is in memory at a time, no more of it than a day may be long, and
+no name that stands in the export leads out of it.  What is left out of a channel is noted when it is asked
+for, for a channel is read more than once.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from teamchat.errors import OperatorError
+from teamchat.operations.import_export.files import (
+    MOST_LIST_BYTES,
+    AnyPath,
+    has_directory,
+    has_file,
+    read_inside,
+    unreadable,
+)
+from teamchat.operations.import_export.report import Report
+from teamchat.operations.import_export.slack_shapes import LISTS, NOTICES, SAID, Said, has_shape
+from teamchat.operations.zipfiles import UNREADABLE, open_zip
+
+Record = dict[str, Any]
+_USERS = ("users.json", "org_users.json")  # The second one from a whole Enterprise organisation.
+_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_NOT_READ = ("canvases.json", "content_flags.json", "integration_logs.json", "lists.json")
+
+
+class SlackFiles:
+    """What stands in an export. Raises `OperatorError` for what is damaged, or too long."""
+
+    def __init__(self, root: AnyPath, report: Report) -> None:
+        self.root = root
+        self._report = report
+        for name in _NOT_READ:
+            if has_file(root / name):
+                report.omit("list", name, "there is nothing like it here")
+
+    def users(self) -> list[Record]:
+        """Return the records of the users."""
+        return [record for name in _USERS for record in self.listed(name)]
+
+    def listed(self, name: str) -> list[Record]:
+        """Return the records of a list, such as ``channels.json``; none if there is no such list."""
+        path = self.root / name
+        found = []
+        for number, record in enumerate(self._records(path) if has_file(path) else ()):
+            if isinstance(record, dict) and has_shape(record, LISTS[name]):
+                found.append(record)
+            else:
+                self._report.omit("record", f"{name}/{number}", "it is not of Slack's form")
+        return found
+
+    def said(self, folder: str, *, notes: bool = False) -> Iterator[tuple[str, Record]]:
+        """Yield what was said in a channel, oldest day first, and where that stands; note what was not."""
+        directory = self.root / folder
+        if "/" in folder or folder.startswith(".") or not has_directory(directory):
+            return
+        days = [day for day in _inside(directory) if day.name.endswith(".json")]
+        for day in sorted(days, key=lambda each: each.name):
+            for number, record in enumerate(self._records(day)):
+                where = f"{folder}/{day.name}/{number}"
+                refused = _refused(record)
+                if isinstance(record, dict) and isinstance(record.get("ts"), str):
+                    where = f"{folder}/{day.name}/{record['ts']}"
+                if isinstance(record, dict) and refused is None:
+                    yield where, record
+                elif notes and refused is not None:
+                    self._report.omit(refused[0], where, refused[1])
+
+    def upload(self, file_id: str, name: str) -> AnyPath | None:
+        """Return where the bytes of a file are, if some tool put them beside: ``__uploads/<id>/<name>``."""
+        if not file_id.isalnum() or "/" in name or name.startswith("."):
+            return None
+        path = self.root / "__uploads" / file_id / name
+        return path if has_file(path) else None
+
+    def read(self, path: AnyPath, most: int) -> bytes | None:
+        """Return the bytes of a file, or None if it can't be read. Raises `TooLong`."""
+        try:
+            return read_inside(self.root, path, most)
+        except UNREADABLE:
+            return None
+
+    def _records(self, path: AnyPath) -> Iterator[object]:
+        """Yield the records of a file, which are decoded one by one: together they take much memory."""
+        try:
+            data = read_inside(self.root, path, MOST_LIST_BYTES)
+            for raw in _LIST.decode(data):
+                yield msgspec.json.decode(raw)
+        except PermissionError as error:
+            raise unreadable(path, error) from None
+        except UNREADABLE:
+            raise OperatorError(f"{path} in the export is damaged.") from None
+
+
+def _refused(record: object) -> tuple[str, str] | None:
+    """Return what a record is called that is no message of anybody, and why."""
+    if (
+        not isinstance(record, dict)
+        or not has_shape(record, Said)
+        or record.get("type", "message") != "message"
+    ):
+        return "record", "it is no message"
+    kind = record.get("subtype")
+    if kind in SAID:
+        return None
+    return "notice", f"{kind if kind in NOTICES else 'of another kind'}: told by Slack, said by nobody"
+
+
+@contextmanager
+def opened_root(path: Path) -> Iterator[AnyPath | None]:
+    """Open a directory, or the ZIP file it came in; yield None if it is no export of Slack's.
+
+    Raises `OperatorError` for what is neither, or damaged.
+    """
+    if has_directory(path):
+        yield _root(path)
+        return
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(open_zip(path))
+        except PermissionError as error:
+            raise unreadable(path, error) from None
+        except UNREADABLE:
+            raise OperatorError(f"{path} is neither a directory nor a ZIP file that can be read.") from None
+        yield _root(zipfile.Path(file))
+
+
+def _root(folder: AnyPath) -> AnyPath | None:
+    """Return the directory that holds the lists; it may be packed with a directory around it."""
+    inner = [each for each in _inside(folder) if has_directory(each)]
+    found = [each for each in inner if _is_root(each)]
+    if _is_root(folder):
+        return folder
+    return found[0] if len(found) == 1 else None
+
+
+def _is_root(folder: AnyPath) -> bool:
+    return has_file(folder / "channels.json") and any(has_file(folder / name) for name in _USERS)
+
+
+def _inside(directory: AnyPath) -> Sequence[AnyPath]:
+    """Return what a directory holds. Raises `OperatorError` if it can't be read."""
+    try:
+        return list(directory.iterdir())
+    except OSError as error:
+        raise unreadable(directory, error) from None

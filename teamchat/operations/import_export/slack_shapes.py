@@ -1,0 +1,127 @@
+"""What is read of Slack's records, and of which type it must be.
+
+A record that has one of these shapes can be brought over without another look at its
+types; one that has not is left out, and the report says where it stood.  What is not read may be anything.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+Seconds = Annotated[int, Meta(ge=0, le=100_000_000_000)]
+Ts = Annotated[str, Meta(pattern=r"^[0-9]{1,11}(\.[0-9]{1,9})?\Z")]
+"""A time in seconds, which is also what a message is known by in its channel."""
+
+
+class Profile(Struct):
+    display_name: str | None = None
+    real_name: str | None = None
+    name: str | None = None
+    email: str | None = None
+
+
+class User(Struct):
+    """A record of ``users.json``."""
+
+    id: str
+    name: str | None = None
+    real_name: str | None = None
+    profile: Profile | None = None
+    updated: Seconds | None = None
+
+
+class Note(Struct):
+    """A topic or a purpose."""
+
+    value: str | None = None
+
+
+class Channel(Struct):
+    """A record of ``channels.json``, ``groups.json`` or ``mpims.json``."""
+
+    id: str
+    name: str
+    created: Seconds | None = None
+    creator: str | None = None
+    is_archived: bool | None = None
+    is_general: bool | None = None
+    members: list[str] | None = None
+    topic: Note | None = None
+    purpose: Note | None = None
+
+
+class Conversation(Struct):
+    """A record of ``dms.json``."""
+
+    id: str
+    members: list[str] | None = None
+    created: Seconds | None = None
+
+
+class Reaction(Struct):
+    name: str | None = None
+    users: list[str] | None = None
+
+
+class File(Struct):
+    id: str | None = None
+    name: str | None = None
+    title: str | None = None
+
+
+class Edited(Struct):
+    ts: Ts | None = None
+
+
+class Said(Struct):
+    """A record of a day of a channel."""
+
+    ts: Ts
+    thread_ts: Ts | msgspec.UnsetType = msgspec.UNSET
+    type: str = "message"
+    subtype: str | None = None
+    user: str | None = None
+    text: str | None = None
+    username: str | None = None
+    bot_id: str | None = None
+    bot_profile: Profile | None = None
+    user_profile: Profile | None = None
+    reactions: list[Reaction] | None = None
+    files: list[File] | None = None
+    file: File | None = None
+    edited: Edited | None = None
+
+
+SAID = {None, "bot_message", "me_message", "file_share", "file_comment", "thread_broadcast", "tombstone",
+        "slackbot_response", "assistant_app_thread"}  # fmt: skip
+"""The subtypes of what somebody said (Slack's documentation of the event ``message``)."""
+NOTICES = {
+    *("channel_join", "channel_leave", "channel_topic", "channel_purpose", "channel_name", "channel_archive"),
+    *("channel_unarchive", "channel_convert_to_private", "channel_posting_permissions"),
+    *("channel_canvas_updated", "tabbed_canvas_updated", "group_join", "group_leave", "group_topic"),
+    *("group_purpose", "group_name", "group_archive", "group_unarchive", "bot_add", "bot_remove"),
+    *("bot_enable", "bot_disable", "app_conversation_join", "app_conversation_leave", "pinned_item"),
+    *("unpinned_item", "reminder_add", "joiner_notification", "huddle_thread", "sh_room_created"),
+    *("ekm_access_denied", "message_changed", "message_deleted", "message_replied", "file_mention"),
+}
+"""The subtypes of what Slack told by itself."""
+LISTS: dict[str, type[Struct]] = {
+    "users.json": User,
+    "org_users.json": User,
+    "channels.json": Channel,
+    "groups.json": Channel,
+    "mpims.json": Channel,
+    "dms.json": Conversation,
+}
+
+
+def has_shape(record: dict[str, Any], shape: type[Struct]) -> bool:
+    """Return whether everything that is read of a record is of its type."""
+    try:
+        msgspec.convert(record, shape)
+    except msgspec.ValidationError:
+        return False
+    return True

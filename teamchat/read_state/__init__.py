@@ -1,0 +1,57 @@
+"""Read states: how far everybody has read in each place, on all their devices (the capability `read-state`).
+
+With it go `threads`, the same for threads that one follows, and `notification-levels`, which says what of it
+is worth a notification.  All three are on or off together: a read state tells the level, and the places tell
+how many threads are unread.
+
+It stands in the server itself, for a count is a question of who sees what (`teamchat.chat.sight`), and comes
+through the doors of capabilities all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from teamchat.capabilities import Capability, Options, Parts
+from teamchat.interfaces.hookspecs import hookimpl
+from teamchat.read_state.endpoints import section_for
+from teamchat.read_state.events import ReadStateChanged
+from teamchat.read_state.exported import ReadStatesExported
+from teamchat.read_state.following import Following, Upkeep
+from teamchat.read_state.levels.offer import LEVELS
+from teamchat.read_state.places import COUNTED_UP_TO, unread_among
+from teamchat.read_state.service import ReadStates
+from teamchat.read_state.tables import CHECKS, MIGRATIONS
+from teamchat.read_state.threads.offer import THREADS
+
+if TYPE_CHECKING:
+    from teamchat.interfaces.api import Teamchat
+
+
+def parts(app: Teamchat, _: Options) -> Parts:
+    """Return what the capability brings to one server."""
+    return Parts(
+        limits={"countedUpTo": COUNTED_UP_TO},
+        routes=[section_for(ReadStates(app))],
+        changes=Following(),
+        message_tests={"is:unread": unread_among},
+        jobs=[Upkeep(app.storage).run],
+    )
+
+
+READ_STATE = Capability(
+    name="read-state",
+    version=1,
+    tables=MIGRATIONS,
+    events=[ReadStateChanged],
+    checks=CHECKS,
+    export=ReadStatesExported(),
+    parts=parts,
+)
+
+
+@hookimpl
+def capabilities() -> Sequence[Capability]:
+    """Offer the capabilities."""
+    return [READ_STATE, THREADS, LEVELS]

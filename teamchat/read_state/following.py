@@ -1,0 +1,211 @@
+"""What happens to read states as rooms and their members change, in the transaction of the change (D-4).
+
+Joining begins with nothing unread, leaving ends the state.  Posting, editing and deleting change nothing
+here: whatever is counted is counted from what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from teamchat.capabilities import Changes
+from teamchat.chat.sight import Room
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import now_ms
+from teamchat.read_state.positions import Mark, moment
+from teamchat.read_state.tables import BEGINNING, NEWEST, is_stray
+from teamchat.storage.statements import flat, in_pieces, values
+
+KEPT_MS = 30 * 24 * 3600 * 1000
+"""For so long it is known which rooms somebody has left that are gone, or that they were in by default."""
+BY_DEFAULT = ""
+"""Stands in `read_state_left` for everybody who was a member without a row."""
+
+_NEWEST = f"select coalesce({NEWEST}, '{BEGINNING}'), r.is_default, r.epoch from rooms r where r.id = $1"  # noqa: S608
+_MADE = """insert into read_state_rooms (room_id, base, default_base, first_epoch, changed)
+values ($1, $2, $2, $3, $4) on conflict (room_id) do update set changed = excluded.changed"""
+_SEEN = """insert into read_state_rooms (room_id, base, default_base, first_epoch, changed)
+values ($1, $2, $2, $3, $4) on conflict do nothing"""
+_UNKNOWN = """from rooms r
+where not exists (select 1 from read_state_rooms rr where rr.room_id = r.id)"""
+_ADOPTED = f"""insert into read_state_rooms (room_id, base, default_base, first_epoch, changed)
+select r.id, coalesce({NEWEST}, '{BEGINNING}'), coalesce({NEWEST}, '{BEGINNING}'), r.epoch, $1
+{_UNKNOWN}"""
+_ANY_UNKNOWN = f"select 1 {_UNKNOWN} limit 1"
+_OLD = """from read_state_left where left_at < $1 and (user_id = $2
+or not exists (select 1 from rooms r where r.id = read_state_left.room_id))"""
+_ANY_OLD, _FORGET = f"select 1 {_OLD} limit 1", f"delete {_OLD}"
+_LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
+values ($1, $2, $3, $4, $5) on conflict (user_id, room_id)
+do update set generation = excluded.generation, changed = excluded.changed, left_at = excluded.left_at"""
+_ALL_LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
+select m.user_id, m.room_id, 0, $2, $3 from memberships m where m.room_id = $1
+on conflict (user_id, room_id) do update set changed = excluded.changed, left_at = excluded.left_at"""
+_WITHOUT_ROW = """select m.user_id, u.created_at, m.since_epoch, m.joined_at from memberships m
+join users u on u.id = m.user_id where m.room_id = $1
+and not exists (select 1 from read_state s where s.room_id = m.room_id and s.user_id = m.user_id)"""
+_END = "delete from read_state where user_id = $1 and room_id = $2 returning generation"
+_END_LEFT = "delete from read_state_left where user_id = $1 and room_id = $2 returning generation"
+_STRAY = f"from read_state where {is_stray('read_state')}"
+_STRAY_LEFT = f"""insert into read_state_left (user_id, room_id, generation, changed, left_at)
+select user_id, room_id, generation, $2, $3 {_STRAY} and room_id = $1
+on conflict (user_id, room_id) do update set generation = excluded.generation,
+changed = excluded.changed, left_at = excluded.left_at"""
+_NEXT_GENERATION = """update read_state_rooms set next_generation = 1 + (select max(g.generation) from
+(select s.generation from read_state s where s.room_id = $1
+ union all select l.generation + 1 from read_state_left l where l.room_id = $1
+ union all select rr.next_generation from read_state_rooms rr where rr.room_id = $1) g) where room_id = $1"""
+
+
+async def tick(tx: Transaction) -> int:
+    """Return the number of a change, greater than all before."""
+    [(number,)] = await tx.fetch(
+        "update read_state_clock set changes = changes + 1 where id = 1 returning changes"
+    )
+    return int(number)
+
+
+async def write(tx: Transaction, marks: Sequence[tuple[str, str, Mark]], changed: int) -> None:
+    """Store marks, each with its user and room."""
+    rows = [(user, room, *mark[:2], int(mark.is_marked), changed) for user, room, mark in marks]
+    for piece in in_pieces(rows):
+        listed = values("({0}, {1}, {2}, {3}, {4}, {5})", 6, len(piece), after=0)
+        await tx.fetch(
+            f"""insert into read_state (user_id, room_id, position, generation, is_marked, changed)
+            values {listed} on conflict (user_id, room_id) do update set position = excluded.position,
+            generation = excluded.generation, is_marked = excluded.is_marked,
+            changed = excluded.changed""",  # noqa: S608
+            *flat(piece),
+        )
+
+
+class Following(Changes):
+    """Keeps the positions of those who join and who leave, and notes which rooms have changed."""
+
+    async def room_made(self, tx: Transaction, room: Room) -> None:
+        """Those who are in it from the first see all of it as unread."""
+        await tx.fetch(_MADE, room.id, BEGINNING, room.epoch, await tick(tx))
+
+    async def room_changed(self, tx: Transaction, room: Room) -> None:
+        """Archived, opened again, or everybody's by default, or no longer."""
+        changed = await tick(tx)
+        newest, is_default, epoch = await _now(tx, room.id)
+        await tx.fetch(_MADE, room.id, newest, epoch, changed)
+        if is_default == room.is_default:
+            return
+        await _settle(tx, room, changed)
+        if is_default:
+            await tx.fetch(
+                "update read_state_rooms set default_base = $2 where room_id = $1", room.id, newest
+            )
+        else:
+            await _end_default(tx, room.id, changed)
+
+    async def privacy_changed(self, tx: Transaction, room: Room) -> None:
+        """Who was a member by default is one no more, unless they were named."""
+        changed = await tick(tx)
+        newest, _, epoch = await _now(tx, room.id)
+        await tx.fetch(_MADE, room.id, newest, epoch, changed)
+        if room.is_default:
+            await _settle(tx, room, changed)
+            await _end_default(tx, room.id, changed)
+
+    async def room_going(self, tx: Transaction, room: Room) -> None:
+        """Its read states go with it."""
+        changed, now = await tick(tx), now_ms()
+        await tx.fetch(_ALL_LEFT, room.id, changed, now)
+        if room.is_default:
+            await tx.fetch(_LEFT, BY_DEFAULT, room.id, 0, changed, now)
+
+    async def members_changed(
+        self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
+    ) -> None:
+        """Who joins has nothing unread, and a generation greater than before they left."""
+        changed = await tick(tx)
+        newest, _, epoch = await _now(tx, room.id)
+        await tx.fetch(_SEEN, room.id, newest, epoch, changed)
+        for user_id in left:
+            gone = await tx.fetch(_END, user_id, room.id)
+            # Who was a member without a row had a generation all the same, newer than what had ended before.
+            generation = gone[0][0] if gone else await _generation(tx, user_id, room.id)
+            await tx.fetch(_LEFT, user_id, room.id, generation, changed, now_ms())
+        if joined:
+            marks = [
+                (user_id, room.id, Mark(newest, await _generation(tx, user_id, room.id)))
+                for user_id in joined
+            ]
+            await write(tx, marks, changed)
+
+    async def user_gone(self, tx: Transaction, user_id: str) -> None:
+        """Nothing is kept of who is no user any more."""
+        await tx.fetch("delete from read_state where user_id = $1", user_id)
+        await tx.fetch("delete from read_state_left where user_id = $1", user_id)
+        await tx.fetch("delete from read_state_mentions where user_id = $1", user_id)
+
+
+class Upkeep:
+    """What is done every hour: rooms that an import has brought are taken in, what is old is forgotten."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def run(self) -> None:
+        """Do it; nobody waits for it unless there is something to do."""
+        before = now_ms() - KEPT_MS
+        async with self._storage.read() as tx:
+            has_new = bool(await tx.fetch(_ANY_UNKNOWN))
+            has_old = bool(await tx.fetch(_ANY_OLD, before, BY_DEFAULT))
+        if has_new:
+            async with self._storage.write() as tx:
+                await tx.fetch(_ADOPTED, await tick(tx))
+        if has_old:
+            async with self._storage.write() as tx:
+                await tx.fetch(_FORGET, before, BY_DEFAULT)
+
+
+async def _now(tx: Transaction, room_id: str) -> tuple[str, bool, int]:
+    """Return a room's newest message, whether everybody is in it by default, and its epoch."""
+    [(newest, is_default, epoch)] = await tx.fetch(_NEWEST, room_id)
+    return newest, bool(is_default), epoch
+
+
+async def _generation(tx: Transaction, user_id: str, room_id: str) -> int:
+    """Return the generation of who joins, and forget that they had left."""
+    ended = [
+        *await tx.fetch(_END_LEFT, user_id, room_id),
+        # There is one only if they left while the capability was off.
+        *await tx.fetch(_END, user_id, room_id),
+    ]
+    [(least,)] = await tx.fetch("select next_generation from read_state_rooms where room_id = $1", room_id)
+    return max(int(least), *(int(generation) + 1 for (generation,) in ended), 0)
+
+
+async def _end_default(tx: Transaction, room_id: str, changed: int) -> None:
+    """End the states of those who were members by default alone."""
+    await tx.fetch(_LEFT, BY_DEFAULT, room_id, 0, changed, now_ms())
+    await tx.fetch(_STRAY_LEFT, room_id, changed, now_ms())
+    await tx.fetch(f"delete {_STRAY} and room_id = $1", room_id)
+    await tx.fetch(_NEXT_GENERATION, room_id)
+
+
+async def _settle(tx: Transaction, room: Room, changed: int) -> None:
+    """Store where members stand who have a row in `memberships`, and no position of their own yet.
+
+    `room` is as it was; by what it is now they would stand elsewhere.
+    """
+    [(base, default_base, first_epoch)] = await tx.fetch(
+        "select base, default_base, first_epoch from read_state_rooms where room_id = $1", room.id
+    )
+
+    def position(made_at: int, since: int, joined_at: int) -> str:
+        if room.is_default:
+            return max(str(default_base), moment(made_at))
+        return str(base) if since <= first_epoch else max(str(base), moment(joined_at))
+
+    rows: list[Any] = await tx.fetch(_WITHOUT_ROW, room.id)
+    marks = [
+        (user_id, room.id, Mark(position(*times), await _generation(tx, user_id, room.id)))
+        for user_id, *times in rows
+    ]
+    await write(tx, marks, changed)

@@ -1,0 +1,54 @@
+"""Where somebody has read to: the pair (generation, position), and what moves it (extensions D-2, D-3).
+
+A position is a place in the order of messages, whether or not a message stands there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from teamchat.errors import BadRequest
+from teamchat.model.ids import could_be_id, is_conversation_id
+from teamchat.read_state.tables import BEGINNING
+
+
+class Mark(NamedTuple):
+    """How far a member has read. With `is_marked` they have marked something as unread since."""
+
+    position: str
+    generation: int = 0
+    is_marked: bool = False
+
+    def read(self, position: str, generation: int | None, newest: str | None) -> Mark:
+        """Return the mark after everything up to `position` was shown.
+
+        It never moves back, nor beyond the `newest` message: a wrong clock would hide what comes. A
+        `generation` that is older than this mark's changes nothing.
+        """
+        if generation is not None and generation < self.generation:
+            return self
+        reached = min(position, newest or self.position)
+        return Mark(max(self.position, reached), self.generation)
+
+    def unread(self, first: str, newest: str | None) -> Mark:
+        """Return the mark after the message `first` and what follows were marked as unread."""
+        position = min(before(first), newest or BEGINNING)
+        if self.is_marked and self.position == position:
+            return self
+        return Mark(position, self.generation + 1, is_marked=True)
+
+
+def check_position(name: str, position: str) -> None:
+    """Raise `BadRequest` for what is not the id of a message."""
+    if not could_be_id(position) or is_conversation_id(position):
+        raise BadRequest(f"{name} is not the id of a message.")
+
+
+def moment(milliseconds: int) -> str:
+    """Return the position that is before every message of that time or later."""
+    return f"{max(0, milliseconds):012x}".ljust(32, "0")
+
+
+def before(message_id: str) -> str:
+    """Return the last position that is before a message."""
+    return f"{max(0, int(message_id, 16) - 1):032x}"

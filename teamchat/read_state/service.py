@@ -1,0 +1,202 @@
+"""Reading and moving one's read states.
+
+What was acknowledged is committed (D-12); then the user's other devices get the state as it is by then, by a
+signal that may be lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import asdict
+
+from teamchat.errors import BadRequest, NotFound
+from teamchat.interfaces import Transaction
+from teamchat.model import Caller, now_ms
+from teamchat.read_state.badge import COUNTS_ALL, badge
+from teamchat.read_state.events import ReadStateChanged
+from teamchat.read_state.following import BY_DEFAULT, KEPT_MS, tick, write
+from teamchat.read_state.mentioned import newest_in
+from teamchat.read_state.places import Place, ReadState, place_of, places_of, states_of
+from teamchat.read_state.positions import Mark, check_position
+from teamchat.read_state.threads import states as threads
+from teamchat.read_state.threads.states import ThreadState
+from teamchat.storage.log import last_in
+
+if TYPE_CHECKING:
+    from teamchat.interfaces.api import Teamchat
+
+MOST_AT_ONCE = 1000
+"""How many places are marked as read with one request."""
+_SINCE = re.compile(r"([0-9]{1,18})\.([0-9]{1,15})")
+# Who came later was never a member of what others were by default.
+_LEFT = """select l.room_id from read_state_left l where l.changed > $2 and (l.user_id = $1
+or (l.user_id = $3 and l.left_at >= (select u.created_at from users u where u.id = $1)))
+order by l.room_id"""
+
+
+class Overview(NamedTuple):
+    """Read states of all places, or of those that have changed, and what has been left since.
+
+    `threads` are those that the user follows and in which something is unread.
+    """
+
+    states: Sequence[ReadState]
+    left: Sequence[str]
+    threads: Sequence[ThreadState]
+    badge: int
+    mark: str
+    as_of: int
+
+
+class ReadStates:
+    """The read states of a server."""
+
+    def __init__(self, app: Teamchat) -> None:
+        self._app = app
+        self._storage = app.storage
+
+    async def overview(self, caller: Caller, since: str | None) -> Overview:
+        """Return the caller's places; with the mark of an earlier answer, those that have changed since.
+
+        A mark of more than 30 days ago is passed over, and all places are returned.  Raises `BadRequest` for
+        what is no mark.
+        """
+        after = _after(since)
+        user_id = caller.user.id
+        _, last = await self._storage.log_bounds()
+        async with self._storage.read() as tx:
+            as_of = await last_in(tx, last)
+            [(clock,)] = await tx.fetch("select changes from read_state_clock where id = 1")
+            places = await places_of(tx, user_id)
+            known = set() if after is None else {one.id for one in places if not _has_changed(one, after)}
+            # Of what is not told the badge alone is worked out.
+            but = {one.id for one in places if one.id in known and one.kind not in COUNTS_ALL}
+            open_places = [one for one in places if not one.is_archived]
+            states = await states_of(tx, user_id, open_places, but=but)
+            left = [] if after is None else await _left(tx, user_id, places, after)
+            unread = await threads.states_of(tx, user_id, await threads.unread_of(tx, user_id))
+        number = badge(states, unread)
+        told = [state for state in states if state.place_id not in known]
+        return Overview(told, left, unread, number, f"{clock}.{now_ms()}", as_of)
+
+    async def check_member(self, caller: Caller, place_id: str) -> None:
+        """Raise `NotFound` for a place that the caller is no member of; `Forbidden` as `app.room` does."""
+        async with self._storage.read() as tx:
+            await self._place(tx, caller, place_id)
+
+    async def state(self, caller: Caller, place_id: str) -> tuple[ReadState, int]:
+        """Return one read state, and the number of the event as of which it holds."""
+        _, last = await self._storage.log_bounds()
+        async with self._storage.read() as tx:
+            place = await self._place(tx, caller, place_id)
+            [state] = await states_of(tx, caller.user.id, [place])
+            return state, await last_in(tx, last)
+
+    async def read(
+        self, caller: Caller, place_id: str, position: str, generation: int | None
+    ) -> tuple[ReadState, bool]:
+        """Note that everything up to a position was shown; return the state, and whether it is another."""
+        check_position("position", position)
+        async with self._storage.write() as tx:
+            place = await self._place(tx, caller, place_id)
+            mark = place.mark.read(position, generation, await _newest(tx, caller, place))
+            is_changed = await _store(tx, caller, {place: mark})
+        return await self._answered(caller, place_id, is_changed=bool(is_changed)), bool(is_changed)
+
+    async def unread(self, caller: Caller, place_id: str, first: str) -> ReadState:
+        """Mark a message as unread, and what follows it."""
+        check_position("from", first)
+        async with self._storage.write() as tx:
+            place = await self._place(tx, caller, place_id)
+            is_changed = await _store(tx, caller, {place: place.mark.unread(first, place.newest)})
+        return await self._answered(caller, place_id, is_changed=bool(is_changed))
+
+    async def read_all(self, caller: Caller, positions: Mapping[str, str]) -> int:
+        """Do what `read` does for many places, and return how many have changed.
+
+        Places that the caller is no member of are passed over: they may have lost them meanwhile.
+        """
+        if len(positions) > MOST_AT_ONCE:
+            raise BadRequest(f"positions has more than {MOST_AT_ONCE} places.")
+        for position in positions.values():
+            check_position("positions", position)
+        async with self._storage.write() as tx:
+            places = [one for one in await places_of(tx, caller.user.id) if one.id in positions]
+            moved = {
+                one: one.mark.read(positions[one.id], None, await _newest(tx, caller, one)) for one in places
+            }
+            changed = await _store(tx, caller, moved)
+        if changed:
+            await self._notify(caller, changed)
+        return len(changed)
+
+    async def _place(self, tx: Transaction, caller: Caller, place_id: str) -> Place:
+        room = await self._app.room(tx, caller, place_id)
+        place = await place_of(tx, caller.user.id, room.id)
+        if place is None:
+            raise NotFound("No such place.")
+        return place
+
+    async def _answered(self, caller: Caller, place_id: str, *, is_changed: bool) -> ReadState:
+        """Return a state as it is now, and notify the caller's other devices of a change."""
+        state, as_of = await self.state(caller, place_id)
+        if is_changed:
+            self._send(caller, state, as_of)
+        return state
+
+    async def _notify(self, caller: Caller, place_ids: Sequence[str]) -> None:
+        changed = set(place_ids)
+        _, last = await self._storage.log_bounds()
+        async with self._storage.read() as tx:
+            as_of = await last_in(tx, last)
+            places = [one for one in await places_of(tx, caller.user.id) if one.id in changed]
+            states = await states_of(tx, caller.user.id, places)
+        for state in states:
+            self._send(caller, state, as_of)
+
+    def _send(self, caller: Caller, state: ReadState, as_of: int) -> None:
+        self._app.signal(ReadStateChanged(**asdict(state), as_of=str(as_of)), [caller.user.id])
+
+
+async def _newest(tx: Transaction, caller: Caller, place: Place) -> str | None:
+    """Return the newest message that one may have read: a reply among them, if it mentions one.
+
+    In a thread that one does not follow, a mention is read with its place (extension D-1).
+    """
+    mention = await newest_in(tx, caller.user.id, place.id)
+    return max(place.newest or "", mention or "") or None
+
+
+def _has_changed(place: Place, after: int) -> bool:
+    return place.changed is None or place.changed > after
+
+
+async def _store(tx: Transaction, caller: Caller, moved: Mapping[Place, Mark]) -> list[str]:
+    """Store the marks that are others than before, and return their rooms."""
+    changed = {place.id: mark for place, mark in moved.items() if mark != place.mark}
+    if changed:
+        marks = [(caller.user.id, room_id, mark) for room_id, mark in changed.items()]
+        await write(tx, marks, await tick(tx))
+    return list(changed)
+
+
+async def _left(tx: Transaction, user_id: str, places: Sequence[Place], after: int) -> list[str]:
+    """Return what was left since, or archived; not what somebody is in again."""
+    there = {one.id for one in places if not one.is_archived}
+    archived = [one.id for one in places if one.is_archived and _has_changed(one, after)]
+    rows = await tx.fetch(_LEFT, user_id, after, BY_DEFAULT)
+    gone = [room_id for (room_id,) in rows if room_id not in there]
+    return list(dict.fromkeys(gone + archived))
+
+
+def _after(since: str | None) -> int | None:
+    """Return the number of the last change that an earlier answer knew of."""
+    if since is None:
+        return None
+    found = _SINCE.fullmatch(since)
+    if found is None:
+        raise BadRequest("since is none that was given out.")
+    return int(found[1]) if now_ms() - int(found[2]) < KEPT_MS else None

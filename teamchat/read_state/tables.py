@@ -1,0 +1,65 @@
+"""The tables of read states: positions alone, never a count (extension D).
+
+`changed` numbers come from one clock that grows with every change, in the order of commits, so that what has
+changed since an answer is found by its number.
+"""
+
+from teamchat.capabilities import Check
+from teamchat.read_state.mentioned import TABLES as MENTIONED
+from teamchat.storage.schema import Migration
+
+BEGINNING = "0" * 32
+"""The position before every message."""
+
+NEWEST = """(select m.id from messages m where m.room_id = r.id and m.parent_id is null
+order by m.id desc limit 1)"""
+"""The newest top-level message of the room `r`."""
+
+
+def is_stray(table: str) -> str:
+    """Return the condition that a row of `table` (`user_id`, `room_id`) is of who is not in that room."""
+    return f"""not exists (select 1 from memberships m
+  where m.room_id = {table}.room_id and m.user_id = {table}.user_id)
+and not exists (select 1 from rooms r where r.id = {table}.room_id and r.is_default = 1
+  and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = {table}.user_id))"""  # noqa: S608
+
+
+MIGRATIONS = (
+    Migration(
+        1,
+        (
+            # Where a member has read to, from the first time that they did, or joined.
+            """create table read_state (user_id text not null references users(id) on delete cascade,
+               room_id text not null references rooms(id) on delete cascade, position text not null,
+               generation {int} not null, is_marked {int} not null, changed {int} not null,
+               primary key (user_id, room_id)){table_end}""",
+            "create index read_state_by_room on read_state(room_id)",
+            # Where members without a row begin: those who were in the room at `first_epoch` at `base`, who
+            # is in it by default at `default_base`. Who joins has a generation of `next_generation` at least,
+            # for that has grown whenever others ceased to be members by default.
+            """create table read_state_rooms (room_id text primary key references rooms(id) on delete cascade,
+               base text not null, default_base text not null, first_epoch {int} not null,
+               next_generation {int} not null default 0, changed {int} not null){table_end}""",
+            # Who is no member any more of which room, which may be gone. Without a user: all who were members
+            # by default.
+            """create table read_state_left (user_id text not null, room_id text not null,
+               generation {int} not null, changed {int} not null, left_at {int} not null,
+               primary key (user_id, room_id)){table_end}""",
+            "create table read_state_clock (id {int} primary key, changes {int} not null){table_end}",
+            "insert into read_state_clock (id, changes) values (1, 0)",
+            # Whatever is older than this capability counts as read for everyone.
+            f"""insert into read_state_rooms (room_id, base, default_base, first_epoch, changed)
+               select r.id, coalesce({NEWEST}, '{BEGINNING}'), coalesce({NEWEST}, '{BEGINNING}'), r.epoch, 0
+               from rooms r""",  # noqa: S608
+        ),
+    ),
+    Migration(2, MENTIONED),
+)
+
+CHECKS = (
+    Check(
+        "read states",
+        "each position is one in the order of messages",
+        "select count(*) from read_state where length(position) <> 32",
+    ),
+)

@@ -1,0 +1,44 @@
+"""What happens to thread states as people reply, leave and are removed, in the transaction of the change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import UNSET
+
+from teamchat.capabilities import Changes
+from teamchat.chat.sight import Room
+from teamchat.interfaces import Transaction
+from teamchat.model import Message
+from teamchat.read_state.threads.follows import Thread, leave, leave_all_but_members, reply_stored
+
+
+class Following(Changes):
+    """Begins follows and ends them. What is deleted takes its thread states along by itself."""
+
+    async def message_stored(self, tx: Transaction, message: Message, room: Room) -> None:
+        """Who replies follows the thread, and who wrote the parent does from the first reply on."""
+        if message.thread_id is not UNSET and not message.author.is_bot:
+            await reply_stored(tx, Thread(message.thread_id, room.id), message.id, message.author.id)
+
+    async def members_changed(
+        self, tx: Transaction, room: Room, _joined: Sequence[str], left: Sequence[str]
+    ) -> None:
+        """Leaving a place ends its thread states."""
+        await leave(tx, room.id, left)
+
+    async def room_changed(self, tx: Transaction, room: Room) -> None:
+        """Who was a member by default is one no more, if the channel is everybody's no longer."""
+        if room.is_default:
+            [(is_default,)] = await tx.fetch("select is_default from rooms where id = $1", room.id)
+            if not is_default:
+                await leave_all_but_members(tx, room.id)
+
+    async def privacy_changed(self, tx: Transaction, room: Room) -> None:
+        """Of a channel that has become private nothing is left to those outside."""
+        if not room.is_private:
+            await leave_all_but_members(tx, room.id)
+
+    async def user_gone(self, tx: Transaction, user_id: str) -> None:
+        """Nothing is kept of who is no user any more."""
+        await tx.fetch("delete from threads_states where user_id = $1", user_id)

@@ -1,0 +1,139 @@
+"""Following threads and reading them, as one's own devices ask for it (extension D-8)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import asdict
+
+from teamchat.chat.permissions import check_can_have_thread
+from teamchat.errors import BadRequest
+from teamchat.interfaces import Transaction
+from teamchat.model import Caller, Message
+from teamchat.read_state.positions import check_position
+from teamchat.read_state.threads import states
+from teamchat.read_state.threads.events import ThreadStateChanged
+from teamchat.read_state.threads.states import FIRST, Cursor, ThreadMark, ThreadState
+from teamchat.storage.log import last_in
+
+if TYPE_CHECKING:
+    from teamchat.interfaces.api import Teamchat
+
+FILTERS = ("all", "unread")
+_CURSOR = re.compile(r"([0-9]{1,15})\.([0-9a-f]{32})")
+
+
+class ThreadPage(NamedTuple):
+    """Threads with the messages that they are about, the cursor to those that follow, and when that held."""
+
+    threads: Sequence[tuple[Message, ThreadState]]
+    next: str | None
+    as_of: int
+
+
+class FollowedThreads:
+    """The thread states of a server."""
+
+    def __init__(self, app: Teamchat) -> None:
+        self._app = app
+        self._storage = app.storage
+
+    async def page(self, caller: Caller, filter: str | None, limit: int, cursor: str | None) -> ThreadPage:
+        """Return threads that the caller follows, those with the newest reply first.
+
+        Raises `BadRequest` for a filter that there is not, or a cursor that was not given out.
+        """
+        if filter is not None and filter not in FILTERS:
+            raise BadRequest("filter is one of all and unread.")
+        after, is_unread = _after(cursor), filter == "unread"
+        _, last = await self._storage.log_bounds()
+        async with self._storage.read() as tx:
+            as_of = await last_in(tx, last)
+            found = await states.page_of(
+                tx, caller.user.id, after=after, limit=limit + 1, is_unread=is_unread
+            )
+            shown = found[:limit]
+            told = await states.states_of(tx, caller.user.id, shown)
+            parents = await self._app.messages(tx, caller, [one.message_id for one in shown])
+        by_id = {one.message_id: one for one in told}
+        following = _cursor_after(shown[-1]) if len(found) > limit else None
+        return ThreadPage([(parent, by_id[parent.id]) for parent in parents], following, as_of)
+
+    async def check_thread(self, caller: Caller, message_id: str) -> None:
+        """Raise `NotFound` for no message that the caller sees, `BadRequest` for one without a thread."""
+        async with self._storage.read() as tx:
+            await self._thread(tx, caller, message_id)
+
+    async def set_following(self, caller: Caller, message_id: str, *, following: bool) -> ThreadState:
+        """Have the caller follow a thread, with nothing unread, or follow it no more."""
+
+        def begin(thread: ThreadMark) -> ThreadMark:
+            mark = thread.mark.read(thread.newest or thread.mark.position, None, thread.newest)
+            return thread._replace(mark=mark, is_following=True, is_ended=False)
+
+        def end(thread: ThreadMark) -> ThreadMark:
+            return thread._replace(is_following=False, is_ended=True)
+
+        def change(thread: ThreadMark) -> ThreadMark:
+            if thread.is_following == following:
+                return thread
+            return begin(thread) if following else end(thread)
+
+        return (await self._change(caller, message_id, change))[0]
+
+    async def read(
+        self, caller: Caller, message_id: str, position: str, generation: int | None
+    ) -> tuple[ThreadState, bool]:
+        """Note that everything up to a position was shown; return the state, and whether it is another."""
+        check_position("position", position)
+
+        def change(thread: ThreadMark) -> ThreadMark:
+            return thread._replace(mark=thread.mark.read(position, generation, thread.newest))
+
+        return await self._change(caller, message_id, change)
+
+    async def unread(self, caller: Caller, message_id: str, first: str) -> ThreadState:
+        """Mark a reply as unread, and those that follow it."""
+        check_position("from", first)
+
+        def change(thread: ThreadMark) -> ThreadMark:
+            return thread._replace(mark=thread.mark.unread(first, thread.newest))
+
+        return (await self._change(caller, message_id, change))[0]
+
+    async def _thread(self, tx: Transaction, caller: Caller, message_id: str) -> ThreadMark:
+        seen = await self._app.message(tx, caller, message_id)
+        check_can_have_thread(seen)
+        return await states.thread_of(tx, caller.user.id, seen.id)
+
+    async def _change(
+        self, caller: Caller, message_id: str, change: Callable[[ThreadMark], ThreadMark]
+    ) -> tuple[ThreadState, bool]:
+        """Store what `change` makes of a thread's mark; tell the caller's other devices if it is another."""
+        async with self._storage.write() as tx:
+            thread = await self._thread(tx, caller, message_id)
+            changed = change(thread)
+            if changed != thread:
+                await states.store(tx, caller.user.id, changed)
+        _, last = await self._storage.log_bounds()
+        async with self._storage.read() as tx:
+            as_of = await last_in(tx, last)
+            now = await self._thread(tx, caller, message_id)
+            [state] = await states.states_of(tx, caller.user.id, [now])
+        if changed != thread:
+            self._app.signal(ThreadStateChanged(**asdict(state), as_of=str(as_of)), [caller.user.id])
+        return state, changed != thread
+
+
+def _after(cursor: str | None) -> Cursor:
+    if cursor is None:
+        return FIRST
+    if (found := _CURSOR.fullmatch(cursor)) is None:
+        raise BadRequest("cursor is none that was given out.")
+    return Cursor(int(found[1]), found[2])
+
+
+def _cursor_after(thread: ThreadMark) -> str:
+    return f"{thread.last_reply_at}.{thread.message_id}"

@@ -1,0 +1,114 @@
+"""The service that removes what has had its time: events, keys, sessions, images, and messages if asked to.
+
+Each job is small, may run at any moment and on several servers at once, and a job that fails is tried
+again the next time: housekeeping must not end a server that can still serve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import trio
+
+from teamchat.capabilities import Job
+from teamchat.chat.retention import Retention
+from teamchat.interfaces import Service, Storage
+from teamchat.interfaces.hookspecs import hookimpl
+from teamchat.model import now_ms
+from teamchat.observability.logs import get_logger
+
+if TYPE_CHECKING:
+    from teamchat.application import Application
+
+HOUSEKEEPING_SECONDS = 3600
+DOOMED_IMAGES_SECONDS = 30
+IDEMPOTENCY_SECONDS = 24 * 3600  # D-07b
+_BATCH = 5000  # rows a transaction: others can write in between
+
+_log = get_logger(__name__)
+
+
+class Sweeper:
+    """Removes doomed images every half minute and everything else every hour, beginning at once."""
+
+    name = "sweeper"
+
+    def __init__(self, app: Application) -> None:
+        self._app = app
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_repeat, HOUSEKEEPING_SECONDS, self._housekeeping())
+            nursery.start_soon(_repeat, DOOMED_IMAGES_SECONDS, [self._app.chat.images.remove_doomed])
+            if days := self._app.settings.chat.retention_days:
+                # Apart from the others: the first time it may take hours.
+                nursery.start_soon(_repeat, HOUSEKEEPING_SECONDS, [partial(self.forget_messages, days)])
+            task_status.started()
+
+    def _housekeeping(self) -> Sequence[Job]:
+        app = self._app
+        jobs: list[Job] = [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
+        jobs.append(app.chat.groups.remove_empty)
+        return [*jobs, *app.capabilities.jobs]
+
+    async def forget_events(self) -> None:
+        """Remove events older than ``events.retentionSeconds``.
+
+        Only from the log's beginning: a hole would be a gap for a stream that resumes (D-34), and the
+        wall clock that dates events may have been set back.
+        """
+        storage = self._app.storage
+        oldest_kept = now_ms() - self._app.settings.events.retention_seconds * 1000
+        async with storage.read() as tx:
+            [(first_kept,)] = await tx.fetch(
+                "select min(seq) from events where created_at >= $1", oldest_kept
+            )
+            if first_kept is None:
+                [(newest,)] = await tx.fetch("select max(seq) from events")
+                first_kept = (newest or 0) + 1
+        await _delete_in_batches(
+            storage,
+            "delete from events where seq in"
+            " (select seq from events where seq < $1 order by seq limit $2) returning 1",
+            first_kept,
+        )
+
+    async def forget_messages(self, days: int) -> None:
+        """Remove messages older than ``chat.retentionDays``."""
+        removed = await Retention(self._app.storage, days, self._app.capabilities).sweep()
+        if removed:
+            _log.info("messages that were too old have been removed", count=removed)
+
+    async def forget_keys(self) -> None:
+        """Remove Idempotency-Keys of more than 24 hours ago."""
+        await _delete_in_batches(
+            self._app.storage,
+            "delete from idempotency_keys where (user_id, key) in (select user_id, key"
+            " from idempotency_keys where created_at < $1 order by created_at limit $2) returning 1",
+            now_ms() - IDEMPOTENCY_SECONDS * 1000,
+        )
+
+
+async def _delete_in_batches(storage: Storage, sql: str, before: int) -> None:
+    removed = _BATCH
+    while removed == _BATCH:
+        async with storage.write() as tx:
+            removed = len(await tx.fetch(sql, before, _BATCH))
+
+
+async def _repeat(seconds: float, jobs: Sequence[Job]) -> None:
+    while True:
+        for job in jobs:
+            try:
+                await job()
+            except Exception as error:
+                _log.error("a housekeeping job failed and will be tried again", exc_info=error)
+        await trio.sleep(seconds)
+
+
+@hookimpl
+def services(app: Application) -> Sequence[Service]:
+    """Offer the sweeper."""
+    return [Sweeper(app)]

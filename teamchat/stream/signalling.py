@@ -1,0 +1,175 @@
+"""Handing signals out here, and carrying them to and from the other processes on the storage.
+
+One protocol, whoever carries it: within the process, datagrams between those on one machine, NOTIFY between
+nodes.  A signal is judged where and when it is handed out, as logged events are (extension rule X-5): an
+audience of a room that was changed since the log was last handed out here waits for that change.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
+from contextlib import aclosing, suppress
+from typing import cast
+
+import msgspec
+import trio
+from msgspec import Struct
+
+from teamchat.errors import StorageError
+from teamchat.events import InRoom, Signal
+from teamchat.interfaces import MOST_CARRIED_BYTES, SignalCarrier
+from teamchat.model.ids import new_id
+from teamchat.observability.logs import get_logger
+from teamchat.stream.signals import SentSignal, SharedSignal, SignalQueue
+from teamchat.stream.stream import Stream
+from teamchat.stream.subscriptions import Subscriptions
+
+PORTION = 256
+MOST_QUEUED = 1000
+"""How many signals wait to be handed out, and as many to be carried, before the oldest are dropped."""
+EARLY_SECONDS = 5.0
+"""How long a signal waits for the change of a room that its audience knows of."""
+CARRY_SECONDS = 0.02
+"""At least so long lies between two texts that are carried, so that a burst is a few of them."""
+RETRY_SECONDS = 5.0
+_MOST_EARLY = 256
+
+_log = get_logger(__name__)
+
+
+class _Carried(Struct, frozen=True, array_like=True):
+    """What goes from process to process: `origin` is the process that sent it."""
+
+    origin: str
+    signals: tuple[SentSignal, ...]
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(_Carried).decode
+
+
+class Signalling:
+    """Sends signals to the streams of `streams` that ask for one of `names`, and to other processes."""
+
+    def __init__(
+        self, streams: Subscriptions, names: Collection[str] = (), carrier: SignalCarrier | None = None
+    ) -> None:
+        self._streams = streams
+        self._names = frozenset(names)
+        self._carrier = carrier
+        self._origin = new_id()
+        self._inbox, self._outbox = SignalQueue(MOST_QUEUED), SignalQueue(MOST_QUEUED)
+        self._early: deque[tuple[float, SentSignal]] = deque(maxlen=_MOST_EARLY)
+        self._asked: dict[frozenset[str], frozenset[str]] = {}
+        self._is_deaf = False
+
+    def known(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the names of signals that there are; streams that ask for the same share the set."""
+        known = self._names.intersection(names)
+        return self._asked.setdefault(known, known)
+
+    def send(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
+        """Send a signal. It never waits. Raises `StorageError` if it is too large to be one."""
+        sent = SentSignal.of(signal, audience)
+        self._inbox.put(sent)
+        if self._carrier is not None:
+            self._outbox.put(sent)
+
+    @property
+    def waiting(self) -> list[SentSignal]:
+        """What was sent and is not handed out yet."""
+        return self._inbox.waiting
+
+    async def run(self) -> None:
+        """Hand out and carry until cancelled; without any names there is nothing to do."""
+        if not self._names:
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hand_out_all)
+            if self._carrier is not None:
+                nursery.start_soon(self._carry_all, self._carrier)
+                nursery.start_soon(self._hear_all, self._carrier)
+
+    def room_changed(self) -> None:
+        """A change of a room was handed out: signals may have waited for it."""
+        early = tuple(self._early)
+        self._early.clear()
+        for until, signal in early:
+            if trio.current_time() <= until:
+                self._inbox.put_back(signal)
+
+    async def _hand_out_all(self) -> None:
+        while True:
+            for signal in await self._inbox.take_all():
+                await self._hand_out(signal)
+
+    async def _hand_out(self, signal: SentSignal) -> None:
+        if not self._streams.rooms.knows(signal.audience):
+            self._early.append((trio.current_time() + EARLY_SECONDS, signal))
+            return
+        streams, shared = self._addressed(signal), SharedSignal(signal)
+        for start in range(0, len(streams), PORTION):
+            for stream in streams[start : start + PORTION]:
+                stream.put_signal(shared)
+            await trio.lowlevel.checkpoint()
+
+    def _addressed(self, signal: SentSignal) -> Sequence[Stream]:
+        rooms, name = self._streams.rooms, signal.asked_as
+        if rooms.is_for_everyone(signal.audience):
+            return tuple(self._streams.asking(name))
+        return [
+            stream
+            for user in rooms.connected(signal.audience)
+            if rooms.sees(user, signal.audience)
+            for stream in self._streams.asking_of(user, name)
+        ]
+
+    async def _carry_all(self, carrier: SignalCarrier) -> None:
+        """What comes while one is being carried is carried together, the latest of each alone."""
+        while True:
+            for text in _texts(self._origin, await self._outbox.take_all()):
+                try:
+                    await carrier.carry(text)
+                except (StorageError, OSError) as error:
+                    self._tell(error)
+            await trio.sleep(CARRY_SECONDS)
+
+    async def _hear_all(self, carrier: SignalCarrier) -> None:
+        while True:
+            try:
+                async with aclosing(cast("AsyncGenerator[str, None]", carrier.carried())) as texts:
+                    async for text in texts:
+                        self._is_deaf = False
+                        self._take(text)
+            except (StorageError, OSError) as error:
+                self._tell(error)
+            await trio.sleep(RETRY_SECONDS)
+
+    def _take(self, text: str) -> None:
+        with suppress(msgspec.DecodeError):  # Of another version, which may have other signals.
+            carried = _decode(text)
+            if carried.origin != self._origin:
+                for signal in carried.signals:
+                    self._inbox.put(signal)
+
+    def _tell(self, error: Exception) -> None:
+        """Log that signals don't go between processes, once until they do again."""
+        if not self._is_deaf:
+            _log.warning("signals can't be exchanged with other processes", exc_info=error)
+        self._is_deaf = True
+
+
+def _texts(origin: str, signals: Iterable[SentSignal]) -> Iterator[str]:
+    """Yield signals in texts that a carrier takes."""
+    taken: list[SentSignal] = []
+    size = 0
+    for signal in signals:
+        more = len(_encode(signal)) + 1
+        if taken and size + more > MOST_CARRIED_BYTES - 100:
+            yield _encode(_Carried(origin, tuple(taken))).decode()
+            taken, size = [], 0
+        taken.append(signal)
+        size += more
+    if taken:
+        yield _encode(_Carried(origin, tuple(taken))).decode()

@@ -1,0 +1,36 @@
+"""What one server's requests are served with; `teamchat.web.app.App` is it."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from teamchat.application import Application
+    from teamchat.web.budget import Hold
+    from teamchat.web.guard import Guard
+    from teamchat.web.headers import Headers
+    from teamchat.web.readiness import Readiness
+    from teamchat.web.sending import AnswerSpace
+
+
+class Site(Protocol):
+    """The HTTP side of an `Application`, as endpoints see it."""
+
+    core: Application
+    guard: Guard
+    headers: Headers
+    readiness: Readiness
+    answer_space: AnswerSpace
+
+    def bodies(self, scope: Any) -> Hold:
+        """Return what holds the body of a request."""
+
+    def upload_turn(self) -> AbstractAsyncContextManager[None]:
+        """Wait for one of the few turns to decode and store an upload that has arrived.
+
+        It takes several times its size. Raises `Unavailable` after 30 s.
+        """
+
+    def endpoint_in_logs(self, scope: Any) -> dict[str, str]:
+        """Return the fields by which the log names what a request was for, and the plugin that brought it."""

@@ -1,0 +1,50 @@
+"""The page on the benchmarks: its commands are understood, and it tells of every scenario there is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks.scenarios import SCENARIOS
+from benchmarks.sizes import Sizes
+from tests.docs.pages import DOCS, blocks
+from tests.docs.recipes import recipe
+
+PAGE = "how-to/run-the-benchmarks.md"
+ALL, ONE, TWO_VERSIONS = blocks(PAGE, "sh")
+
+
+def given(typed: str) -> list[str]:
+    """Return the arguments that `make` hands on to the benchmarks."""
+    program, module, name, *arguments = shlex.split(recipe(typed)[-1])
+    assert [program, module, name] == [".venv/bin/python", "-m", "benchmarks"]
+    return arguments
+
+
+@pytest.mark.parametrize(
+    ("typed", "only", "sizes"),
+    [(ALL, None, Sizes()), (ONE, ["fan-out"], Sizes(streams=(1000,), posts=100))],
+)
+def test_the_commands_are_understood(typed: str, only: list[str] | None, sizes: Sizes) -> None:
+    understood = command._parser().parse_args(given(typed))
+    assert understood.only == only
+    assert command._sizes(understood) == sizes
+
+
+def test_the_command_for_two_versions_is_understood() -> None:
+    understood = command._parser().parse_args(given(TWO_VERSIONS))
+    assert (understood.against, understood.only) == ("HEAD~20", ["posts", "requests"])
+
+
+def test_every_scenario_is_told_of_and_every_flag_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (DOCS / PAGE).read_text()
+    assert re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE) == [*SCENARIOS]
+    [shown] = re.findall(r"`(make bench ARGS=--help)`", page)
+    with pytest.raises(SystemExit):
+        command._parser().parse_args(given(shown))
+    helped = capsys.readouterr().out
+    for flag in re.findall(r"`(--[a-z]+)", page):
+        assert flag in helped

@@ -1,0 +1,281 @@
+"""What concerns one, as the feed tells it (extensions E-9, E-10)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from teamchat import Capability
+from teamchat.application import Application
+from teamchat.errors import BadRequest
+from teamchat.mentions import MENTIONS
+from teamchat.mentions.activity.offer import ACTIVITY, Upkeep
+from teamchat.mentions.activity.service import Feed
+from teamchat.mentions.activity.tables import KEPT_MS
+from teamchat.mentions.entities import Entity
+from teamchat.model import Caller, Message, now_ms
+from teamchat.model.ids import id_at
+from teamchat.read_state import READ_STATE
+from teamchat.read_state.levels.offer import LEVELS
+from teamchat.read_state.threads.offer import THREADS
+from teamchat.storage.log import logged_in
+from teamchat.stream.rooms import Rooms
+from tests.mentions.world import Offered
+
+
+class TestActivity(Offered):
+    """The contract."""
+
+    def capability(self) -> Capability:
+        return ACTIVITY
+
+    def beside(self) -> Sequence[Capability]:
+        return [READ_STATE, THREADS, LEVELS, MENTIONS]
+
+    async def use(self, app: Application, caller: Caller, message: Message) -> None:
+        found = await app.accounts.users.list()
+        ids = [one.id for one in found if one.user_name == "reader"]
+        [reader] = ids or [await app.accounts.users.add(caller, "reader@example.org")]
+        _, signed_in = await app.accounts.sign_in("reader@example.org", "192.0.2.1", "tests")
+        other = await app.accounts.authenticate(signed_in.access_token)
+        async with app.storage.read() as tx:
+            seen = await app.chat.messages.seen(tx, other, [message.id])
+        assert reader == other.user.id
+        if seen:
+            await app.chat.reactions.add(other, message.id, "👍")
+
+
+async def items(it: Any, name: str, **asked: Any) -> list[tuple[str, str | None]]:
+    """Return the kinds of a feed's items, each with the message."""
+    return [(one.kind, one.message_id) for one in (await feed(it, name, **asked)).items]
+
+
+async def feed(
+    it: Any,
+    name: str,
+    kinds: str | None = None,
+    before: str | None = None,
+    limit: int = 50,
+    unread: bool = False,
+) -> Any:
+    return await Feed(it.app).page(it.callers[name], kinds, before, limit, only_unread=unread)
+
+
+async def told(it: Any, name: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return what the log tells a user of their feed."""
+    async with it.app.storage.read() as tx:
+        rooms, events = await Rooms.read(tx), await logged_in(tx, 0, 1000)
+    return [
+        (one.type, json.loads(one.payload))
+        for one in events
+        if one.type.endswith("_ACTIVITY") and rooms.sees(it.id(name), one.audience)
+    ]
+
+
+async def test_a_mention_is_an_item_and_is_told_once(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@bob and @eve")).message
+        assert await items(it, "bob") == [("mention", message.id)]
+        page = await feed(it, "bob")
+        assert (page.unread, page.items[0].actors) == (1, [it.id("ada")])
+        assert page.messages[message.id].content == "@bob and @eve"
+        assert await items(it, "ada") == []
+        [(kind, payload)] = await told(it, "bob")
+        assert (kind, payload["kind"], payload["messageId"]) == ("NEW_ACTIVITY", "mention", message.id)
+        assert payload["id"] == page.items[0].id
+        assert await told(it, "bob") == await told(it, "eve")
+        assert await told(it, "max") == []
+
+
+async def test_a_mention_that_an_edit_takes_away_comes_back_without_a_second_event(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "nobody")).message
+        await it.edit("ada", message.id, "@bob")
+        assert await items(it, "bob") == [("mention", message.id)]
+        await it.edit("ada", message.id, "nobody")
+        assert await items(it, "bob") == []
+        await it.edit("ada", message.id, "@bob again")
+        assert await items(it, "bob") == [("mention", message.id)]
+        assert [kind for kind, _ in await told(it, "bob")] == ["NEW_ACTIVITY", "DELETE_ACTIVITY"]
+
+
+async def test_who_is_outside_is_told_nothing_and_has_nothing(world: Any) -> None:
+    async with world() as it:
+        room = await it.private("ada", "bob")
+        await it.say("ada", room, "@eve, you are not here")
+        assert await told(it, "eve") == []
+        assert (await feed(it, "eve")).unread == 0
+        await it.app.chat.members.add(it.callers["ada"], room, [it.id("eve")])
+        assert await items(it, "eve") == [("added", None)]
+
+
+async def test_who_loses_sight_has_the_item_no_more(world: Any) -> None:
+    async with world() as it:
+        room = await it.private("ada", "bob")
+        await it.say("ada", room, "@bob")
+        assert len(await items(it, "bob", kinds="mention")) == 1
+        await it.app.chat.members.remove(it.callers["ada"], room, it.id("bob"))
+        page = await feed(it, "bob")
+        assert (page.items, page.unread) == ([], 0)
+
+
+async def test_everybody_has_an_item_of_one_event(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("bob", it.general, "@everyone")).message
+        for name in ("ada", "eve", "max"):
+            assert await items(it, name) == [("mention", message.id)]
+        assert await items(it, "bob") == []
+        async with it.app.storage.read() as tx:
+            assert len(await tx.fetch("select 1 from events where type = 'NEW_ACTIVITY'")) == 1
+        await it.app.accounts.users.add(it.callers["ada"], "late@example.org")
+        late = [one.id for one in await it.app.accounts.users.list()][-1]
+        _, signed_in = await it.app.accounts.sign_in("late@example.org", "192.0.2.1", "tests")
+        it.callers["late"] = await it.app.accounts.authenticate(signed_in.access_token)
+        assert late == it.id("late")
+        assert await items(it, "late") == []
+
+
+async def test_replies_in_followed_threads_are_items_from_when_they_concern_one(world: Any) -> None:
+    async with world() as it:
+        parent = (await it.say("ada", it.general, "what now?")).message.id
+        first = (await it.say("bob", it.general, "this", thread=parent)).message.id
+        second = (await it.say("eve", it.general, "that", thread=parent)).message.id
+        assert await items(it, "ada") == [("reply", second), ("reply", first)]
+        assert await items(it, "bob") == [("reply", second)]
+        assert await items(it, "eve") == []
+        assert await items(it, "max") == []
+        third = (await it.say("ada", it.general, "@bob", thread=parent)).message.id
+        assert await items(it, "bob") == [("mention", third), ("reply", second)]
+        assert [payload["kind"] for _, payload in await told(it, "bob")] == ["reply", "mention"]
+        assert [payload["kind"] for _, payload in await told(it, "eve")] == ["reply"]
+
+
+async def test_reactions_to_one_message_are_one_item(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "hello")).message
+        reactions = it.app.chat.reactions
+        await reactions.add(it.callers["bob"], message.id, "👍")
+        await reactions.add(it.callers["eve"], message.id, "🎉")
+        await reactions.add(it.callers["ada"], message.id, "❤️")
+        [item] = (await feed(it, "ada")).items
+        assert (item.kind, item.reaction, item.actors) == ("reaction", "🎉", [it.id("eve"), it.id("bob")])
+        await reactions.remove(it.callers["eve"], message.id, "🎉")
+        [item] = (await feed(it, "ada")).items
+        assert (item.reaction, item.actors) == ("👍", [it.id("bob")])
+        await reactions.remove(it.callers["bob"], message.id, "👍")
+        assert await items(it, "ada") == []
+        assert [kind for kind, _ in await told(it, "ada")] == ["NEW_ACTIVITY"] * 2 + ["DELETE_ACTIVITY"] * 2
+        assert await told(it, "bob") == []
+
+
+async def test_being_added_is_an_item_and_joining_is_none(world: Any) -> None:
+    async with world() as it:
+        room = await it.public("ada", "elsewhere")
+        await it.app.chat.members.add(it.callers["ada"], room, [it.id("bob")])
+        await it.app.chat.members.join(it.callers["eve"], room)
+        [item] = (await feed(it, "bob")).items
+        assert (item.kind, item.room_id, item.actors, item.message_id) == (
+            "added",
+            room,
+            [it.id("ada")],
+            None,
+        )
+        assert await items(it, "eve") == []
+        [(_, payload)] = await told(it, "bob")
+        assert (payload["id"], payload["placeId"], payload.get("messageId")) == (item.id, room, None)
+
+
+async def test_deleting_a_message_takes_its_items_along(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@bob")).message
+        await it.app.chat.reactions.add(it.callers["bob"], message.id, "👍")
+        await it.delete("ada", message.id)
+        assert await items(it, "bob") == await items(it, "ada") == []
+
+
+async def test_the_feed_is_read_up_to_an_item(world: Any) -> None:
+    async with world() as it:
+        for number in range(3):
+            await it.say("ada", it.general, f"@bob {number}")
+        page = await feed(it, "bob")
+        one = Feed(it.app)
+        assert page.unread == 3
+        assert await one.read(it.callers["bob"], page.items[1].id, None) == 1
+        assert await one.read(it.callers["bob"], page.items[2].id, None) == 1
+        assert len((await feed(it, "bob", unread=True)).items) == 1
+        assert await one.read(it.callers["bob"], "f" * 32, 0) == 0
+        await it.say("ada", it.general, "@bob again")
+        assert (await feed(it, "bob")).unread == 1
+        for wrong in ("", "no id", f"dm:{'0' * 32}"):
+            with pytest.raises(BadRequest):
+                await one.read(it.callers["bob"], wrong, None)
+
+
+async def test_pages_meet_without_a_gap_also_where_most_is_hidden(world: Any) -> None:
+    async with world() as it:
+        room = await it.private("ada", "bob")
+        seen = []
+        for number in range(12):
+            if number % 4 == 0:
+                seen.append((await it.say("ada", it.general, f"@bob {number}")).message.id)
+            else:
+                await it.say("ada", room, f"@bob {number}")
+        await it.app.chat.members.remove(it.callers["ada"], room, it.id("bob"))
+        found: list[Any] = []
+        before = None
+        while (page := await feed(it, "bob", before=before, limit=2, kinds="mention")).items:
+            assert len(page.items) <= 2
+            found += [one.message_id for one in page.items]
+            before = page.items[-1].id
+        assert found == seen[::-1]
+
+
+async def test_kinds_are_chosen_and_unknown_ones_refused(world: Any) -> None:
+    async with world() as it:
+        await it.say("ada", it.general, "@bob")
+        assert await items(it, "bob", kinds="reply,reaction") == []
+        assert len(await items(it, "bob", kinds="mention,reply")) == 1
+        with pytest.raises(BadRequest):
+            await feed(it, "bob", kinds="mention,wrong")
+        with pytest.raises(BadRequest):
+            await feed(it, "bob", before="no id")
+
+
+async def test_items_have_their_time(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@bob")).message
+        await it.app.chat.reactions.add(it.callers["bob"], message.id, "👍")
+        old = id_at(now_ms() - KEPT_MS - 1000, "old")
+        async with it.app.storage.write() as tx:
+            await tx.fetch("update read_state_mentions set reached = $1", old)
+            await tx.fetch("update activity_reactions set reached = $1", old)
+        assert await items(it, "bob") == await items(it, "ada") == []
+        await Upkeep(it.app.storage).run()
+        async with it.app.storage.read() as tx:
+            assert await tx.fetch("select 1 from activity_reactions") == []
+
+
+async def test_what_hangs_on_a_user_who_is_gone_goes(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@bob")).message
+        await it.app.chat.reactions.add(it.callers["bob"], message.id, "👍")
+        await Feed(it.app).read(it.callers["bob"], message.id, None)
+        await it.app.accounts.users.remove(it.callers["ada"], it.id("bob"))
+        async with it.app.storage.read() as tx:
+            for table in ("activity_read", "activity_reactions"):
+                assert await tx.fetch(f"select 1 from {table}") == []
+
+
+async def test_a_hidden_channel_is_refused_as_one_that_nobody_has(world: Any) -> None:
+    async with world() as it:
+        hidden = await it.private("ada")
+        sentences = []
+        for named in (hidden, "f" * 32):
+            wrong = Entity("channel", 0, 7, named)
+            with pytest.raises(BadRequest) as refused:
+                await it.say("bob", it.general, "#secret", [wrong])
+            sentences.append(str(refused.value))
+        assert len(set(sentences)) == 1

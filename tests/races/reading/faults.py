@@ -1,0 +1,182 @@
+"""Servers that are broken in one place, for the suite to find: each function breaks its process.
+
+A server loads one as a plugin (`install`), in every worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from teamchat.read_state import following, mentioned, places, service
+from teamchat.read_state.positions import Mark
+from teamchat.stream import signals
+from teamchat.stream.signalling import Signalling
+
+
+def counts_are_kept() -> None:
+    """What was counted once is told for as long as the user's position is the same."""
+    count = places._count
+    kept: dict[Any, int] = {}
+
+    async def counted(tx: Any, user_id: str, asked: Sequence[places.Place]) -> Mapping[str, int]:
+        fresh = await count(tx, user_id, asked)
+        return {one.id: kept.setdefault((user_id, one.id, one.mark), fresh.get(one.id, 0)) for one in asked}
+
+    places._count = counted
+
+
+def replies_count() -> None:
+    places._COUNT = places._COUNT.replace("and m.parent_id is null", "")
+
+
+def what_is_not_seen_counts() -> None:
+    places._COUNT = places._COUNT.replace("and m.id >= a.first_seen", "and a.first_seen >= ''")
+
+
+def positions_move_back() -> None:
+    """Whoever reads again what is older has the newer unread again, in the same generation."""
+
+    def read(mark: Mark, position: str, generation: int | None, newest: str | None) -> Mark:
+        if generation is not None and generation < mark.generation:
+            return mark
+        return Mark(min(position, newest or mark.position), mark.generation)
+
+    Mark.read = read
+
+
+def an_old_generation_reads() -> None:
+    """A device that has not heard of a mark undoes it."""
+    read = Mark.read
+    Mark.read = lambda mark, position, _, newest: read(mark, position, None, newest)
+
+
+def marking_makes_no_generation() -> None:
+    """A mark as unread is not newer than what was read before."""
+    unread = Mark.unread
+    Mark.unread = lambda mark, first, newest: unread(mark, first, newest)._replace(generation=mark.generation)
+
+
+def the_future_can_be_read() -> None:
+    """A position after the newest message stands, and hides what comes."""
+    read = Mark.read
+    Mark.read = lambda mark, position, generation, newest: read(
+        mark, position, generation, newest and "f" * 32
+    )
+
+
+def a_change_is_missed() -> None:
+    """What changed first after an answer is not among what has changed since."""
+    after = service._after
+    service._after = lambda since: None if (found := after(since)) is None else found + 1
+
+
+def what_was_left_is_not_told() -> None:
+    async def nothing(*_: Any) -> list[str]:
+        return []
+
+    service._left = nothing
+
+
+def who_comes_back_begins_as_before() -> None:
+    """A new membership has a generation that an earlier one had."""
+
+    async def generation(*_: Any) -> int:
+        return 0
+
+    following._generation = generation
+
+
+def an_acknowledged_state_is_lost() -> None:
+    """Every fourth change of a read state is answered, and not stored."""
+    write, numbers = service.write, iter(range(1, 1 << 60))
+
+    async def written(tx: Any, marks: Any, changed: int) -> None:
+        if next(numbers) % 4:
+            await write(tx, marks, changed)
+
+    service.write = written
+
+
+def answers_say_they_hold_as_of_earlier() -> None:
+    """So what a client adds is in the answer already."""
+    last_in = service.last_in
+
+    async def earlier(tx: Any, last: int) -> int:
+        return await last_in(tx, last) - 1
+
+    service.last_in = earlier
+
+
+def a_signal_goes_out_before_its_commit() -> None:
+    """READ_STATE tells what is there when a request comes, not what there is after it."""
+    read, send = service.ReadStates.read, service.ReadStates._send
+
+    async def hasty(states: Any, caller: Any, place_id: str, *rest: Any) -> Any:
+        send(states, caller, *await states.state(caller, place_id))
+        return await read(states, caller, place_id, *rest)
+
+    service.ReadStates.read, service.ReadStates._send = hasty, lambda *_: None
+
+
+def signals_stay_in_their_process() -> None:
+    async def carry(*_: Any) -> None:
+        pass
+
+    Signalling._carry_all = carry
+
+
+def signals_take_the_place_of_those_for_others() -> None:
+    signals._users_of = lambda _: None
+
+
+def nobody_is_mentioned() -> None:
+    async def none(*_: Any) -> Mapping[str, int]:
+        return {}
+
+    mentioned.in_places = none
+
+
+def mentions_count_for_who_has_read_them() -> None:
+    mentioned._IN_PLACES = mentioned._IN_PLACES.replace("m.message_id > a.after", "m.message_id > ''", 1)
+    mentioned._IN_PLACES = mentioned._IN_PLACES.replace("w.message_id > a.after", "a.after > ''", 1)
+
+
+def muted_places_are_in_the_badge() -> None:
+    count = service.badge
+    service.badge = lambda states, unread: count([replace(one, is_muted=False) for one in states], unread)
+
+
+FAULTS: list[Callable[[], None]] = [
+    counts_are_kept,
+    replies_count,
+    what_is_not_seen_counts,
+    positions_move_back,
+    an_old_generation_reads,
+    marking_makes_no_generation,
+    the_future_can_be_read,
+    a_change_is_missed,
+    what_was_left_is_not_told,
+    who_comes_back_begins_as_before,
+    an_acknowledged_state_is_lost,
+    answers_say_they_hold_as_of_earlier,
+    a_signal_goes_out_before_its_commit,
+    signals_stay_in_their_process,
+    signals_take_the_place_of_those_for_others,
+    nobody_is_mentioned,
+    mentions_count_for_who_has_read_them,
+    muted_places_are_in_the_badge,
+]
+
+
+def install(fault: Callable[[], None], directory: Path) -> None:
+    """Have the servers that work in a directory load a fault as a plugin."""
+    information = directory / "fault-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: fault\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[teamchat]\nfault = chosen_fault\n")
+    lines = [f"from {__name__} import {fault.__name__}", f"{fault.__name__}()"]
+    (directory / "chosen_fault.py").write_text("\n".join(lines) + "\n")
