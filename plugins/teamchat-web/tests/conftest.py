@@ -209,8 +209,10 @@ _BENCH = """async ([email, prefix, isCore]) => {
   window.bench = { load, Kept, Http, http, session, api, kept, model, heard: [] };
   model.on("message", (detail) => bench.heard.push(detail));
   const started = model.start();
-  if (navigator.onLine) await started;
   const ending = new AbortController();
+  const { beginCounting } = await load("model/counting.js");
+  beginCounting(model, ending.signal);
+  if (navigator.onLine) await started;
   const { learnRights } = await load("model/rights.js");
   if (navigator.onLine && !isCore) await learnRights({ model, kept, signal: ending.signal });
   const [channel] = model.sortedChannels();

@@ -81,6 +81,16 @@ def counted_by_the_server(server: Any, token: str) -> dict[str, int]:
     return {one["placeId"]: one["unreadCount"] for one in places if one["unreadCount"]}
 
 
+def badge_at_the_server(server: Any) -> int:
+    with server.client(server.token()) as client:
+        return int(client.get("/me/places").json()["badge"])
+
+
+def mentions_at_the_server(server: Any) -> int:
+    with server.client(server.token()) as client:
+        return sum(one["mentionCount"] for one in client.get("/me/places").json()["places"])
+
+
 def test_messages_of_others_count_until_they_are_read(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -409,29 +419,58 @@ def test_an_edit_that_names_somebody_calls_them(serve: Serve, bench: OpenBench) 
     one = bench(server)
     other = Other(server)
     message = other.post("what do you say?")
-    one.until("bench.model.unread.total().unread === 1")
+    parent = other.post("a thread")["id"]
+    reply = other.reply(parent, "well, well")
+    one.until("bench.model.unread.total().unread === 2")
     other.edit(f"/messages/{message['id']}", "what do you say, @Ada?")
     one.until("bench.model.unread.total().mentions === 1")
-    one.until("bench.heard.filter(({ calls }) => calls).length === 1")
+    other.edit(f"/messages/{parent}/thread/{reply['id']}", "well, @Ada, well")
+    one.until("bench.model.unread.total().mentions === 2")
+    one.until("bench.heard.filter(({ calls }) => calls).length === 2")
+    one.until("(id) => bench.model.unread.count(id) === 1", parent)
     other.edit(f"/messages/{message['id']}", "what do you say, everybody?")
-    one.until("bench.model.unread.total().mentions === 0")
+    one.until("bench.model.unread.total().mentions === 1")
     # What was read stays read.
     one.run("bench.model.unread.markRead(bench.place.id)")
+    one.run("(id) => bench.model.unread.markRead(id)", parent)
+    one.until("bench.model.unread.total().mentions === 0")
     other.edit(f"/messages/{message['id']}", "@Ada?")
     one.until("bench.contents()[0] === '@Ada?'")
     assert one.run("bench.model.unread.count(bench.place.id)") == 0
 
 
-def test_an_edit_of_a_reply_that_names_somebody_has_them_follow(serve: Serve, bench: OpenBench) -> None:
+def test_a_thread_that_calls_is_one_in_the_badge_as_at_the_server(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
     other = Other(server)
-    parent = other.post("a thread")["id"]
-    reply = other.reply(parent, "well, well")
-    one.until("bench.model.unread.total().unread === 1")
-    other.edit(f"/messages/{parent}/thread/{reply['id']}", "well, @Ada, well")
-    one.until("bench.heard.filter(({ calls }) => calls).length === 1")
-    one.until("(id) => bench.model.unread.count(id) === 1", parent)
+    one.post("my question")
+    parent = one.until("bench.timeline.items[0]?.id")
+
+    def settles(badge: int) -> None:
+        one.until(f"bench.model.unread.total().mentions === {badge}")
+        assert badge_at_the_server(server) == badge
+        one.until(f"bench.model.unread.mentionCount(bench.place.id) === {mentions_at_the_server(server)}")
+        one.until(f"bench.model.unread.total().mentions === {badge}")
+
+    first = other.reply(parent, "@Ada, an answer")
+    settles(1)
+    other.reply(parent, "and @Ada, another")
+    settles(1)
+    other.post("@Ada, have you seen it?")
+    settles(2)
+    third = other.reply(parent, "no name")
+    other.edit(f"/messages/{parent}/thread/{third['id']}", "but @Ada is named")
+    one.until("(id) => bench.model.unread.mentionCount(id) === 3", parent)
+    settles(2)
+    other.edit(f"/messages/{parent}/thread/{first['id']}", "nobody")
+    one.until("(id) => bench.model.unread.mentionCount(id) === 2", parent)
+    settles(2)
+    one.run("(id) => bench.model.unread.markRead(id)", parent)
+    settles(1)
+    other.reply(parent, "@Ada?")
+    settles(2)
+    one.run("bench.model.readStates.notify(bench.place.id, { isMuted: true })")
+    settles(0)
 
 
 def test_a_deleted_message_is_not_unread(serve: Serve, bench: OpenBench) -> None:

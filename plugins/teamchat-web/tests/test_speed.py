@@ -23,23 +23,20 @@ SLOWER = 4
 FIRST_VIEW = 150_000  # bytes, uncompressed
 # Interactive: messages are shown, and a frame later the field takes what is typed.
 WATCH = """
-  const look = () => {
-    const isThere = document.querySelector("[role=log] article") && document.querySelector("textarea");
-    if (!isThere) return requestAnimationFrame(look);
-    setTimeout(() => { window.interactive = performance.now(); });
-  };
-  look();
+  const seen = new MutationObserver(() => {
+    if (!document.querySelector("[role=log] article") || !document.querySelector("textarea")) return;
+    seen.disconnect();
+    window.shown = performance.now();
+    requestAnimationFrame(() => setTimeout(() => { window.interactive = performance.now(); }));
+  });
+  seen.observe(document, { childList: true, subtree: true });
 """
 READY = """() => new Promise((tell) => {
   const look = () => (window.interactive ? tell(window.interactive) : requestAnimationFrame(look));
   look();
 })"""
 SIZES = """() => ["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind))
-  .filter(({ responseEnd }) => responseEnd <= window.interactive) // What follows it may be there by now.
-  .filter(({ startTime }) => { // What is asked for once the page has loaded comes after the first view.
-    const [{ loadEventStart }] = performance.getEntriesByType("navigation");
-    return !loadEventStart || startTime <= loadEventStart;
-  })
+  .filter(({ startTime }) => startTime <= window.shown) // What is asked for after it is not of it.
   .filter(({ name }) => /[/]client[/]|[/](#.*)?$/.test(name))
   .map(({ name, decodedBodySize }) => [decodedBodySize, name])"""
 

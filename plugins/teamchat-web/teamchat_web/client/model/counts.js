@@ -65,13 +65,10 @@ export class Counts {
 
   /** All of it but what is muted: `unread`, and how many `mentions` there are, the count of a badge (D-9). */
   total() {
-    const all = this.lists().filter((id) => !this.isMuted(id));
+    const isQuiet = (id) => this.isMuted(this.#placeOf(id) ?? id);
+    const all = this.lists().filter((id) => !isQuiet(id));
     const sum = (count) => all.reduce((total, id) => total + count(id), 0);
-    const mentions = (id) => {
-      const count = this.mentionCount(id);
-      return this.state(id)?.messageId ? Math.min(count, 1) : count; // A thread that calls is one.
-    };
-    return { unread: sum((id) => this.count(id)), mentions: sum(mentions) };
+    return { unread: sum((id) => this.count(id)), mentions: sum((id) => this.#badge(id)) };
   }
 
   /** A place, or a thread, was shown up to a message; without one, up to the newest that is known. */
@@ -91,6 +88,7 @@ export class Counts {
     const list = this.#list(id);
     const state = { ...told, asOf: Number(told.asOf) };
     if (list.state && isOlder(state, list.state)) return;
+    if (list.state && list.state.mentionCount !== state.mentionCount) this.#doubtPlaceOf(id);
     if (!list.state) list.shown = null; // The server has not been told of it.
     list.state = state;
     prune(list); // Of what was read nothing is kept.
@@ -102,10 +100,12 @@ export class Counts {
    * A message of somebody else that counts; it may be told more than once. A mention calls for the user.
    * @param {number} [at] the position of its event
    */
-  add(id, { id: messageId }, calls, at = 1) {
+  add(id, { id: messageId, channelId }, calls, at = 1) {
     const list = this.#list(id);
     const { came } = list;
+    list.placeId ??= channelId;
     if (messageId <= after(list)) return (list.pruned = Math.max(list.pruned, at));
+    if (calls) this.#doubtPlaceOf(id);
     came.set(messageId, { gone: 0, ...came.get(messageId), at, calls });
     if (came.size > MOST) this.#drop(id);
     return this.#changed(id);
@@ -146,6 +146,36 @@ export class Counts {
   /** A place or a thread is gone. */
   forgetPlace(id) {
     if (this.#lists.delete(id)) this.#changed(id);
+  }
+
+  /** The place of a thread; undefined for a place. */
+  #placeOf(id) {
+    const { state, placeId } = this.#lists.get(id);
+    const of = state?.placeId ?? placeId;
+    return of === id ? undefined : of;
+  }
+
+  /** What mentions one in a thread is counted by the server in its place, too. */
+  #doubtPlaceOf(id) {
+    const placeId = this.#placeOf(id);
+    const isCounted = this.state(placeId) && this.#unread.capabilities.mentions;
+    if (isCounted) this.#unread.emit("doubt", { id: placeId });
+  }
+
+  /** What a list adds to the badge. A thread that calls is one, whatever its place counts of it. */
+  #badge(id) {
+    const count = this.mentionCount(id);
+    if (this.#placeOf(id)) return Math.min(count, 1);
+    if (!this.#countsMentions(id)) return count;
+    const threads = this.lists().filter((one) => this.#placeOf(one) === id);
+    const told = (thread) => Math.max(this.state(thread)?.mentionCount ?? 0, this.mentionCount(thread));
+    return threads.reduce((left, thread) => Math.max(0, left - told(thread)), count);
+  }
+
+  /** Whether the mentions at a place are those that the server has counted. */
+  #countsMentions(id) {
+    const list = this.#lists.get(id);
+    return this.#unread.capabilities.mentions && !WHOLE.has(list.state?.kind) && !isAhead(list);
   }
 
   #sum(id, isMention) {

@@ -8,10 +8,13 @@ export function reconsider(model, message) {
   if (!model.directory.channels.has(channelId)) return;
   const place = { kind: "channel", id: channelId };
   const isMention = threadId ? model.isMention(message) : callsAt(model, place, message);
-  if (threadId) {
-    if (!isMention || model.threads.has(threadId)) return;
+  if (threadId && !model.threads.has(threadId)) {
+    if (!isMention) return;
     model.threads.follow(threadId, channelId, message.createdAt);
     model.unread.add(threadId, message, true);
-  } else if (!model.unread.edited(channelId, id, isMention)) return;
+    if (model.threads.isServers) model.unread.emit("doubt", { id: threadId });
+  } else if (threadId && !model.threads.isServers) {
+    return; // Every reply there calls.
+  } else if (!model.unread.edited(threadId ?? channelId, id, isMention)) return;
   if (isLive(model, updatedAt)) tell(model, place, message, true);
 }

@@ -15,7 +15,7 @@ import { Pictures } from "./pictures.js";
 import { Threads } from "./threads.js";
 import { Timeline } from "./timeline.js";
 import { Unread } from "./unread.js";
-import { keepCounts, keepPosition, position } from "./visit.js";
+import { keepPosition, position } from "./visit.js";
 
 const OFFLINE_AFTER = 2; // A try or two may fail; then it is said.
 
@@ -73,7 +73,6 @@ export class Model extends Emitter {
     this.stream.open(begun, signal);
     keepPosition(this.#kept, this.stream, signal);
     const loaded = this.#load();
-    keepCounts(this, signal);
     if (!this.directory.isFilled) await loaded;
     await this.outbox.start(signal);
   }

@@ -1,4 +1,4 @@
-// How a visit begins: from where the stream goes on, and what counts the unread.
+// How a visit begins: from where the stream goes on.
 
 const POSITION = "stream";
 const POSITION_MS = 3_600_000;
@@ -13,10 +13,4 @@ export function position(kept) {
 export function keepPosition(kept, stream, signal) {
   const keep = () => kept.set(POSITION, { id: stream.lastEventId, at: Date.now() });
   addEventListener("pagehide", keep, { signal });
-}
-
-/** Count what is unread, once the first view is there. */
-export async function keepCounts(model, signal) {
-  if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
-  (await import("./counting.js")).beginCounting(model, signal);
 }

@@ -17,6 +17,7 @@ export async function begin(ctx, place) {
   ctx.model.outbox.on("sent", (sent) => unreached(ctx, sent), ctx.signal);
   ctx.model.outbox.on("edited", (edited) => unreached(ctx, edited), ctx.signal);
   (await import("./choosing.js")).takeImages(ctx.slots);
+  (await import("../model/counting.js")).beginCounting(ctx.model, ctx.signal);
   await part(import("./pending.js")); // What could not be sent says so, also when nothing can be loaded any more.
   (await import("./rooms/begin.js")).beginRooms(ctx);
   (await import("./unread/begin.js")).beginUnread(ctx);
