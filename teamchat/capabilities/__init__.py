@@ -8,7 +8,7 @@ from teamchat.capabilities.changes import Changes
 from teamchat.capabilities.drafts import DraftFields, Drafts, MessageBody, Outcome, Written
 from teamchat.capabilities.exported import ExportPart, Imported
 from teamchat.capabilities.fields import MessageFields
-from teamchat.capabilities.guarded import ChangeFailed
+from teamchat.capabilities.guarded import ChangeFailed, ChangeGuard
 from teamchat.capabilities.message_tests import MessageTest
 from teamchat.capabilities.offer import Capability, Check, Job, Options, Parts
 from teamchat.capabilities.taken import Capabilities, Taken
@@ -18,6 +18,7 @@ __all__ = [
     "Capabilities",
     "Capability",
     "ChangeFailed",
+    "ChangeGuard",
     "Changes",
     "Check",
     "DraftFields",

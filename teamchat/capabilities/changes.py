@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from teamchat.capabilities.declared import Declared
-from teamchat.capabilities.guarded import guarded
+from teamchat.capabilities.guarded import ChangeGuard
 
 if TYPE_CHECKING:
     from teamchat.chat.sight import Room, SeenMessage
@@ -79,13 +79,13 @@ class InTransaction:
     def __init__(self, changes: Sequence[Part] = ()) -> None:
         self._called = {name: _overridden(changes, name) for name in _NAMES}
 
-    async def message_stored(self, tx: Transaction, message: Message, room: Room) -> None:
+    async def message_stored(self, guard: ChangeGuard, message: Message, room: Room) -> None:
         """A message was posted."""
-        await self._call("message_stored", tx, message, room)
+        await self._call_within(guard, "message_stored", message, room)
 
-    async def message_edited(self, tx: Transaction, message: Message, room: Room) -> None:
+    async def message_edited(self, guard: ChangeGuard, message: Message, room: Room) -> None:
         """A message was edited."""
-        await self._call("message_edited", tx, message, room)
+        await self._call_within(guard, "message_edited", message, room)
 
     async def messages_going(self, tx: Transaction, ids: Sequence[str], room: Room) -> None:
         """Messages are about to be deleted."""
@@ -126,8 +126,13 @@ class InTransaction:
         await self._call("user_gone", tx, user_id)
 
     async def _call(self, name: str, tx: Transaction, *arguments: Any) -> None:
+        if self._called[name]:
+            with ChangeGuard(tx) as guard:
+                await self._call_within(guard, name, *arguments)
+
+    async def _call_within(self, guard: ChangeGuard, name: str, *arguments: Any) -> None:
         for method, label, declared in self._called[name]:
-            await guarded(name, tx, method, label, declared, *arguments)
+            await guard.call(name, method, label, declared, *arguments)
 
 
 _NAMES = [name for name in vars(Changes) if not name.startswith("_")]

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from teamchat.capabilities.declared import Declared
-from teamchat.capabilities.guarded import guarded
+from teamchat.capabilities.guarded import ChangeGuard
 from teamchat.errors import PluginError
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller, Message
@@ -96,6 +96,7 @@ class Drafts:
         self._kinds: dict[type[MessageBody], type[MessageBody]] = {}
         self.offered = tuple(fields for fields, _, _ in offered)
         _check_names(self.offered)
+        self._names = [name for fields in self.offered for name in fields.kind.__struct_fields__]
 
     def extended(self, kind: type[Body]) -> type[Body]:
         """Return the struct of a body that has the fields of all capabilities too."""
@@ -121,12 +122,15 @@ class Drafts:
         for fields, label, declared in self._parts:
             if fields.stands_alone is not None:
                 own = _own(fields, body)
-                if await guarded("stands_alone", tx, fields.stands_alone, label, declared, own, message_id):
-                    return True
+                with ChangeGuard(tx) as guard:
+                    if await guard.call(
+                        "stands_alone", fields.stands_alone, label, declared, own, message_id
+                    ):
+                        return True
         return False
 
     async def write(
-        self, tx: Transaction, body: MessageBody, written: Written
+        self, guard: ChangeGuard, body: MessageBody, written: Written
     ) -> tuple[Mapping[type[Struct], Struct], Mapping[str, Any]]:
         """Have capabilities do their part; `written` is given to each with the fields of its own.
 
@@ -136,16 +140,12 @@ class Drafts:
         beside: dict[str, Any] = {}
         for fields, label, declared in self._parts:
             own = written._replace(fields=_own(fields, body))
-            outcome: Outcome = await guarded("write", tx, fields.write, label, declared, own)
+            outcome: Outcome = await guard.call("write", fields.write, label, declared, own)
             if outcome.fields is not None:
                 known[type(outcome.fields)] = outcome.fields
             if outcome.beside is not None:
                 beside |= msgspec.to_builtins(outcome.beside)
         return known, beside
-
-    @property
-    def _names(self) -> list[str]:
-        return [name for fields in self.offered for name in fields.kind.__struct_fields__]
 
 
 def _own(fields: DraftFields, body: MessageBody) -> Struct:

@@ -15,7 +15,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from teamchat import events
-from teamchat.capabilities import Capabilities, Written
+from teamchat.capabilities import Capabilities, ChangeGuard, Written
 from teamchat.chat import records
 from teamchat.chat.drafts import Draft, MessageEdit, Stored, content_of
 from teamchat.chat.filters import Filters
@@ -87,10 +87,11 @@ async def amend(
     message = await records.message(tx, seen.id)
     if message is None:
         raise NotFound("No such message.")
-    await rules.capabilities.in_transaction.message_edited(tx, message, seen.room)
     sent = content if asked.content is UNSET else asked.content
     written = Written(message, seen.room, caller, None, sent, before)
-    _, beside = await drafts.write(tx, edit, written)
+    with ChangeGuard(tx) as guard:
+        await rules.capabilities.in_transaction.message_edited(guard, message, seen.room)
+        _, beside = await drafts.write(guard, edit, written)
     [message] = await rules.capabilities.message_fields.added(tx, [message])
     await blank(tx, seen.room.id, [seen.id])
     await tx.append(_updated(seen, message))

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from teamchat import events
-from teamchat.capabilities import Written
+from teamchat.capabilities import ChangeGuard, Written
 from teamchat.chat import records
 from teamchat.chat.changes import count_reply
 from teamchat.chat.drafts import Draft, Stored, content_of, images_of
@@ -93,9 +93,10 @@ async def _post(
         return _Posted((await rules.capabilities.message_fields.added(tx, [message]))[0])
     message = await _insert(tx, room, submission, None if parent is None else parent.id)
     await note(tx, request, message.id)
-    await rules.capabilities.in_transaction.message_stored(tx, message, room)
     written = Written(message, room, submission.caller, None, submission.asked.content)
-    known, beside = await drafts.write(tx, kept, written)
+    with ChangeGuard(tx) as guard:
+        await rules.capabilities.in_transaction.message_stored(guard, message, room)
+        known, beside = await drafts.write(guard, kept, written)
     message = await rules.capabilities.message_fields.of_new(tx, message, known)
     if parent is not None:
         meta = await count_reply(tx, message, parent.id)

@@ -28,7 +28,8 @@ HOLD_MS = 15_000
 CLEAN_MS = 24 * 3600 * 1000
 """How often what erased messages have left is taken out of the file, if any were."""
 _AGAIN_SECONDS = 2.0
-_LOOK_SECONDS = 0.25
+_LOOK_SECONDS = 1.0
+"""How often it looks for what is new: a post that comes while this commits waits for the disk twice."""
 _RENEW_SECONDS = 5.0
 _EVENTS = 500
 _AT_ONCE = 100
@@ -53,7 +54,8 @@ class Indexing:
         self._corpus = app.corpus
         self._index = index
         self._holder = secrets.token_hex(8)
-        self._renewed = 0.0
+        self._renewed = 0
+        """When the lease was last renewed, in epoch milliseconds."""
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
 
@@ -88,7 +90,8 @@ class Indexing:
                 # Others are let in for as long as this took.
                 await trio.sleep(trio.current_time() - began)
                 continue
-            await self._renew()
+            if not 0 <= now_ms() - self._renewed < 1000 * _RENEW_SECONDS:
+                await self._renew()
             position = await self._storage.position()
             with trio.move_on_after(_RENEW_SECONDS):
                 while await self._storage.position() == position:  # noqa: ASYNC110  # commits of others too
@@ -128,12 +131,14 @@ class Indexing:
 
     async def _hold(self, tx: Transaction) -> None:
         """Renew the lease within a write; raises `Lost` if another process has it."""
+        now = now_ms()
         if not await tx.fetch(
             "update search_state set held_until = $2 where id = 1 and holder = $1 returning 1",
             self._holder,
-            now_ms() + HOLD_MS,
+            now + HOLD_MS,
         ):
             raise Lost
+        self._renewed = now
 
     async def _renew(self) -> None:
         async with self._storage.write() as tx:
@@ -176,10 +181,12 @@ class Indexing:
                 return False
             ids = sorted({id_ for _, _, id_ in events if id_ is not None})
             documents = await self._documents(tx, ids)
-        for start in range(0, len(ids), _AT_ONCE):
-            await self._write(ids[start : start + _AT_ONCE], documents)
+        *before, rest = _pieces(ids) or [[]]
+        for piece in before:
+            await self._write(piece, documents)
         async with self._storage.write() as tx:
             await self._hold(tx)
+            await self._put(tx, rest, documents)
             await tx.fetch("update search_state set position = $1 where id = 1", events[-1][0])
             # Who imports writes messages without events, and this one in the end.
             if any(kind == "RESYNC" for _, kind, _ in events):
@@ -198,13 +205,18 @@ class Indexing:
         """Write documents of messages as they are by now: some may have changed or gone meanwhile."""
         async with self._storage.write() as tx:
             await self._hold(tx)
-            documents = []
-            for said, class_ in await self._corpus.with_class(tx, ids):
-                content, document = made.get(said.id, (None, None))
-                if document is None or content != said.content or document.class_ != class_:
-                    document = Document.of(said, class_)
-                documents.append(document)
-            await self._index.write(tx, documents)
+            await self._put(tx, ids, made)
+
+    async def _put(self, tx: Transaction, ids: Sequence[str], made: dict[str, tuple[str, Document]]) -> None:
+        if not ids:
+            return
+        documents = []
+        for said, class_ in await self._corpus.with_class(tx, ids):
+            content, document = made.get(said.id, (None, None))
+            if document is None or content != said.content or document.class_ != class_:
+                document = Document.of(said, class_)
+            documents.append(document)
+        await self._index.write(tx, documents)
 
     async def _fill(self, state: State) -> bool:
         """Look at some more messages from the newest on, until all were. Returns whether there are more."""
@@ -241,9 +253,8 @@ class Indexing:
         async with self._storage.read() as tx:
             walked = await self._corpus.classes(tx, self._verified, _WALKED)
             documents = await self._missing(tx, walked)
-        ids = list(documents)
-        for start in range(0, len(ids), _AT_ONCE):
-            await self._write(ids[start : start + _AT_ONCE], documents)
+        for piece in _pieces(list(documents)):
+            await self._write(piece, documents)
         self._verified = walked[-1][0] if len(walked) == _WALKED else ""
         return True
 
@@ -257,9 +268,8 @@ class Indexing:
                 async with self._storage.read() as tx:
                     walked, before = await self._corpus.classes_of_room(tx, room_id, before, _AT_ONCE)
                     documents = await self._missing(tx, walked)
-                ids = list(documents)
-                for start in range(0, len(ids), _AT_ONCE):
-                    await self._write(ids[start : start + _AT_ONCE], documents)
+                for piece in _pieces(list(documents)):
+                    await self._write(piece, documents)
             async with self._storage.write() as tx:
                 await self._hold(tx)
                 # It may have been changed again meanwhile: then it is moved once more.
@@ -292,3 +302,8 @@ class Indexing:
             if not await self._index.compact(tx):
                 await tx.fetch("update search_state set cleaned_at = 0 where id = 1")
         return True
+
+
+def _pieces(ids: Sequence[str]) -> list[Sequence[str]]:
+    """Return so many ids at a time as are written in one transaction, for others write in between."""
+    return [ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE)]
