@@ -7,7 +7,7 @@ message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from teamchat import Corpus, Said, Transaction
@@ -15,17 +15,17 @@ from teamchat.model import Caller
 from teamchat_search import tokens
 from teamchat_search.asking import Plan
 from teamchat_search.grams import asked as asked_grams
-from teamchat_search.index import ABOVE_ALL, MADE_BY, Found, Index, State
+from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Found, Index, State
 from teamchat_search.tokens import EVERYBODY, Asked, first_id, first_number, milliseconds_in, milliseconds_of
 
-MOST_TAIL = 5000
-"""How many events are looked through that the index has not heard; if there are more, it is not used."""
 MARGIN_MS = 2 * 24 * 3600 * 1000
 """How far the time in an id may be from the time of its message: clocks of servers differ (D-08)."""
 _FIRST_PAGE, _MOST_PAGE = 128, 1024
+_FIRST_PIECE, _MOST_PIECE = 64, 256
 _SCANNED = 256
 _MOST_WINDOW = 131_072
-_MOST_GRAMS_OF_A_ROOM = 4
+_GRAMS_OF_A_ROOM = 2
+_WEIGHED, _MOST_WEIGHED = 24, 24
 
 
 class Page(NamedTuple):
@@ -35,6 +35,15 @@ class Page(NamedTuple):
     floor: str
     said: Mapping[str, Said] | None = None
     """The messages themselves, if they were read already; those that the caller does not see are missing."""
+
+    def pieces(self) -> Iterator[Page]:
+        """Cut it into smaller ones: often the first is enough."""
+        start, size = 0, _FIRST_PIECE
+        while len(self.ids) - start > size:
+            ids = self.ids[start : start + size]
+            yield Page(ids, ids[-1], self.said)
+            start, size = start + size, _MOST_PIECE
+        yield Page(self.ids[start:], self.floor, self.said)
 
 
 class Candidates:
@@ -152,11 +161,27 @@ class Candidates:
         rooms = [] if plan.rooms is None else [[tokens.within(one) for one in sorted(plan.rooms)]]
         own = await self._classes()
         most = self._index.most_classes
-        of_rooms = [Asked(one, grams[:_MOST_GRAMS_OF_A_ROOM], lists) for one in own]
+        few = await self._rarest(grams) if own else []
+        of_rooms = [Asked(one, few, lists) for one in own]
         return [
             [Asked(EVERYBODY, grams, [*lists, *rooms])],
             *(of_rooms[start : start + most] for start in range(0, len(of_rooms), most)),
         ]
+
+    async def _rarest(self, grams: Sequence[str]) -> Sequence[str]:
+        """Return those grams that narrow best, going by the newest messages that everybody sees.
+
+        Each of them is looked up in each of the caller's rooms; what they let through is checked anyway.
+        """
+        assert self._index is not None  # noqa: S101
+        if len(grams) <= _GRAMS_OF_A_ROOM:
+            return grams
+        weights: list[tuple[int, str]] = []
+        for gram in sorted(set(grams))[:_MOST_WEIGHED]:
+            found = await self._index.find(self._tx, [Asked(EVERYBODY, [gram])], 0, 1 << 62, _WEIGHED)
+            # The further back so many are, the rarer it is.
+            weights.append((found[-1].number if len(found) == _WEIGHED else -_WEIGHED + len(found), gram))
+        return [gram for _, gram in sorted(weights)[:_GRAMS_OF_A_ROOM]]
 
     async def _classes(self) -> list[str]:
         """Return the classes besides that of everybody in which there may be what the caller sees."""

@@ -22,11 +22,19 @@ MADE_BY = f"{VERSION} {UNICODE}"
 ABOVE_ALL = "g"
 """Greater than every id."""
 
+_WORD = "%010x "
+
+MOST_TAIL = 5000
+"""How many events a search looks through that the index has not heard; if there are more, it is not used."""
+
+_SAMPLED = 256
+
 _STATE = """create table if not exists search_state (id {int} primary key, made_by text not null,
 position {int} not null, filled_from text not null, rebuilds {int} not null, holder text not null,
-held_until {int} not null, cleaned_at {int} not null){table_end}"""
+held_until {int} not null, cleaned_at {int} not null, loose {int} not null,
+most_loose {int} not null){table_end}"""
 _BEGIN = """insert into search_state (id, made_by, position, filled_from, rebuilds, holder, held_until,
-cleaned_at) values (1, '', 0, 'g', 0, '', 0, 0) on conflict (id) do nothing"""
+cleaned_at, loose, most_loose) values (1, '', 0, 'g', 0, '', 0, 0, 0, 20000) on conflict (id) do nothing"""
 
 
 class State(NamedTuple):
@@ -57,6 +65,8 @@ class Index(ABC):
     """An index in a database. Everything is asked in a transaction that is open."""
 
     definitions: ClassVar[Sequence[str]]
+    numbered: ClassVar[Sequence[str]]
+    """The tables in which numbers stand that are in use."""
     window: ClassVar[int]
     """How many documents the first statement of a question may look at; those that follow take more."""
     most_classes: ClassVar[int]
@@ -122,16 +132,27 @@ class Index(ABC):
 
     async def _numbers(self, tx: Transaction, ids: Sequence[str]) -> dict[str, int]:
         """Return a number for each of these messages that no other has."""
-        found: dict[str, int] = {}
-        for id_ in ids:
-            number = number_of(id_)
-            while number in found.values() or await self._is_taken(tx, number):
+        found = {id_: number_of(id_) for id_ in ids}
+        taken = await self._taken(tx, list(found.values()))
+        if not taken and len(set(found.values())) == len(found):
+            return found
+        # Two of one millisecond may have the same: then the next that is free.
+        used: set[int] = set()
+        for id_, number in found.items():
+            while number in used or await self._taken(tx, [number]):
                 number += 1
             found[id_] = number
+            used.add(number)
         return found
 
-    @abstractmethod
-    async def _is_taken(self, tx: Transaction, number: int) -> bool: ...
+    async def _taken(self, tx: Transaction, numbers: Sequence[int]) -> set[int]:
+        """Return which of these numbers documents have, or had that have left something."""
+        taken: set[int] = set()
+        for marks, piece in chunks(numbers):
+            for table in self.numbered:
+                rows = await tx.fetch(f"select number from {table} where number in ({marks})", *piece)  # noqa: S608
+                taken |= {row[0] for row in rows}
+        return taken
 
     @abstractmethod
     async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None: ...
@@ -149,7 +170,10 @@ class Index(ABC):
 
     @abstractmethod
     async def compact(self, tx: Transaction) -> bool:
-        """Do a bounded part of what takes erased grams out of the file; return whether there is more."""
+        """Do a bounded part of what puts the index together; return whether there is more.
+
+        What was erased is in the file until then, and what is in many pieces is looked up in each.
+        """
 
     @abstractmethod
     async def size(self, tx: Transaction) -> int:
@@ -161,13 +185,18 @@ class Index(ABC):
         return int(count)
 
     async def floor(self, tx: Transaction, upper: int, window: int) -> int:
-        """Return the least number of the `window` documents that come before `upper`, inclusive."""
-        rows = await tx.fetch(
-            "select number from search_documents where number <= $1 order by number desc limit 1 offset $2",
+        """Return a number between which and `upper` there are about `window` documents, 0 for all.
+
+        It is estimated from the newest of them: to count all takes longer than to look through them.
+        """
+        sampled = min(window, _SAMPLED)
+        [(newest, oldest, count)] = await tx.fetch(
+            """select max(number), min(number), count(*) from (select number from search_documents
+            where number <= $1 order by number desc limit $2) sample""",
             upper,
-            window,
+            sampled,
         )
-        return int(rows[0][0]) if rows else 0
+        return 0 if count < sampled else max(0, oldest - (newest - oldest) * (window - sampled) // sampled)
 
     @abstractmethod
     async def find(
@@ -194,6 +223,7 @@ class SqliteIndex(Index):
         """create virtual table if not exists search_grams using fts5(grams, content='',
         contentless_delete=1, detail=none, tokenize='ascii')""",
     )
+    numbered = ("search_documents", "search_erased")
     window = 16_384
     most_classes = 100
 
@@ -205,17 +235,9 @@ class SqliteIndex(Index):
         await tx.fetch("delete from search_erased")
         await tx.fetch("insert into search_grams(search_grams) values ('delete-all')")
 
-    async def _is_taken(self, tx: Transaction, number: int) -> bool:
-        return bool(
-            await tx.fetch(
-                "select 1 from search_documents where number = $1"
-                " union all select 1 from search_erased where number = $1",
-                number,
-            )
-        )
-
     async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
-        for number, one in documents:
+        # FTS5 gathers what comes in the order of its numbers, and writes each of the others out by itself.
+        for number, one in sorted(documents):
             await tx.fetch(
                 "insert into search_documents (number, message_id, class) values ($1, $2, $3)",
                 number,
@@ -225,13 +247,13 @@ class SqliteIndex(Index):
             await self._index(tx, number, one)
 
     async def _replace(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
-        for number, one in documents:
+        for number, one in sorted(documents):
             await tx.fetch("update search_documents set class = $2 where number = $1", number, one.class_)
             await tx.fetch("delete from search_grams where rowid = $1", number)
             await self._index(tx, number, one)
 
     async def _index(self, tx: Transaction, number: int, document: Document) -> None:
-        words = " ".join(map(_word, document.tokens))
+        words = (_WORD * len(document.tokens)) % tuple(document.tokens)
         await tx.fetch("insert into search_grams (rowid, grams) values ($1, $2)", number, words)
 
     async def has_erased(self, tx: Transaction) -> bool:
@@ -248,7 +270,7 @@ class SqliteIndex(Index):
     async def compact(self, tx: Transaction) -> bool:
         # A negative number merges all of the index into one segment, so many pages at a time (FTS5, "merge").
         before = await tx.fetch("select total_changes()")
-        await tx.fetch("insert into search_grams(search_grams, rank) values ('merge', -200)")
+        await tx.fetch("insert into search_grams(search_grams, rank) values ('merge', -100)")
         after = await tx.fetch("select total_changes()")
         return bool(after[0][0] - before[0][0] >= 2)
 
@@ -286,6 +308,7 @@ class PostgresIndex(Index):
         class text not null, grams bigint[] not null)""",
         "create index if not exists search_documents_by_gram on search_documents using gin (grams)",
     )
+    numbered = ("search_documents",)
     window = 131_072
     most_classes = 100
 
@@ -294,19 +317,6 @@ class PostgresIndex(Index):
 
     async def clear(self, tx: Transaction) -> None:
         await tx.fetch("delete from search_documents")
-
-    async def _is_taken(self, tx: Transaction, number: int) -> bool:
-        return bool(await tx.fetch("select 1 from search_documents where number = $1", number))
-
-    async def _numbers(self, tx: Transaction, ids: Sequence[str]) -> dict[str, int]:
-        numbers = {id_: number_of(id_) for id_ in ids}
-        taken: set[int] = set()
-        for marks, piece in chunks(list(numbers.values())):
-            rows = await tx.fetch(f"select number from search_documents where number in ({marks})", *piece)  # noqa: S608
-            taken |= {row[0] for row in rows}
-        if not taken and len(set(numbers.values())) == len(numbers):
-            return numbers
-        return await super()._numbers(tx, ids)
 
     async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
         rows = [(number, one.id, one.class_, _array(one.tokens)) for number, one in documents]
@@ -362,7 +372,7 @@ def index_of(dialect: str) -> Index | None:
 
 
 def _word(token: int) -> str:
-    return f"{token:010x}"
+    return _WORD % token
 
 
 def _expression(asked: Asked) -> str:

@@ -17,7 +17,7 @@ import trio
 from teamchat import StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
-from teamchat_search.index import ABOVE_ALL, MADE_BY, Index, State
+from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Index, State
 from teamchat_search.tokens import Document
 
 if TYPE_CHECKING:
@@ -31,8 +31,14 @@ _AGAIN_SECONDS = 2.0
 _LOOK_SECONDS = 1.0
 """How often it looks for what is new: a post that comes while this commits waits for the disk twice."""
 _RENEW_SECONDS = 5.0
+LOOSE = 20_000
+"""After how many documents, or an eighth of all, the index is put together."""
+_MOST_REST = 8.0
 _EVENTS = 500
-_AT_ONCE = 100
+_AT_ONCE = 250
+"""How many messages are written in one transaction, for which others wait some ten milliseconds."""
+_TOGETHER = 16
+"""How many are looked at before others are let in."""
 _WALKED = 500
 _CLEANED = 200
 
@@ -56,6 +62,7 @@ class Indexing:
         self._holder = secrets.token_hex(8)
         self._renewed = 0
         """When the lease was last renewed, in epoch milliseconds."""
+        self._position, self._is_filled = 0, False
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
 
@@ -87,8 +94,7 @@ class Indexing:
         while True:
             began = trio.current_time()
             if await self.step():
-                # Others are let in for as long as this took.
-                await trio.sleep(trio.current_time() - began)
+                await trio.sleep((trio.current_time() - began) * await self._rest())
                 continue
             if not 0 <= now_ms() - self._renewed < 1000 * _RENEW_SECONDS:
                 await self._renew()
@@ -97,9 +103,21 @@ class Indexing:
                 while await self._storage.position() == position:  # noqa: ASYNC110  # commits of others too
                     await trio.sleep(_LOOK_SECONDS)
 
+    async def _rest(self) -> float:
+        """Return how many times as long as it worked it rests, for others to be let in.
+
+        An index that is being filled is waited for: as long again. One that follows is ahead of nobody's
+        search, which looks at the tail itself, so posts come first, until the tail grows long.
+        """
+        if not self._is_filled:
+            return 1.0
+        waiting = await self._storage.position() - self._position
+        return _MOST_REST * max(0.0, 1 - waiting / (MOST_TAIL / 2))
+
     async def step(self) -> bool:
         """Do one piece of what there is to do; return whether there was any."""
         state = await self._begun()
+        self._position, self._is_filled = state.position, state.is_filled
         if await self._follow(state) or await self._move() or await self._clean():
             return True
         return await self._fill(state) or await self._verify() or await self._compact()
@@ -129,13 +147,28 @@ class Indexing:
             )
         return True
 
-    async def _hold(self, tx: Transaction) -> None:
-        """Renew the lease within a write; raises `Lost` if another process has it."""
+    async def _hold(
+        self,
+        tx: Transaction,
+        *,
+        position: int | None = None,
+        filled_from: str | None = None,
+        written: int = 0,
+    ) -> None:
+        """Renew the lease within a write, and note how far the index has come with it.
+
+        Raises `Lost` if another process has it.
+        """
         now = now_ms()
         if not await tx.fetch(
-            "update search_state set held_until = $2 where id = 1 and holder = $1 returning 1",
+            """update search_state set held_until = $2, position = coalesce($3, position),
+            filled_from = coalesce($4, filled_from), loose = loose + $5
+            where id = 1 and holder = $1 returning 1""",
             self._holder,
             now + HOLD_MS,
+            position,
+            filled_from,
+            written,
         ):
             raise Lost
         self._renewed = now
@@ -184,39 +217,46 @@ class Indexing:
         *before, rest = _pieces(ids) or [[]]
         for piece in before:
             await self._write(piece, documents)
-        async with self._storage.write() as tx:
-            await self._hold(tx)
-            await self._put(tx, rest, documents)
-            await tx.fetch("update search_state set position = $1 where id = 1", events[-1][0])
-            # Who imports writes messages without events, and this one in the end.
-            if any(kind == "RESYNC" for _, kind, _ in events):
-                await tx.fetch("update search_state set filled_from = 'g' where id = 1")
+        # Who imports writes messages without events, and this one in the end.
+        is_imported = any(kind == "RESYNC" for _, kind, _ in events)
+        await self._write(
+            rest,
+            documents,
+            position=events[-1][0],
+            filled_from=ABOVE_ALL if is_imported else None,
+        )
         return True
 
     async def _documents(self, tx: Transaction, ids: Sequence[str]) -> dict[str, tuple[str, Document]]:
         """Make the documents of messages, with the content that each was made of."""
         found: dict[str, tuple[str, Document]] = {}
-        for said, class_ in await self._corpus.with_class(tx, ids):
+        for number, (said, class_) in enumerate(await self._corpus.with_class(tx, ids), 1):
             found[said.id] = said.content, Document.of(said, class_)
-            await trio.lowlevel.checkpoint()
+            if number % _TOGETHER == 0:
+                await trio.lowlevel.checkpoint()
         return found
 
-    async def _write(self, ids: Sequence[str], made: dict[str, tuple[str, Document]]) -> None:
-        """Write documents of messages as they are by now: some may have changed or gone meanwhile."""
-        async with self._storage.write() as tx:
-            await self._hold(tx)
-            await self._put(tx, ids, made)
+    async def _write(
+        self,
+        ids: Sequence[str],
+        made: dict[str, tuple[str, Document]],
+        *,
+        position: int | None = None,
+        filled_from: str | None = None,
+    ) -> None:
+        """Write documents of messages as they are by now: some may have changed or gone meanwhile.
 
-    async def _put(self, tx: Transaction, ids: Sequence[str], made: dict[str, tuple[str, Document]]) -> None:
-        if not ids:
-            return
-        documents = []
-        for said, class_ in await self._corpus.with_class(tx, ids):
-            content, document = made.get(said.id, (None, None))
-            if document is None or content != said.content or document.class_ != class_:
-                document = Document.of(said, class_)
-            documents.append(document)
-        await self._index.write(tx, documents)
+        How far the index has come then is written with them.
+        """
+        async with self._storage.write() as tx:
+            await self._hold(tx, position=position, filled_from=filled_from, written=len(ids))
+            documents = []
+            for said, class_ in await self._corpus.with_class(tx, ids):
+                content, document = made.get(said.id, (None, None))
+                if document is None or content != said.content or document.class_ != class_:
+                    document = Document.of(said, class_)
+                documents.append(document)
+            await self._index.write(tx, documents)
 
     async def _fill(self, state: State) -> bool:
         """Look at some more messages from the newest on, until all were. Returns whether there are more."""
@@ -225,12 +265,8 @@ class Indexing:
         async with self._storage.read() as tx:
             walked = await self._corpus.classes(tx, state.filled_from, _AT_ONCE)
             documents = await self._missing(tx, walked)
-        if documents:
-            await self._write([id_ for id_, _ in walked if id_ in documents], documents)
         reached = walked[-1][0] if len(walked) == _AT_ONCE else ""
-        async with self._storage.write() as tx:
-            await self._hold(tx)
-            await tx.fetch("update search_state set filled_from = $1 where id = 1", reached)
+        await self._write(list(documents), documents, filled_from=reached)
         if not reached:
             self._verified = ""
             _log.info("every message is in the search index")
@@ -293,14 +329,28 @@ class Indexing:
         return True
 
     async def _compact(self) -> bool:
+        """Put the index together, if much was written or something erased. Returns whether there is more.
+
+        What is in many pieces is looked up in each of them.
+        """
         async with self._storage.read() as tx:
-            [(cleaned_at,)] = await tx.fetch("select cleaned_at from search_state where id = 1")
-        if not cleaned_at or now_ms() - cleaned_at < CLEAN_MS:
-            return False
+            [(cleaned_at, loose, most)] = await tx.fetch(
+                "select cleaned_at, loose, most_loose from search_state where id = 1"
+            )
+            is_cleaned = cleaned_at and now_ms() - cleaned_at >= CLEAN_MS
+            if not is_cleaned and loose < most:
+                return False
         async with self._storage.write() as tx:
             await self._hold(tx)
-            if not await self._index.compact(tx):
-                await tx.fetch("update search_state set cleaned_at = 0 where id = 1")
+            if await self._index.compact(tx):
+                return True
+        async with self._storage.read() as tx:
+            most = max(LOOSE, await self._index.count(tx) // 8)
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            await tx.fetch(
+                "update search_state set cleaned_at = 0, loose = 0, most_loose = $1 where id = 1", most
+            )
         return True
 
 

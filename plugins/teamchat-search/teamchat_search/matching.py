@@ -32,6 +32,11 @@ class Terms(NamedTuple):
     wanted: Sequence[str] = ()
     excluded: Sequence[str] = ()
 
+    @property
+    def most(self) -> int:
+        """The greatest score there is."""
+        return WHOLE_WORD * len(self.wanted)
+
     def match(self, texts: Sequence[str]) -> bool:
         """Return whether texts, of which N is given, match together."""
         return all(any(holds(text, term) for text in texts) for term in self.wanted) and not any(

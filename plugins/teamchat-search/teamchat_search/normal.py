@@ -39,6 +39,8 @@ _UNSPACED = (
     (0x1AFF0, 0x1B2FF),  # Kana, Nushu
     (0x20000, 0x3FFFF),  # Han
 )
+UNSPACED = "".join(f"{chr(first)}-{chr(last)}" for first, last in _UNSPACED)
+"""The same for a class of characters in a pattern."""
 _STARTS = [first for first, _ in _UNSPACED]
 _JAMO = (0x1160, 0x11FF)
 _WORDS = re.compile(r"\S+|\s+")
@@ -48,7 +50,13 @@ def normal(text: str) -> str:
     """Return N(text)."""
     if text.isascii():
         return text.lower()
-    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())
+    # Nothing is composed across a space, and the same words are said again and again.
+    return " ".join([_normal(word) for word in text.split(" ")])
+
+
+@lru_cache(maxsize=32768)
+def _normal(word: str) -> str:
+    decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", word).casefold())
     kept: list[str] = []
     drops = False
     for character in decomposed:

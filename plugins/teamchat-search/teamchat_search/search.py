@@ -66,6 +66,12 @@ class _Progress:
         self.floor = floor
         self.is_done = False
 
+    def has(self, wanted: int, best: int | None, most: int) -> bool:
+        """Return whether there are so many matches, or so many of the greatest score that there is."""
+        if len(self.matches) >= wanted:
+            return True
+        return best is not None and sum(one.score == most for one in self.matches) >= best
+
 
 class Search:
     """Searches on one server."""
@@ -103,15 +109,19 @@ class Search:
 
     async def relevance(self, caller: Caller, request: Request, limit: int) -> Results:
         """Return the best of the newest matches."""
-        plan, progress = await self._work(caller, request, ABOVE_ALL, MOST_SCORED)
+        plan, progress = await self._work(caller, request, ABOVE_ALL, MOST_SCORED, best=limit)
         best = sorted(progress.matches, key=lambda one: one.id, reverse=True)
         best.sort(key=lambda one: one.score, reverse=True)
         hits = await self._hits(caller, plan, [one.id for one in best[:limit]])
         return Results(hits, None, progress.is_done)
 
     async def _work(
-        self, caller: Caller, request: Request, before: str, wanted: int
+        self, caller: Caller, request: Request, before: str, wanted: int, best: int | None = None
     ) -> tuple[Plan, _Progress]:
+        """Look for the `wanted` newest matches; with `best` only until so many are as good as can be.
+
+        Those are what stands first by relevance: whatever is older and as good stands behind them.
+        """
         zone = zone_of(request.zone)
         progress = _Progress(before)
         async with self._app.storage.read() as tx:
@@ -122,19 +132,20 @@ class Search:
                 candidates = Candidates(self._app.corpus, self._index, tx, caller, plan, log_start)
                 await candidates.begin(before)
                 while (page := await candidates.page()) is not None:
-                    progress.matches += await self._matching(tx, caller, plan, page)
-                    progress.floor = page.floor
-                    if len(progress.matches) >= wanted:
-                        break
-                    await trio.lowlevel.checkpoint()
-                else:
-                    progress.is_done = True
-        if len(progress.matches) >= wanted:
-            progress.matches = progress.matches[:wanted]
-            progress.is_done = True
+                    for piece in page.pieces():
+                        progress.matches += await self._matching(tx, caller, plan, piece, best is not None)
+                        progress.floor = piece.floor
+                        if progress.has(wanted, best, plan.terms.most):
+                            progress.matches = progress.matches[:wanted]
+                            progress.is_done = True
+                            return plan, progress
+                        await trio.lowlevel.checkpoint()
+                progress.is_done = True
         return plan, progress
 
-    async def _matching(self, tx: Transaction, caller: Caller, plan: Plan, page: Page) -> list[_Match]:
+    async def _matching(
+        self, tx: Transaction, caller: Caller, plan: Plan, page: Page, is_scored: bool
+    ) -> list[_Match]:
         """Return those of a page that match, in its order."""
         said = page.said
         if said is None:
@@ -145,7 +156,7 @@ class Search:
             if one is not None and plan.takes(one):
                 texts = normals({"content": one.content})
                 if plan.terms.match(texts):
-                    found.append((one, plan.terms.score(texts)))
+                    found.append((one, plan.terms.score(texts) if is_scored else 0))
             if number % _AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
         passed = await self._tested(tx, caller, plan, [one for one, _ in found])
