@@ -306,7 +306,10 @@ class PostgresIndex(Index):
         """create table if not exists search_documents (number {int} primary key,
         message_id text not null unique references messages(id) on delete cascade,
         class text not null, grams bigint[] not null)""",
-        "create index if not exists search_documents_by_gram on search_documents using gin (grams)",
+        # What waits to be sorted into it is looked through by each search, and sorted in by one of those who
+        # write: so it is kept short, in kilobytes.
+        """create index if not exists search_documents_by_gram on search_documents using gin (grams)
+        with (gin_pending_list_limit = 256)""",
     )
     numbered = ("search_documents",)
     window = 131_072
