@@ -291,6 +291,24 @@ def test_what_is_new_far_up_can_be_gone_to(serve: Serve, enter: Enter) -> None:
     expect(page.get_by_role("button", name="To the first unread message")).to_have_count(0)
 
 
+def test_the_line_above_what_is_new_leaves_its_message_as_it_was_drawn(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    fill(server, 2)
+    page = visit("about:blank")
+    asked: list[Route] = []
+    page.route("**/me/places*", lambda route: asked.append(route))
+    with page.expect_request("**/me/places*"):
+        page.goto(f"{server.base}/?access_token={server.token()}")
+    first = page.locator("main article").first
+    expect(first).to_contain_text("Message 0")
+    drawn = first.element_handle()
+    for route in asked:
+        route.continue_()
+    page.unroute_all()
+    expect(page.locator(".entry", has=page.locator(".new-line"))).to_contain_text("Message 0")
+    assert drawn.evaluate("(article) => article.isConnected")
+
+
 def test_a_thread_tells_no_day_that_is_its_parents(serve: Serve, enter: Enter) -> None:
     server = serve()
     token, place = server.token(GRACE), channel_id(server)

@@ -50,18 +50,13 @@ def test_texts_and_names_go_the_way_of_their_words(serve: Serve, enter: Enter) -
     for content in ("שלום לכולם, https://a.example/", "> ציטוט", "plain words", "```\nקוד\n```"):
         server.post(path, {"content": content}, token)
     page = enter(server)
-    way = "(node) => getComputedStyle(node).direction"
     body = page.locator(".message-body > *")
     expect(body).to_have_count(4)
-    assert [one.evaluate(way) for one in body.all()] == ["rtl", "rtl", "ltr", "ltr"]
-    assert (
-        page.locator(".message-body blockquote").evaluate(
-            "(quote) => getComputedStyle(quote).borderRightWidth"
-        )
-        == "3px"
-    )
-    assert page.locator("article .name").first.evaluate(way) == "rtl"
-    assert page.get_by_role("textbox").get_attribute("dir") == "auto"
+    for at, way in enumerate(["rtl", "rtl", "ltr", "ltr"]):
+        expect(body.nth(at)).to_have_css("direction", way)
+    expect(page.locator(".message-body blockquote")).to_have_css("border-right-width", "3px")
+    expect(page.locator("article .name").first).to_have_css("direction", "rtl")
+    expect(page.get_by_role("textbox")).to_have_attribute("dir", "auto")
 
 
 def test_a_messages_label_tells_of_images_reactions_and_replies(serve: Serve, enter: Enter) -> None:

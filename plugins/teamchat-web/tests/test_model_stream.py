@@ -262,6 +262,19 @@ def test_what_happens_while_a_page_loads_is_not_lost(serve: Serve, bench: OpenBe
     one.until("bench.contents().join() === 'just now'")
 
 
+def test_what_is_read_anew_and_has_not_changed_is_the_same_object(serve: Serve, bench: OpenBench) -> None:
+    server = serve()
+    grace = Grace(server)
+    grace.post("as it was")
+    other = grace.post("before")
+    one = bench(server)
+    one.run("() => { bench.before = bench.timeline.items; bench.model.stop(); }")
+    grace.call("PUT", f"/messages/{other}", {"content": "after"})
+    one.run("bench.timeline.reload()")
+    assert one.contents() == ["as it was", "after"]
+    assert one.run("bench.timeline.items.map((item, at) => item === bench.before[at])") == [True, False]
+
+
 def test_messages_of_others_are_told_live_and_ones_own_are_not(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)

@@ -7,7 +7,6 @@
 import { Emitter } from "../lib/emitter.js";
 
 const PAGE = 50;
-const MOST = 20 * PAGE; // read anew at once
 const KEPT = 2 * PAGE; // of a timeline that nobody looks at
 
 /**
@@ -69,10 +68,10 @@ export class Timeline extends Emitter {
     return this.isLoaded ? Promise.resolve() : this.#once(() => this.#loadNewest());
   }
 
-  /** Load anew what is there, as far back as `MOST` messages; what is on its way may be of before. */
+  /** Load anew what is there (again.js); what is on its way may be of before. */
   async reload() {
     while (this.#loading) await this.#loading;
-    return this.#once(() => this.#loadNewest());
+    return this.#once(() => this.#loadNewest(true));
   }
 
   /** Load the page before the oldest message. */
@@ -161,15 +160,11 @@ export class Timeline extends Emitter {
     this.emit("changed", { item: known });
   }
 
-  async #loadNewest() {
-    let page = await this.#fetch({ limit: PAGE });
-    const read = page;
-    while (page.length === PAGE && page[0].id > this.#messages[0]?.id && read.length < MOST) {
-      page = await this.#fetch({ before: page[0].id, limit: PAGE });
-      read.unshift(...page);
-    }
-    this.#messages = this.#items(read);
-    this.hasOlder = page.length === PAGE;
+  async #loadNewest(isAgain) {
+    const read = isAgain ? (await import("./again.js")).readAgain(this.#messages, this.#fetch) : this.#fetch;
+    const page = await read({ limit: PAGE });
+    this.#messages = this.#items(page);
+    this.hasOlder = page.length > 0 && page.length % PAGE === 0;
     this.isLoaded = true;
     this.emit("reset");
   }
@@ -187,7 +182,7 @@ export class Timeline extends Emitter {
 
   #items(page) {
     const own = { place: this.place, ...(this.parentId && { parentId: this.parentId }) };
-    return page.filter(({ id }) => !this.#gone.has(id)).map((message) => ({ ...message, ...own }));
+    return page.filter(({ id }) => !this.#gone.has(id)).map((message) => Object.assign(message, own));
   }
 
   /** Run one load at a time; remember what failed, and what happened in the meantime. */

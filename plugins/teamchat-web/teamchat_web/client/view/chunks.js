@@ -2,7 +2,7 @@
 // those out of view (content-visibility), and those far from it are emptied, with their height kept.
 // So ten thousand messages scroll like fifty and take the memory of some hundred. A section is skipped only
 // once it was laid out and its height is known, so the scroll bar tells the truth. Entries stand in the
-// order of the items, each item has one, and an entry that needs no change is left alone.
+// order of the items, each item has one, and what needs no change in an entry is left alone.
 import { element } from "../lib/dom.js";
 
 const FULL = 50;
@@ -23,10 +23,16 @@ export class Chunks {
   /** The key of an entry to leave alone, such as one in which something is being written. */
   locked = null;
 
+  /** What takes the focus from something in an entry that was made anew; the tools know better than the message. */
+  like = (node) => node.lastChild;
+
   /** The element that holds the sections. */
   list = element("div", { class: "chunks" });
 
-  /** @param {(item, previous) => HTMLElement[]} make what stands in an entry; the last one is the message */
+  /**
+   * @param {(item, previous, drawn?: HTMLElement) => HTMLElement[]} make what stands in an entry; the last one is
+   *   the message: `drawn` again, where that still shows it
+   */
   constructor(make) {
     this.#make = make;
   }
@@ -48,8 +54,11 @@ export class Chunks {
     return this.#byNode.get(node.closest(".entry"))?.item;
   }
 
-  /** Brings the entries in line with the items. `stale` are the keys of those to make anew. */
-  sync(items, stale = new Set()) {
+  /**
+   * Brings the entries in line with the items. `stale` are the keys of those to make anew, each with whether the
+   * message itself is another, or only what stands above it.
+   */
+  sync(items, stale) {
     const { start, end } = difference(this.#items, items);
     const changed = items.slice(start, items.length - end);
     const wanted = new Set(changed.map(keyOf));
@@ -63,13 +72,13 @@ export class Chunks {
     for (let at = last; at >= start; at--) {
       const item = items[at];
       const entry = this.#entries.get(keyOf(item)) ?? this.#insert(item, next);
-      this.#fill(entry, item, items[at - 1], stale.has(keyOf(item)));
+      this.#fill(entry, item, items[at - 1], stale);
       next = entry.node;
       wanted.add(keyOf(item));
     }
-    for (const key of stale) {
+    for (const key of stale.keys()) {
       const entry = !wanted.has(key) && this.#entries.get(key);
-      if (entry) this.#fill(entry, entry.item, entry.previous, true);
+      if (entry) this.#fill(entry, entry.item, entry.previous, stale);
     }
     this.#settleSoon();
   }
@@ -103,15 +112,20 @@ export class Chunks {
     return entry;
   }
 
-  #fill(entry, item, previous, isStale) {
-    const isSame = entry.item === item && keyOf(entry.previous ?? {}) === keyOf(previous ?? {});
-    if (keyOf(item) === this.locked) return;
+  #fill(entry, item, previous, stale) {
+    const { node } = entry;
+    const key = keyOf(item);
+    const isSame = entry.item === item;
+    const isBelow = keyOf(entry.previous ?? {}) === keyOf(previous ?? {});
+    if (key === this.locked) return;
     Object.assign(entry, { item, previous });
-    if ((isSame && !isStale) || isEmptied(entry.node.parentNode)) return;
+    if ((isSame && isBelow && !stale.has(key)) || isEmptied(node.parentNode)) return;
     const { activeElement } = document;
-    const held = entry.node.contains(activeElement);
-    entry.node.replaceChildren(...this.#make(item, previous));
-    if (held) likeIn(entry.node, activeElement).focus({ preventScroll: true });
+    const held = node.contains(activeElement);
+    const made = this.#make(item, previous, isSame && !stale.get(key) && node.lastChild);
+    while (node.firstChild && node.firstChild !== made.at(-1)) node.firstChild.remove();
+    node.prepend(...made.filter((one) => !one.parentNode));
+    if (held && !activeElement.isConnected) this.like(node, activeElement).focus({ preventScroll: true });
   }
 
   #remove(key) {
@@ -138,12 +152,6 @@ export class Chunks {
     });
     this.#unsettled.clear();
   }
-}
-
-/** The control of an entry that says the same as one that was there before; else the message. */
-function likeIn(node, { localName, textContent, ariaLabel }) {
-  const isLike = (one) => one.textContent === textContent && one.ariaLabel === ariaLabel;
-  return [...node.querySelectorAll(localName)].find(isLike) ?? node.lastChild;
 }
 
 export const isEmptied = (chunk) => chunk.classList.contains("emptied");

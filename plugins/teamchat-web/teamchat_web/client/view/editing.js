@@ -37,6 +37,12 @@ export function edit(ctx, item, { chunks, anchor, redraw, leave }, unfinished = 
   field.element.scrollIntoView({ block: "nearest" });
 }
 
+/** Turns one's own last message into a field, if there is one in the timeline. */
+export function editLast(ctx, { items }, view) {
+  const last = items.findLast(({ state, author }) => !state && author.id === ctx.model.me.id);
+  if (last) edit(ctx, last, view);
+}
+
 /**
  * Takes up the edit that was not finished here, once its message is there; forgets it if that is gone. Returns
  * whether there is nothing left to take up.

@@ -23,12 +23,12 @@ export class TimelineView {
   #ctx;
   #timeline;
   #look;
-  #chunks = new Chunks((item, previous) => this.#entry(item, previous));
+  #chunks = new Chunks((...given) => this.#entry(...given));
   #top = element("div", {});
   #pill;
   #anchor;
   #scroller;
-  #stale = new Set();
+  #stale = new Map();
   #later;
   #isPlaced = false;
   #missed = 0;
@@ -90,10 +90,8 @@ export class TimelineView {
   }
 
   /** Opens one's own last message for editing, if there is one here. */
-  editLast() {
-    const mine = (item) => !item.state && item.author.id === this.#ctx.model.me.id;
-    const last = this.#timeline.items.findLast(mine);
-    if (last) this.edit(last);
+  async editLast() {
+    (await import("./editing.js")).editLast(this.#ctx, this.#timeline, this.#forEditing());
   }
 
   /** Turns a message into a field with its text. */
@@ -111,10 +109,7 @@ export class TimelineView {
   }
 
   #forEditing() {
-    const redraw = (item) => {
-      this.#stale.add(keyOf(item));
-      this.#update();
-    };
+    const redraw = (item) => (this.#changed(item), this.#update());
     return { chunks: this.#chunks, anchor: this.#anchor, redraw, leave: this.#look.leave };
   }
 
@@ -157,14 +152,13 @@ export class TimelineView {
   #parented() {
     this.#headOf = null;
     const [first] = this.#timeline.items;
-    if (first) this.#stale.add(keyOf(first));
+    if (first) this.#redraw([keyOf(first)]);
     this.#later();
   }
 
   #changed(item) {
     if (item === this.#timeline.parent) this.#headOf = null;
-    this.#stale.add(keyOf(item));
-    this.#later();
+    this.#redraw([keyOf(item)], true);
   }
 
   #added(item) {
@@ -229,7 +223,7 @@ export class TimelineView {
     );
   }
 
-  #entry(item, previous) {
+  #entry(item, previous, drawn) {
     const isNew = Boolean(item.id) && item.id === this.#line.marker;
     const since = previous ?? (this.#look.isThread && this.#timeline.parent);
     const isNewDay = !since || day(since.createdAt) !== day(item.createdAt);
@@ -239,8 +233,9 @@ export class TimelineView {
       !isNewDay &&
       previous.author.id === item.author.id &&
       item.createdAt - previous.createdAt < TOGETHER_MS;
-    const parts = [messageView(this.#ctx, item, { isGrouped, isThread: this.#look.isThread })];
-    reach(parts[0], -1);
+    const isKept = drawn && drawn.matches(".grouped") === isGrouped;
+    const parts = [isKept ? drawn : messageView(this.#ctx, item, { isGrouped, isThread: this.#look.isThread })];
+    if (!isKept) reach(parts[0], -1);
     if (isNew) parts.unshift(element("div", { class: "new-line" }, t("timeline.new")));
     const heading = this.#look.isThread ? "h3" : "h2"; // Below the thread's title, or the place's.
     if (isNewDay) parts.unshift(element(heading, { class: "day" }, day(item.createdAt)));
@@ -253,15 +248,16 @@ export class TimelineView {
       if (this.#line.learn() && this.#anchor.isAtEnd) this.#isPlaced = false;
       this.#mark();
       this.#later();
-    } else if (this.#chunks.has(listId)) this.#redraw([listId]);
+    } else if (this.#chunks.has(listId)) this.#redraw([listId], true);
   }
 
   #mark() {
     this.#redraw(this.#line.place(this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched()));
   }
 
-  #redraw(ids) {
-    for (const id of ids) this.#stale.add(id);
+  /** Draw entries anew: what stands above their messages, and the messages if they have changed. */
+  #redraw(ids, isChanged) {
+    for (const id of ids) this.#stale.set(id, isChanged || this.#stale.get(id));
     if (ids.length) this.#later();
   }
 

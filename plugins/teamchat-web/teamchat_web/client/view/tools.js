@@ -91,6 +91,7 @@ export class Tools {
   constructor(ctx, list, view) {
     this.#ctx = ctx;
     this.#view = view;
+    view.chunks.like = likeIn;
     const over = ({ target, pointerType }) => pointerType !== "touch" && this.show(target);
     list.addEventListener("pointerover", over);
     list.addEventListener("focusin", ({ target }) => this.show(target));
@@ -207,4 +208,10 @@ async function remove(ctx, item) {
     action: t("message.delete"),
     act: () => ctx.model.remove(item),
   });
+}
+
+/** The control of an entry that says the same as one that was there before; else the message. */
+function likeIn(node, { localName, textContent, ariaLabel }) {
+  const isLike = (one) => one.textContent === textContent && one.ariaLabel === ariaLabel;
+  return [...node.querySelectorAll(localName)].find(isLike) ?? node.lastChild;
 }
