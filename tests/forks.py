@@ -6,6 +6,7 @@ is started as ``python -m teamchat serve`` in a usual environment; tests about s
 
 from __future__ import annotations
 
+import atexit
 import gc
 import json
 import os
@@ -191,7 +192,14 @@ def _begun() -> tuple[socket.socket, subprocess.Popen[bytes]]:
         process = subprocess.Popen(
             command, pass_fds=[theirs.fileno()], cwd=_ROOT, stdin=subprocess.DEVNULL, env=_USUAL
         )
+    atexit.register(_end, ours, process)
     return ours, process
+
+
+def _end(ours: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    """End the process that is forked, and those it has forked."""
+    ours.close()
+    process.wait()
 
 
 # What follows runs in the process that is forked.
@@ -230,6 +238,7 @@ def _main(asked: socket.socket) -> None:
             running[pid].send(_NUMBER.pack(pid))
     for pid in running:
         os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 def _child_ended() -> socket.socket:
