@@ -46,7 +46,7 @@ run: install
 # hundred servers and browsers on whatever machine this is: one that fails is run once more, and the summary says so.
 # What is marked as slow is left to `make test-all`.
 # Three at a time also on two cores: much of what they do is waiting.
-ALL_TESTS = -n 3 --dist loadfile --reruns 1
+ALL_TESTS = -n 3 --dist loadfile --reruns 2
 
 test: install
 	$(BIN)/python -m pytest $(or $(ARGS),-m "not slow" $(ALL_TESTS))

@@ -19,6 +19,8 @@ Enter = Callable[..., Page]
 
 NAME_OF = """(main) => main.querySelector("article").getAttribute("aria-labelledby").split(" ")
   .map((id) => document.getElementById(id)?.textContent).filter(Boolean).join(" ")"""
+# Of the message that was folded.
+HEIGHT = "document.querySelector('main article').getBoundingClientRect().height"
 # The contrast of what lies over a white picture with its own ground.
 CONTRAST = """(node) => {
   const parts = (color) => color.match(/[\\d.]+/g).map(Number);
@@ -84,6 +86,7 @@ def test_headings_follow_each_other_without_a_gap(serve: Serve, enter: Enter) ->
     server.post(f"/messages/{parent}/thread", {"content": "Seen"}, token)
     page = enter(server, place=f"#/channel/{path.split('/')[2]}/thread/{parent}")
     expect(page.get_by_role("complementary").get_by_text("Seen")).to_be_visible()
+    expect(page.locator("main").get_by_role("heading", level=2).first).to_be_visible()
     levels = page.locator("h1, h2, h3").evaluate_all("(all) => all.map((one) => Number(one.localName[1]))")
     main = (
         page.locator("main")
@@ -102,8 +105,7 @@ def test_what_is_read_out_is_words_and_no_marks(serve: Serve, enter: Enter) -> N
     content = "**Look** at `this`:\n- *one*\n- [two](https://a.example/)"
     server.post(path_of(server), {"content": content}, server.token(GRACE))
     said = page.locator("[role=status][aria-live=polite] p")
-    expect(said).to_have_count(1)
-    assert said.text_content() == "grace: Look at this:\none\ntwo"
+    expect(said).to_have_js_property("textContent", "grace: Look at this:\none\ntwo")
 
 
 def test_code_in_the_history_is_a_tab_stop_in_the_message_at_hand_alone(serve: Serve, enter: Enter) -> None:
@@ -112,8 +114,8 @@ def test_code_in_the_history_is_a_tab_stop_in_the_message_at_hand_alone(serve: S
         server.post(path_of(server), {"content": f"```\ncode {number}\n```"}, server.token(GRACE))
     page = enter(server)
     expect(page.locator("pre")).to_have_count(4)
-    stops = page.locator("pre").evaluate_all("(all) => all.map((one) => one.tabIndex)")
-    assert stops == [-1, -1, -1, 0]
+    for at, stop in enumerate([-1, -1, -1, 0]):
+        expect(page.locator("pre").nth(at)).to_have_js_property("tabIndex", stop)
     page.get_by_role("article").last.focus()
     page.keyboard.press("ArrowUp")
     expect(page.get_by_role("article").nth(2)).to_be_focused()
@@ -132,9 +134,9 @@ def test_what_lies_over_a_bright_picture_can_be_seen(serve: Serve, enter: Enter)
     page.get_by_role("log").get_by_role("button", name="Image 1").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("img")).to_be_visible()
-    shown = dialog.locator("button, .bar p").all()
-    assert len(shown) == 6
-    for one in shown:
+    shown = dialog.locator("button, .bar p")
+    expect(shown).to_have_count(6)
+    for one in shown.all():
         assert one.evaluate(CONTRAST) > 4.5, one.evaluate("(node) => node.outerHTML")
 
 
@@ -148,7 +150,7 @@ def test_a_long_message_is_folded_until_it_is_unfolded_by_keys(serve: Serve, ent
     page = enter(server)
     article = page.get_by_role("article").filter(has_text="line 299")
     expect(page.get_by_role("button", name="Show more")).to_have_count(1)
-    assert article.bounding_box()["height"] < 450  # type: ignore[index]
+    page.wait_for_function(HEIGHT + " < 450")
     page.get_by_role("article").last.focus()
     page.keyboard.press("ArrowUp")
     expect(article).to_be_focused()
@@ -158,7 +160,7 @@ def test_a_long_message_is_folded_until_it_is_unfolded_by_keys(serve: Serve, ent
     page.keyboard.press("Enter")
     less = article.get_by_role("button", name="Show less")
     expect(less).to_be_focused()
-    assert article.bounding_box()["height"] > 3000  # type: ignore[index]
+    page.wait_for_function(HEIGHT + " > 3000")
     server.post(f"/messages/{message}/reactions", {"reaction": "👍"}, token)
     expect(article.get_by_role("button", name="👍, 1 person")).to_be_visible()
     expect(less).to_have_attribute("aria-expanded", "true")

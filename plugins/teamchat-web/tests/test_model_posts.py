@@ -52,7 +52,7 @@ def test_posts_survive_the_servers_death_and_a_reload_and_are_sent_once(
     for text in ("first", "second", "third"):
         one.post(text)
     one.until("bench.timeline.items.some((item) => item.state === 'waiting')")
-    assert one.run("bench.model.connection") != "online"
+    one.until("bench.model.connection !== 'online'")
     server.restart()
     # The page is loaded anew while posts are still waiting.
     one.page.reload()
@@ -60,7 +60,7 @@ def test_posts_survive_the_servers_death_and_a_reload_and_are_sent_once(
     assert one.contents() == ["before", "first", "second", "third"]
     one.until("bench.timeline.items.every((item) => item.id)")
     assert stored(server) == ["before", "first", "second", "third"] == one.contents()
-    assert one.run("bench.kept.keys('post/')") == []
+    one.until("bench.kept.keys('post/').length === 0")
 
 
 def test_an_answer_lost_on_the_way_does_not_double_a_message(serve: Serve, bench: OpenBench) -> None:

@@ -93,9 +93,10 @@ def test_the_page_is_no_larger_than_the_window(serve: Serve, visit: Visit) -> No
     """Were it larger by one pixel, browsers whose scroll bars take room would show one."""
     server = serve()
     page = visit(server.base, viewport={"width": 1280, "height": 800})
-    size = "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+    size = """() => document.documentElement.scrollWidth === 1280
+      && document.documentElement.scrollHeight === 800"""
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
-    assert page.evaluate(size) == [1280, 800]
+    page.wait_for_function(size)
     page.goto(f"{server.base}/?access_token={server.token()}")
     expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
-    assert page.evaluate(size) == [1280, 800]
+    page.wait_for_function(size)

@@ -206,10 +206,10 @@ def test_name_theme_and_language_are_ones_own(serve: Serve, visit: Visit) -> Non
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("status").filter(has_text="Saved")).to_be_visible()
     page.get_by_label("Theme").select_option("Dark")
-    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    expect(page.locator("html")).to_have_css("color-scheme", "dark")
     page.get_by_label("Language").select_option("Deutsch")
     expect(page.get_by_role("button", name="Einstellungen", exact=True)).to_be_visible()
-    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    expect(page.locator("html")).to_have_css("color-scheme", "dark")
     expect(page.get_by_role("button", name="Ada Lovelace")).to_be_visible()
 
 
