@@ -43,7 +43,8 @@ run: install
 	$(BIN)/teamchat serve
 
 # Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`. All together they start some
-# hundred servers and browsers on whatever machine this is: one that fails is run once more, and the summary says so.
+# hundred servers and browsers on whatever machine this is: one that fails is run again, twice at most, and the summary
+# says so: a test that needs it is to be mended.
 # What is marked as slow is left to `make test-all`.
 # Three at a time also on two cores: much of what they do is waiting.
 ALL_TESTS = -n 3 --dist loadfile --reruns 2

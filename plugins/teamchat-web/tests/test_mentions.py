@@ -226,10 +226,13 @@ def test_an_edit_keeps_who_was_chosen(rooms: Rooms, ada: Page) -> None:
     assert meant(last(rooms)) == [("channel", rooms.general, "#General")]
 
 
-def test_the_author_is_told_who_does_not_see_it(rooms: Rooms, enter: Enter) -> None:
+def test_the_author_is_told_who_does_not_see_it(
+    rooms: Rooms, enter: Enter, until_loaded: Callable[[Page, str], None]
+) -> None:
     room = rooms.private("Quiet", "carl")
     page = enter(rooms.server, place=f"#/channel/{room}")
     expect(page.get_by_role("heading", name="Quiet", level=1)).to_be_visible()
+    until_loaded(page, "/rooms/begin.js")  # Who tells of it came before that.
     write(page, "@bea, @carl: hello")
     field(page).press("Enter")
     expect(page.get_by_text("bea does not see this channel.").first).to_be_visible()
