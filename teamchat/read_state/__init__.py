@@ -20,9 +20,9 @@ from teamchat.read_state.events import ReadStateChanged
 from teamchat.read_state.exported import ReadStatesExported
 from teamchat.read_state.following import Following, Upkeep
 from teamchat.read_state.levels.offer import LEVELS
-from teamchat.read_state.places import COUNTED_UP_TO, unread_among
+from teamchat.read_state.places import unread_among
 from teamchat.read_state.service import ReadStates
-from teamchat.read_state.tables import CHECKS, MIGRATIONS
+from teamchat.read_state.tables import CHECKS, COUNTED_UP_TO, MIGRATIONS
 from teamchat.read_state.threads.offer import THREADS
 
 if TYPE_CHECKING:

@@ -12,35 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from teamchat.interfaces import Transaction
-from teamchat.storage.statements import flat, values
-
-COUNTED_UP_TO = 1000
-"""A count that has reached this means "at least"."""
-_MOST_AT_ONCE = 128
-
-TABLES = (
-    # `reached` is when, in the form of an id; `cause` is ``user`` or ``keyword``. `told` is 0 until the
-    # user was told of it, 1 since then, and 2 if they were told that it is gone.
-    """create table read_state_mentions (user_id text not null references users(id) on delete cascade,
-       room_id text not null references rooms(id) on delete cascade,
-       message_id text not null references messages(id) on delete cascade, parent_id text,
-       cause text not null, reached text not null, is_there {int} not null,
-       told {int} not null default 0,
-       primary key (user_id, room_id, message_id)){table_end}""",
-    "create index read_state_mentions_by_message on read_state_mentions(message_id)",
-    """create index read_state_mentions_by_thread on read_state_mentions(user_id, parent_id, message_id)
-       where parent_id is not null""",
-    "create index read_state_mentions_by_time on read_state_mentions(user_id, reached)",
-    """create table read_state_wide (message_id text primary key references messages(id) on delete cascade,
-       room_id text not null references rooms(id) on delete cascade, parent_id text,
-       author_id text not null, reached text not null, is_there {int} not null,
-       told {int} not null default 0){table_end}""",
-    "create index read_state_wide_by_time on read_state_wide(reached)",
-    "create index read_state_wide_by_room on read_state_wide(room_id, message_id)",
-    """create index read_state_wide_by_thread on read_state_wide(parent_id, message_id)
-       where parent_id is not null""",
-)
-"""The statements of the migration that makes them."""
+from teamchat.read_state.positions import Mark
+from teamchat.read_state.tables import COUNTED_UP_TO
+from teamchat.storage.statements import listed
 
 _IGNORES = """exists (select 1 from notification_levels n
 where n.user_id = $1 and n.room_id = w.room_id and n.ignores_wide = 1)"""
@@ -87,6 +61,10 @@ class Counted(Protocol):
     def is_archived(self) -> bool: ...
     @property
     def first_seen(self) -> str: ...
+    @property
+    def mark(self) -> Mark: ...
+    @property
+    def may_have_mentions(self) -> bool: ...
 
 
 class Where(NamedTuple):
@@ -98,24 +76,17 @@ class Where(NamedTuple):
     reached: str
 
 
-async def in_places(
-    tx: Transaction, user_id: str, positions: Sequence[tuple[Counted, str]]
-) -> Mapping[str, int]:
-    """Return how many unread messages mention a user, by place; each is given with their position there.
+async def in_places(tx: Transaction, user_id: str, places: Sequence[Counted]) -> Mapping[str, int]:
+    """Return how many unread messages mention a user, by place.
 
     Replies are among them. In an archived place nothing counts (B-6).
     """
-    asked = [(one.id, after, one.first_seen) for one, after in positions if not one.is_archived]
+    asked = [(one.id, one.mark.position, one.first_seen) for one in places if one.may_have_mentions]
     counts: Counter[str] = Counter()
-    for start in range(0, len(asked), _MOST_AT_ONCE):
-        piece = asked[start : start + _MOST_AT_ONCE]
-        # Filled up to one of a few sizes, so that statements stay prepared; the same row twice is no harm.
-        size = 1 << (len(piece) - 1).bit_length()
-        rows = values("({0}, {1}, {2})", 3, size, after=1)
-        piece += piece[-1:] * (size - len(piece))
-        counts.update(dict(await tx.fetch(_IN_PLACES.format(rows), user_id, *flat(piece))))
-    bounds = {room_id: first_seen for room_id, _, first_seen in asked}
-    for (room_id, parent_id), count in (await _in_followed(tx, user_id) if asked else {}).items():
+    for rows, parameters in listed(asked, after=1):
+        counts.update(dict(await tx.fetch(_IN_PLACES.format(rows), user_id, *parameters)))
+    bounds = {one.id: one.first_seen for one in places if not one.is_archived}
+    for (room_id, parent_id), count in (await _in_followed(tx, user_id) if bounds else {}).items():
         if room_id in bounds and parent_id >= bounds[room_id]:
             counts[room_id] += count
     return {room_id: min(count, COUNTED_UP_TO) for room_id, count in counts.items()}
@@ -129,29 +100,19 @@ async def in_threads(tx: Transaction, user_id: str) -> Mapping[str, int]:
     }
 
 
-async def newest_in(tx: Transaction, user_id: str, room_id: str) -> str | None:
-    """Return the newest message of a room that mentions a user by their name or a keyword."""
-    [(found,)] = await tx.fetch(
-        """select max(message_id) from read_state_mentions
-        where user_id = $1 and room_id = $2 and is_there = 1""",
-        *(user_id, room_id),
-    )
-    return None if found is None else str(found)
-
-
 async def reach(tx: Transaction, where: Where, causes: Mapping[str, str]) -> None:
     """Note whom a new message mentions, each with the cause: ``user`` or ``keyword``."""
-    rows = [(user_id, *where[:3], cause, where.reached) for user_id, cause in sorted(causes.items())]
-    for start in range(0, len(rows), _MOST_AT_ONCE):
-        piece = rows[start : start + _MOST_AT_ONCE]
-        piece += piece[-1:] * ((1 << (len(piece) - 1).bit_length()) - len(piece))
-        told = int(where.reached == where.message_id)
-        pattern = f"({{0}}, {{2}}, {{1}}, {{3}}, {{4}}, {{5}}, 1, {told})"
-        listed = values(pattern, 6, len(piece), after=0)
+    told = int(where.reached == where.message_id)
+    message_id, room_id, parent_id, reached = where
+    found = [
+        (user_id, room_id, message_id, parent_id, cause, reached, 1, told)
+        for user_id, cause in sorted(causes.items())
+    ]
+    for rows, parameters in listed(found):
         await tx.fetch(
             f"""insert into read_state_mentions (user_id, room_id, message_id, parent_id, cause, reached,
-            is_there, told) values {listed} on conflict do nothing""",  # noqa: S608
-            *flat(piece),
+            is_there, told) values {rows} on conflict do nothing""",  # noqa: S608
+            *parameters,
         )
 
 

@@ -17,15 +17,14 @@ from teamchat.model import Caller
 from teamchat.read_state import mentioned
 from teamchat.read_state.levels.levels import Choice, Chosen
 from teamchat.read_state.positions import Mark, moment
-from teamchat.read_state.tables import BEGINNING, NEWEST
-from teamchat.storage.statements import chunks, flat, values
+from teamchat.read_state.tables import BEGINNING, COUNTED_UP_TO, NEWEST
+from teamchat.storage.statements import chunks, listed
 
-COUNTED_UP_TO = 1000
-"""A count that has reached this means "at least"."""
-_MOST_COUNTED = 128
-"""How many rooms are counted with one statement."""
-
+# The newest message that mentions the user by their name or a keyword is a reply where it is not `NEWEST`.
+_NEWEST_MENTION = """(select max(w.message_id) from read_state_mentions w where w.user_id = $1
+and w.room_id = r.id and w.is_there = 1 and coalesce(w.parent_id, w.message_id) >= {seen})"""
 _COLUMNS = f"""r.id, r.kind, r.archived_at, r.is_default, {{seen}}, {{since}}, {{joined}}, {NEWEST},
+{_NEWEST_MENTION},
 rr.base, rr.default_base, rr.first_epoch, rr.next_generation, rr.changed,
 s.position, s.generation, s.is_marked, s.changed,
 n.level, n.is_muted, n.muted_until, n.ignores_wide, n.changed,
@@ -76,13 +75,17 @@ class ReadState(Struct, frozen=True, rename="camel"):
 
 
 class Place(NamedTuple):
-    """A room that a user is a member of. `newest` is the newest message there that they see."""
+    """A room that a user is a member of. `newest` is the newest message there that they see.
+
+    `newest_mention` is the newest one that they see and that mentions them, a reply perhaps.
+    """
 
     id: str
     kind: str
     is_archived: bool
     first_seen: str
     newest: str | None
+    newest_mention: str | None
     mark: Mark
     choice: Choice
     changed: int | None
@@ -91,7 +94,7 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
         """Return the place of a row of `_MINE`."""
-        id_, kind, archived_at, is_default, first_seen, since, joined_at, newest, *rest = row
+        id_, kind, archived_at, is_default, first_seen, since, joined_at, newest, mention, *rest = row
         base, default_base, first_epoch, generation, room_changed, *own, ended, user_made_at = rest
         position, own_generation, is_marked, changed, *choice, chosen_at = own
         fresh = max(generation or 0, 0 if ended is None else ended + 1)  # Newer than what has ended.
@@ -109,6 +112,7 @@ class Place(NamedTuple):
             archived_at is not None,
             first_seen,
             newest if newest is not None and newest >= first_seen else None,
+            mention,
             mark,
             Choice.of(choice),
             None if room_changed is None else max(room_changed, changed or 0, chosen_at or 0),
@@ -123,6 +127,23 @@ class Place(NamedTuple):
     def may_have_unread(self) -> bool:
         """Whether there is anything after the position; in an archived place nothing counts (B-6)."""
         return not self.is_archived and self.newest is not None and self.newest > self.mark.position
+
+    @property
+    def may_have_mentions(self) -> bool:
+        """Whether anything after the position may mention one."""
+        return self.may_have_unread or (
+            not self.is_archived
+            and self.newest_mention is not None
+            and self.newest_mention > self.mark.position
+        )
+
+    @property
+    def readable_to(self) -> str | None:
+        """The newest message that one may have read: a reply, if it mentions one.
+
+        In a thread that one does not follow, a mention is read with its place (extension D-1).
+        """
+        return max(self.newest or "", self.newest_mention or "") or None
 
 
 async def places_of(tx: Transaction, user_id: str) -> list[Place]:
@@ -148,7 +169,7 @@ async def states_of(
     """
     places = list(places)
     counts = await _count(tx, user_id, [one for one in places if one.may_have_unread and one.id not in but])
-    mentions = await mentioned.in_places(tx, user_id, [(place, place.mark.position) for place in places])
+    mentions = await mentioned.in_places(tx, user_id, places)
     return [
         ReadState(
             place_id=place.id,
@@ -184,11 +205,7 @@ async def unread_among(tx: Transaction, caller: Caller, ids: Sequence[str], _: s
 
 async def _count(tx: Transaction, user_id: str, places: Sequence[Place]) -> Mapping[str, int]:
     counts: dict[str, int] = {}
-    for start in range(0, len(places), _MOST_COUNTED):
-        asked = [(one.id, one.mark.position, one.first_seen) for one in places[start : start + _MOST_COUNTED]]
-        # Filled up to one of a few sizes, so that statements stay prepared; the same row twice is no harm.
-        size = 1 << (len(asked) - 1).bit_length()
-        rows = values("({0}, {1}, {2})", 3, size, after=1)
-        asked += asked[-1:] * (size - len(asked))
-        counts.update(await tx.fetch(_COUNT.format(rows, COUNTED_UP_TO), user_id, *flat(asked)))
+    asked = [(one.id, one.mark.position, one.first_seen) for one in places]
+    for rows, parameters in listed(asked, after=1):
+        counts.update(await tx.fetch(_COUNT.format(rows, COUNTED_UP_TO), user_id, *parameters))
     return counts

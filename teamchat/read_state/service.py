@@ -18,7 +18,6 @@ from teamchat.model import Caller, now_ms
 from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.events import ReadStateChanged
 from teamchat.read_state.following import BY_DEFAULT, KEPT_MS, tick, write
-from teamchat.read_state.mentioned import newest_in
 from teamchat.read_state.places import Place, ReadState, place_of, places_of, states_of
 from teamchat.read_state.positions import Mark, check_position
 from teamchat.read_state.threads import states as threads
@@ -74,8 +73,13 @@ class ReadStates:
             known = set() if after is None else {one.id for one in places if not _has_changed(one, after)}
             # Of what is not told the badge alone is worked out.
             but = {one.id for one in places if one.id in known and one.kind not in COUNTS_ALL}
-            open_places = [one for one in places if not one.is_archived]
-            states = await states_of(tx, user_id, open_places, but=but)
+            asked = [
+                one
+                for one in places
+                if one.id not in known or one.may_have_mentions or one.choice.is_muted
+                if not one.is_archived
+            ]
+            states = await states_of(tx, user_id, asked, but=but)
             left = [] if after is None else await _left(tx, user_id, places, after)
             unread = await threads.states_of(tx, user_id, await threads.unread_of(tx, user_id))
         number = badge(states, unread)
@@ -102,7 +106,7 @@ class ReadStates:
         check_position("position", position)
         async with self._storage.write() as tx:
             place = await self._place(tx, caller, place_id)
-            mark = place.mark.read(position, generation, await _newest(tx, caller, place))
+            mark = place.mark.read(position, generation, place.readable_to)
             is_changed = await _store(tx, caller, {place: mark})
         return await self._answered(caller, place_id, is_changed=bool(is_changed)), bool(is_changed)
 
@@ -125,9 +129,7 @@ class ReadStates:
             check_position("positions", position)
         async with self._storage.write() as tx:
             places = [one for one in await places_of(tx, caller.user.id) if one.id in positions]
-            moved = {
-                one: one.mark.read(positions[one.id], None, await _newest(tx, caller, one)) for one in places
-            }
+            moved = {one: one.mark.read(positions[one.id], None, one.readable_to) for one in places}
             changed = await _store(tx, caller, moved)
         if changed:
             await self._notify(caller, changed)
@@ -159,15 +161,6 @@ class ReadStates:
 
     def _send(self, caller: Caller, state: ReadState, as_of: int) -> None:
         self._app.signal(ReadStateChanged(**asdict(state), as_of=str(as_of)), [caller.user.id])
-
-
-async def _newest(tx: Transaction, caller: Caller, place: Place) -> str | None:
-    """Return the newest message that one may have read: a reply among them, if it mentions one.
-
-    In a thread that one does not follow, a mention is read with its place (extension D-1).
-    """
-    mention = await newest_in(tx, caller.user.id, place.id)
-    return max(place.newest or "", mention or "") or None
 
 
 def _has_changed(place: Place, after: int) -> bool:

@@ -5,11 +5,12 @@ changed since an answer is found by its number.
 """
 
 from teamchat.capabilities import Check
-from teamchat.read_state.mentioned import TABLES as MENTIONED
 from teamchat.storage.schema import Migration
 
 BEGINNING = "0" * 32
 """The position before every message."""
+COUNTED_UP_TO = 1000
+"""A count that has reached this means "at least"."""
 
 NEWEST = """(select m.id from messages m where m.room_id = r.id and m.parent_id is null
 order by m.id desc limit 1)"""
@@ -23,6 +24,29 @@ def is_stray(table: str) -> str:
 and not exists (select 1 from rooms r where r.id = {table}.room_id and r.is_default = 1
   and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = {table}.user_id))"""  # noqa: S608
 
+
+_MENTIONED = (
+    # `reached` is when, in the form of an id; `cause` is ``user`` or ``keyword``. `told` is 0 until the
+    # user was told of it, 1 since then, and 2 if they were told that it is gone.
+    """create table read_state_mentions (user_id text not null references users(id) on delete cascade,
+       room_id text not null references rooms(id) on delete cascade,
+       message_id text not null references messages(id) on delete cascade, parent_id text,
+       cause text not null, reached text not null, is_there {int} not null,
+       told {int} not null default 0,
+       primary key (user_id, room_id, message_id)){table_end}""",
+    "create index read_state_mentions_by_message on read_state_mentions(message_id)",
+    """create index read_state_mentions_by_thread on read_state_mentions(user_id, parent_id, message_id)
+       where parent_id is not null""",
+    "create index read_state_mentions_by_time on read_state_mentions(user_id, reached)",
+    """create table read_state_wide (message_id text primary key references messages(id) on delete cascade,
+       room_id text not null references rooms(id) on delete cascade, parent_id text,
+       author_id text not null, reached text not null, is_there {int} not null,
+       told {int} not null default 0){table_end}""",
+    "create index read_state_wide_by_time on read_state_wide(reached)",
+    "create index read_state_wide_by_room on read_state_wide(room_id, message_id)",
+    """create index read_state_wide_by_thread on read_state_wide(parent_id, message_id)
+       where parent_id is not null""",
+)
 
 MIGRATIONS = (
     Migration(
@@ -53,7 +77,7 @@ MIGRATIONS = (
                from rooms r""",  # noqa: S608
         ),
     ),
-    Migration(2, MENTIONED),
+    Migration(2, _MENTIONED),
 )
 
 CHECKS = (

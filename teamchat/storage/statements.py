@@ -1,7 +1,7 @@
 """Statements about many rows at once, in a few shapes only, so that storages can keep them prepared.
 
-However many rows there are to deal with, a list of rows has 1, 16 or 128 of them, and a
-list of values a power of two of at most 256.
+However many rows there are to deal with, a list of rows has 1, 16 or 128 of them, or a power of two of at
+most 128, and a list of values a power of two of at most 256.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 SIZES = (128, 16, 1)
+_MOST_ROWS = 128
 _MOST_VALUES = 256
 
 
@@ -48,8 +49,23 @@ def chunks(found: Sequence[T], after: int = 0) -> Iterator[tuple[str, Sequence[T
 
     A piece is filled up by repeating its last value, which an ``in`` does not mind.
     """
-    for start in range(0, len(found), _MOST_VALUES):
-        piece = list(found[start : start + _MOST_VALUES])
-        size = 1 << (len(piece) - 1).bit_length()
-        piece += piece[-1:] * (size - len(piece))
-        yield values("{0}", 1, size, after), piece
+    for piece in _filled(found, _MOST_VALUES):
+        yield values("{0}", 1, len(piece), after), piece
+
+
+def listed(rows: Sequence[tuple[T, ...]], after: int = 0) -> Iterator[tuple[str, Sequence[T]]]:
+    """Cut rows into pieces, each as the list after ``values`` and its parameters, numbered on from `after`.
+
+    A piece is filled up by repeating its last row: this is for statements that may be given a row twice.
+    """
+    for piece in _filled(rows, _MOST_ROWS):
+        names = len(piece[0])
+        pattern = f"({', '.join(f'{{{number}}}' for number in range(names))})"
+        yield values(pattern, names, len(piece), after), flat(piece)
+
+
+def _filled(found: Sequence[T], most: int) -> Iterator[Sequence[T]]:
+    """Cut into pieces of a power of two, `most` at most, filled up by repeating the last."""
+    for start in range(0, len(found), most):
+        piece = list(found[start : start + most])
+        yield piece + piece[-1:] * ((1 << (len(piece) - 1).bit_length()) - len(piece))

@@ -10,10 +10,11 @@ from teamchat.mentions.activity.endpoints import section_for
 from teamchat.mentions.activity.events import DeleteActivity, NewActivity
 from teamchat.mentions.activity.exported import ActivityExported
 from teamchat.mentions.activity.noting import NoFields, Noting, write
-from teamchat.mentions.activity.service import COUNTED_UP_TO, Feed
+from teamchat.mentions.activity.service import Feed
 from teamchat.mentions.activity.tables import CHECKS, KEPT_MS, MIGRATIONS
 from teamchat.model import now_ms
 from teamchat.read_state.positions import moment
+from teamchat.read_state.tables import COUNTED_UP_TO
 
 if TYPE_CHECKING:
     from teamchat.interfaces.api import Teamchat

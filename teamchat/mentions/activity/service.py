@@ -16,13 +16,12 @@ from teamchat.mentions.activity.feed import KINDS, LAST, Found
 from teamchat.model import Caller, Message
 from teamchat.model.ids import could_be_id, is_conversation_id
 from teamchat.read_state.positions import moment
+from teamchat.read_state.tables import COUNTED_UP_TO
 from teamchat.storage.log import last_in
 
 if TYPE_CHECKING:
     from teamchat.interfaces.api import Teamchat
 
-COUNTED_UP_TO = 1000
-"""A count that has reached this means "at least"."""
 _MARK = """select r.position, r.generation, u.created_at,
 (select position from activity_start where id = 1) from users u
 left join activity_read r on r.user_id = u.id where u.id = $1"""

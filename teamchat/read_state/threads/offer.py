@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from teamchat.capabilities import Capability, Options, Parts
+from teamchat.read_state.tables import COUNTED_UP_TO
 from teamchat.read_state.threads.endpoints import section_for
 from teamchat.read_state.threads.events import ThreadStateChanged
 from teamchat.read_state.threads.exported import ThreadStatesExported
 from teamchat.read_state.threads.following import Following
 from teamchat.read_state.threads.service import FollowedThreads
-from teamchat.read_state.threads.states import COUNTED_UP_TO
 from teamchat.read_state.threads.tables import CHECKS, MIGRATIONS
 
 if TYPE_CHECKING:

@@ -15,12 +15,8 @@ from teamchat.chat.sight import FIRST_SEEN, SEEN
 from teamchat.interfaces import Transaction
 from teamchat.read_state import mentioned
 from teamchat.read_state.positions import Mark
-from teamchat.storage.statements import flat, values
-
-COUNTED_UP_TO = 1000
-"""A count that has reached this means "at least"."""
-_MOST_COUNTED = 128
-"""How many threads are counted with one statement."""
+from teamchat.read_state.tables import COUNTED_UP_TO
+from teamchat.storage.statements import listed
 
 _NEWEST = "(select x.id from messages x where x.parent_id = m.id order by x.id desc limit 1)"
 _COLUMNS = f"""m.id, m.room_id, r.archived_at, {_NEWEST}, t.last_reply_at,
@@ -180,11 +176,7 @@ async def store(tx: Transaction, user_id: str, thread: ThreadMark) -> None:
 
 async def _count(tx: Transaction, user_id: str, threads: Sequence[ThreadMark]) -> Mapping[str, int]:
     counts: dict[str, int] = {}
-    for start in range(0, len(threads), _MOST_COUNTED):
-        asked = [(one.message_id, one.mark.position) for one in threads[start : start + _MOST_COUNTED]]
-        # Filled up to one of a few sizes, so that statements stay prepared; the same row twice is no harm.
-        size = 1 << (len(asked) - 1).bit_length()
-        rows = values("({0}, {1})", 2, size, after=1)
-        asked += asked[-1:] * (size - len(asked))
-        counts.update(await tx.fetch(_COUNT.format(rows, COUNTED_UP_TO), user_id, *flat(asked)))
+    asked = [(one.message_id, one.mark.position) for one in threads]
+    for rows, parameters in listed(asked, after=1):
+        counts.update(await tx.fetch(_COUNT.format(rows, COUNTED_UP_TO), user_id, *parameters))
     return counts
