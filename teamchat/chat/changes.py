@@ -101,6 +101,7 @@ async def amend(
 async def erase(tx: Transaction, seen: SeenMessage, capabilities: Capabilities) -> None:
     """Delete a message with all that hangs on it."""
     doomed = [*await _replies_to(tx, seen.id), seen.id]
+    await _keep_order(tx, seen, max(doomed))
     await capabilities.in_transaction.messages_going(tx, doomed, seen.room)
     await _delete(tx, doomed)
     await blank(tx, seen.room.id, doomed)
@@ -189,6 +190,19 @@ async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, particip
     )
     event = events.DeleteDirectMessage(seen.id, seen.room.id, participants, seen.author_id)
     await tx.append(event.to(participants))
+
+
+async def _keep_order(tx: Transaction, seen: SeenMessage, last: str) -> None:
+    """Have whatever is posted from now on stand after the newest message, though that is deleted.
+
+    Somebody may have read up to it: what a server posts whose clock is behind would count as read (D-1).
+    """
+    is_later = "room_id = $1 and parent_id is null" if seen.parent_id is None else "parent_id = $3"
+    await tx.fetch(
+        f"""update rooms set last_bound = $2 where id = $1 and last_bound < $2
+        and not exists (select 1 from messages where {is_later} and id > $2)""",  # noqa: S608
+        *(seen.room.id, last, *([] if seen.parent_id is None else [seen.parent_id])),
+    )
 
 
 async def _delete(tx: Transaction, ids: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +25,7 @@ from teamchat.model.text import storable
 
 KEPT_MS = 24 * 60 * 60 * 1000
 MAX_KEY = 255
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class KeyedRequest(NamedTuple):
@@ -57,54 +59,73 @@ def keyed_room(user_id: str, key: str | None, path: str, asked: Struct) -> Keyed
     return KeyedRequest(user_id, storable("Idempotency-Key", key), digest)
 
 
+class Answered(NamedTuple):
+    """What a request was answered: a message, and what stood beside it for its author alone."""
+
+    message: Message
+    beside: Mapping[str, Any]
+
+
 async def made_before(tx: Transaction, request: KeyedRequest | None) -> str | None:
     """Return the id of what a request made before, or None if it is to be made.
 
     Raises `BadRequest` if the key was used for something else.
     """
+    found = await _noted(tx, request)
+    return None if found is None else found[0]
+
+
+async def _noted(tx: Transaction, request: KeyedRequest | None) -> tuple[str, str] | None:
+    """Return the id of what a request made before, and what was answered beside it, in JSON."""
     if request is None:
         return None
     await tx.fetch("delete from idempotency_keys where created_at < $1", now_ms() - KEPT_MS)
     rows = await tx.fetch(
-        "select request_hash, message_id from idempotency_keys where user_id = $1 and key = $2",
+        "select request_hash, message_id, beside from idempotency_keys where user_id = $1 and key = $2",
         request.user_id,
         request.key,
     )
     if not rows:
         return None
-    [(request_hash, made)] = rows
+    [(request_hash, made, beside)] = rows
     if request_hash != request.request_hash:
         raise BadRequest("This Idempotency-Key was used for another request.")
-    return str(made)
+    return str(made), str(beside)
 
 
 async def earlier_answer(
     tx: Transaction, request: KeyedRequest | None, first_seen: str = ""
-) -> Message | None:
+) -> Answered | None:
     """Return the message this request made before, as it is now; None if it is to be made.
+
+    What was answered beside it is as it was.
 
     One of before `first_seen`, which who asks does not see any more, is as one that was deleted.  Raises
     `BadRequest` if the key was used for something else or the message was deleted.
     """
-    message_id = await made_before(tx, request)
-    if message_id is None:
+    noted = await _noted(tx, request)
+    if noted is None:
         return None
+    message_id, beside = noted
     message = await records.message(tx, message_id)
     if message is None or (message.thread_id or message.id) < first_seen:
         raise BadRequest("The message made under this Idempotency-Key was deleted.")
-    return message
+    return Answered(message, msgspec.json.decode(beside) if beside else {})
 
 
-async def note(tx: Transaction, request: KeyedRequest | None, made: str) -> None:
-    """Keep what a request has made, by its id."""
+async def note(
+    tx: Transaction, request: KeyedRequest | None, made: str, beside: Mapping[str, Any] = _NOTHING
+) -> None:
+    """Keep what a request has made, by its id, and what is answered beside it."""
     if request is None:
         return
     await tx.fetch(
-        """insert into idempotency_keys (user_id, key, request_hash, message_id, created_at)
-        values ($1, $2, $3, $4, $5)""",
+        """insert into idempotency_keys (user_id, key, request_hash, message_id, created_at, beside)
+        values ($1, $2, $3, $4, $5, $6)""",
         request.user_id,
         request.key,
         request.request_hash,
         made,
         now_ms(),
+        msgspec.json.encode(beside).decode() if beside else "",
     )

@@ -86,17 +86,19 @@ async def _post(
     content_of(kept, most=rules.most, may_be_blank=may_be_blank)
     given = drafts.given(submission.asked)
     request = keyed(submission.author_id, submission.key, submission.path, submission.asked, given)
-    message = await earlier_answer(tx, request, room.first_seen)
-    if message is not None:
+    answered = await earlier_answer(tx, request, room.first_seen)
+    if answered is not None:
+        message, beside = answered
         if submission.bot_name is not None:  # A webhook sees nothing of what others made of its message.
-            return _Posted(replace(message, reactions={}, thread_meta=UNSET))
-        return _Posted((await rules.capabilities.message_fields.added(tx, [message]))[0])
+            return _Posted(replace(message, reactions={}, thread_meta=UNSET), None, beside)
+        [message] = await rules.capabilities.message_fields.added(tx, [message])
+        return _Posted(message, None, beside)
     message = await _insert(tx, room, submission, None if parent is None else parent.id)
-    await note(tx, request, message.id)
     written = Written(message, room, submission.caller, None, submission.asked.content)
     with ChangeGuard(tx) as guard:
         await rules.capabilities.in_transaction.message_stored(guard, message, room)
         known, beside = await drafts.write(guard, kept, written)
+    await note(tx, request, message.id, beside)
     message = await rules.capabilities.message_fields.of_new(tx, message, known)
     if parent is not None:
         meta = await count_reply(tx, message, parent.id)
@@ -121,9 +123,9 @@ async def _insert(tx: Transaction, room: Room, submission: Submission, parent_id
     room_id = room.id
     if parent_id is None:
         [(name, last)] = await tx.fetch(_BEFORE_MESSAGE, author_id, room_id)
-        last = max(last or "", room.last_bound)
     else:
         [(name, last)] = await tx.fetch(_BEFORE_REPLY, author_id, parent_id)
+    last = max(last or "", room.last_bound)
     if name is None and bot_name is None:
         raise Unauthorized
     message_id, created_at, images = new_id_after(last or None), now_ms(), images_of(draft)

@@ -51,6 +51,10 @@ _MESSAGES = f"""select m.id from messages m join rooms r on r.id = m.room_id
 _WHO_SEES = f"""select u.id from users u join rooms r on r.id = $1
 left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
 where u.removed_at is null and {SEEN} and $2 >= {FIRST_SEEN} and u.id in ({{}})"""  # noqa: S608
+_NAMED = f"""select u.user_name_key, u.id, u.removed_at is null and {SEEN} and $2 >= {FIRST_SEEN}
+from users u join rooms r on r.id = $1
+left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
+where u.user_name_key in ({{}})"""  # noqa: S608
 _CHANNELS = f"""select r.id from rooms r {MINE.replace("$2", "$1")}
 where r.kind <> 'direct' and ({SEEN} or r.id = $2) and r.id in ({{}})"""  # noqa: S608
 
@@ -179,6 +183,17 @@ async def who_sees(tx: Transaction, room_id: str, message_id: str, user_ids: Seq
     found: set[str] = set()
     for marks, piece in chunks([one for one in user_ids if could_be_id(one)], after=2):
         found |= {id_ for (id_,) in await tx.fetch(_WHO_SEES.format(marks), room_id, message_id, *piece)}
+    return found
+
+
+async def named(
+    tx: Transaction, room_id: str, message_id: str, names: Sequence[str]
+) -> dict[str, tuple[str, bool]]:
+    """Return the users of these folded names, by name: the id of each, and what `who_sees` says of them."""
+    found: dict[str, tuple[str, bool]] = {}
+    for marks, piece in chunks(names, after=2):
+        for name, user_id, sees in await tx.fetch(_NAMED.format(marks), room_id, message_id, *piece):
+            found[name] = user_id, bool(sees)
     return found
 
 

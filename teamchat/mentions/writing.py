@@ -7,6 +7,7 @@ they reach is decided then and there: who sees the message at that moment.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import UNSET, Struct
 
@@ -46,49 +47,52 @@ class Mentioning:
         `Forbidden` for a mention of everybody that was asked for and is not allowed.
         """
         before = [] if written.before is None else await entities_of(tx, written.message.id)
-        entities = await self._entities(tx, written, before)
+        entities, known = await self._entities(tx, written, before)
         if entities != before:
             await store(tx, written.message.id, entities)
         named = [one.id for one in entities if one.type == "user" and one.id != written.message.author.id]
-        unreached = await self._reach(tx, written, list(dict.fromkeys(named)), entities)
+        seeing = await _seeing(tx, written, list(dict.fromkeys(named)), known)
+        await self._reach(tx, written, seeing, entities)
+        unreached = [one for one, sees in seeing.items() if not sees]
         beside = Unreached(unreached) if unreached else None
         return Outcome(fields_of(entities) if entities else None, beside)
 
-    async def _entities(self, tx: Transaction, written: Written, before: Sequence[Entity]) -> list[Entity]:
-        """Return the entities that a message has from now on."""
+    async def _entities(
+        self, tx: Transaction, written: Written, before: Sequence[Entity]
+    ) -> tuple[list[Entity], dict[str, bool]]:
+        """Return the entities that a message has from now on, and of some users whether they see it."""
         draft: MentionDraft = written.fields
         text = written.message.content
         if draft.entities is not UNSET:
             given = checked(draft.entities, written.asked)
             await _check_seen(tx, written, given)
-            known = {one.id for one in before if one.type == "wide"}
+            had = {one.id for one in before if one.type == "wide"}
             asked = {one.id for one in given if one.type == "wide"}
-            if asked - known and not await self._wide.may(tx, written):
+            if asked - had and not await self._wide.may(tx, written):
                 raise Forbidden("You may not mention everybody here.")
-            return given if text == written.asked else kept(given, written.asked, text)
+            return given if text == written.asked else kept(given, written.asked, text), {}
         if written.before == text:
-            return list(before)
+            return list(before), {}
         stay = kept(before, written.before or "", text)
         if draft.parse is False:
-            return stay
-        made = await parsed(tx, text, stay)
+            return stay, {}
+        made, known = await parsed(text, stay, partial(sight.named, tx, written.room.id, _stands_at(written)))
         if any(one.type == "wide" for one in made) and not await self._wide.may(tx, written):
             made = [one for one in made if one.type != "wide"]
-        return sorted([*stay, *made], key=lambda one: one.offset)[:MOST]
+        return sorted([*stay, *made], key=lambda one: one.offset)[:MOST], known
 
     async def _reach(
-        self, tx: Transaction, written: Written, named: Sequence[str], entities: Sequence[Entity]
-    ) -> list[str]:
-        """Note whom a message reaches, and return those whom it mentions without reaching them."""
+        self, tx: Transaction, written: Written, seeing: Mapping[str, bool], entities: Sequence[Entity]
+    ) -> None:
+        """Note whom a message reaches; `seeing` are those whom it names, and whether they see it."""
         message, room = written.message, written.room
         parent_id = None if message.thread_id is UNSET else message.thread_id
         is_new = written.before is None
         where = Where(message.id, room.id, parent_id, message.id if is_new else new_id())
-        seeing = await sight.who_sees(tx, room.id, parent_id or message.id, named) if named else set()
         causes = dict.fromkeys(sorted(await self._keywords.found(tx, written)), "keyword")
         if not is_new:
             causes |= await self._still_listening(tx, written)
-        causes |= dict.fromkeys((one for one in named if one in seeing), "user")
+        causes |= dict.fromkeys((one for one, sees in seeing.items() if sees), "user")
         newly = await self._note(tx, where, causes, is_new=is_new)
         if parent_id is not None and newly:
             await follow(tx, Thread(parent_id, room.id), dict.fromkeys(newly, message.id))
@@ -96,7 +100,6 @@ class Mentioning:
             await mentioned.reach_all(tx, where, message.author.id)
         elif not is_new:
             await mentioned.reach_all_no_longer(tx, message.id)
-        return [one for one in named if one not in seeing]
 
     async def _note(
         self, tx: Transaction, where: Where, causes: Mapping[str, str], *, is_new: bool
@@ -115,6 +118,20 @@ class Mentioning:
         if not by_keyword:
             return {}
         return dict.fromkeys(by_keyword & await self._keywords.owners(tx, written.message.content), "keyword")
+
+
+def _stands_at(written: Written) -> str:
+    """Return the message by which it is decided who sees one: of a reply its parent."""
+    return written.message.thread_id or written.message.id
+
+
+async def _seeing(
+    tx: Transaction, written: Written, users: Sequence[str], known: Mapping[str, bool]
+) -> dict[str, bool]:
+    """Return whether these users see a message, of some of whom it is known."""
+    asked = [one for one in users if one not in known]
+    found = await sight.who_sees(tx, written.room.id, _stands_at(written), asked) if asked else set()
+    return {one: known.get(one, one in found) for one in users}
 
 
 async def _check_seen(tx: Transaction, written: Written, entities: Sequence[Entity]) -> None:

@@ -308,4 +308,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             "alter table webhooks add column may_mention_all {int} not null default 0",
         ),
     ),
+    Migration(
+        16,
+        (
+            # What was answered beside what a request has made, as a JSON object; '' for nothing.
+            "alter table idempotency_keys add column beside text not null default ''",
+        ),
+    ),
 )

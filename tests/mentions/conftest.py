@@ -8,17 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.mentions.world import World, contract
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Any:
-    """Return what opens it."""
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what opens it, with the keys of ``[chat]`` that are given."""
 
     @asynccontextmanager
-    async def opened() -> AsyncIterator[World]:
-        async with contract().application(tmp_path / "world") as app:
+    async def opened(**chat: Any) -> AsyncIterator[World]:
+        offered = contract()
+        settings = offered.settings()
+        settings = replace(settings, chat=replace(settings.chat, **chat))
+        monkeypatch.setattr(offered, "settings", lambda: settings)
+        async with offered.application(tmp_path / "world") as app:
             yield await World.opened(app)  # type: ignore[misc]
 
     return opened

@@ -327,6 +327,17 @@ async def test_a_retry_answers_what_was_made(world: Any) -> None:
             await it.app.chat.messages.submit(caller, it.general, it.draft("@bob", []), "key")
 
 
+async def test_a_retry_is_answered_whom_the_message_did_not_reach(world: Any) -> None:
+    async with world() as it:
+        room = await it.private("ada", "bob")
+        draft, caller = it.draft("@eve and @bob"), it.callers["ada"]
+        first = await it.app.chat.messages.submit(caller, room, draft, "key")
+        await it.app.chat.members.add(caller, room, [it.id("eve")])
+        again = await it.app.chat.messages.submit(caller, room, draft, "key")
+        assert again == first
+        assert again.beside == {"unreached": [it.id("eve")]}
+
+
 async def test_who_joins_later_has_no_mention_of_everybody_before(world: Any) -> None:
     async with world() as it:
         room = await it.public("ada", "elsewhere")
@@ -358,3 +369,60 @@ async def test_a_message_without_a_sign_changes_nothing(world: Any) -> None:
         stored = await it.say("ada", it.general, "hello")
         assert type(stored.message) is Message
         assert stored.beside == {}
+
+
+@pytest.mark.parametrize(
+    ("by", "limit", "allowed"),
+    [
+        ("everyone", 50, ["ada", "bob", "max"]),
+        ("everyone", 3, ["ada", "bob"]),
+        ("managers", 50, ["ada", "bob"]),
+        ("nobody", 50, []),
+    ],
+)
+async def test_e5_who_may_mention_everybody_is_as_the_server_was_told(
+    world: Any, by: str, limit: int, allowed: list[str]
+) -> None:
+    """``chat.wideMentions`` and ``chat.wideLimit``: bob manages the channel of four, ada is an admin."""
+    async with world(wide_mentions=by, wide_limit=limit) as it:
+        room = await it.private("bob", "ada", "eve", "max")
+        for name in ("ada", "bob", "max"):
+            # In plain text it stays text where it is not allowed, and explicitly it is refused.
+            written = (await it.say(name, room, "@channel")).message
+            assert bool(entities(written)) == (name in allowed)
+            given = [Entity("wide", 0, 8, "channel")]
+            if name in allowed:
+                assert mentions((await it.say(name, room, "@channel", given)).message) == ["@channel"]
+            else:
+                with pytest.raises(Forbidden):
+                    await it.say(name, room, "@channel", given)
+        assert await it.mentions("eve", room) == 2 * len(allowed)
+
+
+async def test_e1_a_rename_changes_nothing_of_what_was_said(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@bob?")).message
+        await it.app.accounts.users.rename(it.callers["bob"], "Robert")
+        await it.app.accounts.users.rename(it.callers["eve"], "bob")
+        edited = (await it.edit("ada", message.id, "and now, @bob?")).message
+        assert entities(edited) == [("user", 9, 4, it.id("bob"))]
+        assert await it.mentions("bob", it.general) == 1
+        assert await it.mentions("eve", it.general) == 0
+
+
+@pytest.mark.parametrize("before", ["", "\N{GRINNING FACE} "])
+async def test_e2_a_filter_that_takes_a_name_away_drops_its_entity(world: Any, before: str) -> None:
+    class Hiding:
+        name = "hiding"
+
+        async def filter(self, posting: Any) -> str:
+            return str(posting.content).replace("@Robert", "***").replace(before, before * 2)
+
+    async with world() as it:
+        it.app.chat.filters.use([Hiding()])
+        at = len(before)
+        given = [it.user("bob", at, 7), it.user("eve", at + 8, 4)]
+        message = (await it.say("ada", it.general, f"{before}@Robert @Eve", given)).message
+        assert entities(message) == [("user", message.content.index("@Eve"), 4, it.id("eve"))]
+        assert await it.mentions("bob", it.general) == 0
+        assert await it.mentions("eve", it.general) == 1

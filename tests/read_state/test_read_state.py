@@ -13,6 +13,7 @@ from teamchat.chat.channel_drafts import ChannelChange
 from teamchat.chat.groups import GroupOf
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
+from teamchat.model import ids
 from teamchat.read_state import places
 from teamchat.read_state.following import KEPT_MS, Upkeep
 from teamchat.testing import CapabilityContract
@@ -66,6 +67,32 @@ async def test_d2_a_position_outlives_its_message_and_is_never_after_the_newest(
                 await it.states.read(bob, it.general, wrong, None)
             with pytest.raises(BadRequest):
                 await it.states.unread(bob, it.general, wrong)
+
+
+@pytest.mark.parametrize("in_thread", [False, True])
+async def test_d1_what_a_slower_clock_posts_after_the_newest_was_deleted_is_unread(
+    world: Opened, monkeypatch: pytest.MonkeyPatch, in_thread: bool
+) -> None:
+    time_ns = ids.time.time_ns
+    async with world() as it:
+        bob, parent = it.callers["bob"], await it.post("ada", it.general)
+        if in_thread:
+            await it.reply("bob", parent)
+            newest = await it.reply("ada", parent)
+            await it.threads.read(bob, parent, newest, None)
+        else:
+            newest = await it.post("ada", it.general)
+            await it.states.read(bob, it.general, newest, None)
+        await it.delete("ada", newest)
+        # Another server, which is an hour behind.
+        monkeypatch.setattr(ids, "_last", 0)
+        monkeypatch.setattr(ids.time, "time_ns", lambda: time_ns() - 3600 * 10**9)
+        if in_thread:
+            await it.reply("ada", parent)
+            assert (await it.followed("bob"))[parent].unread_count == 1
+        else:
+            await it.post("ada", it.general)
+            assert (await it.counts("bob"))[it.general] == 1
 
 
 async def test_d2_the_id_of_a_reply_is_a_position_too(world: Opened) -> None:
