@@ -76,7 +76,9 @@ def test_chosen_images_are_previewed_sent_and_seen_large(serve: Serve, enter: En
 @pytest.mark.parametrize("how", ["paste", "drop"])
 def test_an_image_can_be_pasted_and_dropped(serve: Serve, enter: Enter, how: str) -> None:
     page = enter(serve())
-    expect(page.locator("main input[type=file]")).to_be_attached()  # It comes after the first view.
+    if how == "drop":  # That can be done from after the first view on.
+        expect(page.locator("main input[type=file]")).to_be_attached()
+    expect(page.get_by_label("Write to #General")).to_be_visible()
     page.evaluate(HAND_OVER, [how, list(png(90, 60))])
     expect(page.locator(".preview img")).to_have_count(1)
     page.get_by_role("button", name="Send").click()
@@ -97,7 +99,7 @@ def test_an_image_that_is_dropped_where_nothing_can_be_written_is_let_go(serve: 
       const event = new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true });
       return document.querySelector("main").dispatchEvent(event);
     }"""
-    assert page.evaluate(dropped) is False  # or the browser would leave the page for the image
+    page.wait_for_function(f"() => !({dropped})()")  # or the browser would leave the page for the image
 
 
 def test_what_is_no_image_is_not_taken(serve: Serve, enter: Enter) -> None:

@@ -221,7 +221,7 @@ def test_notifications_are_turned_on_by_a_press_and_off_again(serve: Serve, visi
     at_home(page)
     for is_on in (True, False):
         settings(page, "Notifications")
-        box = page.get_by_role("checkbox", name="Notify me of direct messages")
+        box = page.get_by_role("checkbox", name="Show notifications on this device")
         expect(box).to_be_checked(checked=not is_on)
         box.set_checked(is_on)
         page.keyboard.press("Escape")

@@ -51,6 +51,14 @@ export class ReadStatesApi {
   notify(id, changes) {
     return this.#api.send("PUT", path`/me/places/${id}/notifications`, { body: changes });
   }
+  /** What notifies one in all places: {defaults, keywords, quietHours, pausedUntil, preview, urgentFrom}. */
+  choices() {
+    return this.#api.send("GET", "/me/notifications");
+  }
+  /** Choose some of them; returns all. */
+  choose(changes) {
+    return this.#api.send("PUT", "/me/notifications", { body: changes });
+  }
   /** Many places were shown: message ids by the ids of places, 1,000 at most. */
   readAll(positions) {
     return this.#api.send("PUT", "/me/read", { body: { positions } });

@@ -58,7 +58,8 @@ export class Meant {
 
   /**
    * The entities to send, of the text without the space around it: who was chosen and who was named by hand.
-   * Where nobody was chosen there are none, and the server finds who is named.
+   * Where nobody was chosen there are none, and the server finds who is named. Everybody, named by hand,
+   * `isTyped`: it stays text where that isn't allowed, as it does where the server finds it.
    * @param {Map<string, string>} names ids of users by their names in lower case
    */
   toSend(names) {
@@ -81,35 +82,44 @@ export class Meant {
 /** The entities of a text where their words stand in one that was changed elsewhere. */
 export function moved(entities, before, after) {
   const points = [...before];
-  const marks = entities.flatMap(({ type, id, offset, length }) => {
+  const marks = entities.flatMap(({ offset, length, ...meant }) => {
     const words = points.slice(offset, offset + length).join("");
     const nth = points.slice(0, offset).join("").split(words).length;
     const start = after.split(words, nth).join(words).length;
-    return after.startsWith(words, start) ? { type, id, start, words } : [];
+    return after.startsWith(words, start) ? { ...meant, start, words } : [];
   });
   return toEntities(after, marks);
 }
 
 function toEntities(text, marks) {
   const count = (part) => [...part].length;
-  return marks.map(({ type, id, start, words }) => {
-    return { type, offset: count(text.slice(0, start)), length: count(words), id };
+  return marks.map(({ start, words, ...meant }) => {
+    return { ...meant, offset: count(text.slice(0, start)), length: count(words) };
   });
+}
+
+/** The entities that are left where everybody, named by hand, may not be; null where there was no such. */
+export function withoutTyped(entities) {
+  const left = entities?.filter(({ isTyped }) => !isTyped);
+  return left && left.length < entities.length ? left : null;
 }
 
 /** Who is named in a text besides, by the rule of the server: the longest name counts, and none in code. */
 function named(text, marks, names) {
   const isTaken = (at) => marks.some(({ start, words }) => at >= start && at < start + words.length);
-  const idOf = (name) => (Object.hasOwn(WIDE, name) ? ["wide", WIDE[name]] : ["user", names.get(name)]);
+  const meantBy = (name) =>
+    Object.hasOwn(WIDE, name)
+      ? { type: "wide", id: WIDE[name], isTyped: true }
+      : { type: "user", id: names.get(name) };
   const lengths = [...new Set([...names.keys(), ...Object.keys(WIDE)].map(({ length }) => length))];
   lengths.sort((a, b) => b - a);
   return [...text.matchAll(/@/g)].flatMap(({ index: start }) => {
     if (WORD.test(text[start - 1] ?? " ") || isTaken(start) || endsInCode(text.slice(0, start))) return [];
     for (const length of lengths) {
       const words = text.slice(start, start + 1 + length);
-      const [type, id] = idOf(words.slice(1).toLowerCase());
+      const meant = meantBy(words.slice(1).toLowerCase());
       const isWhole = !WORD.test(text[start + words.length] ?? " ");
-      if (id && isWhole && words.length === length + 1) return { type, id, start, words };
+      if (meant.id && isWhole && words.length === length + 1) return { ...meant, start, words };
     }
     return [];
   });

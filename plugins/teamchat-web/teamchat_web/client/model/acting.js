@@ -1,7 +1,7 @@
 // What the user does to messages and conversations that are there; what follows from it events bring as well.
 
 import * as requests from "../api/messages.js";
-import { moved } from "../lib/meant.js";
+import { moved, withoutTyped } from "../lib/meant.js";
 import { setReaction } from "./events.js";
 
 /**
@@ -11,7 +11,12 @@ import { setReaction } from "./events.js";
 export async function edit(model, message, typed) {
   const draft = await model.outbox.withEmoji(typed);
   const { place, images } = message;
-  const answer = await requests.edit(model.api, message, { ...draft, images });
+  const send = (entities) => requests.edit(model.api, message, { ...draft, entities, images });
+  const answer = await send(draft.entities).catch((error) => {
+    const left = error.status === 403 && withoutTyped(draft.entities);
+    if (!left) throw error;
+    return send(left);
+  });
   const { content, updatedAt, entities, mentions } = answer.message;
   model.update(message.id, { content, updatedAt, entities, mentions });
   model.outbox.emit("edited", { item: { place }, unreached: answer.unreached });

@@ -33,10 +33,11 @@ const HANDLERS = {
   NEW_THREAD_REPLY(model, payload, at) {
     const { parentMessageId: threadId, channelId, reply, threadMeta } = payload;
     model.update(threadId, { threadMeta });
-    const isIn = takesPart(model, payload) || model.isMention({ threadId, ...reply });
+    const message = { channelId, ...reply, threadId };
+    const isIn = takesPart(model, payload) || model.isMention(message);
     const counts = isIn && model.unread.state(threadId)?.following !== false;
     if (counts) model.threads.follow(threadId, channelId, reply.createdAt);
-    arrive(model, { kind: "channel", id: channelId }, { channelId, ...reply, threadId }, at, counts);
+    arrive(model, { kind: "channel", id: channelId }, message, at, counts);
   },
   UPDATE_THREAD_REPLY: (model, payload) => update(model, payload.reply ?? payload),
   DELETE_THREAD_REPLY(model, payload, at) {

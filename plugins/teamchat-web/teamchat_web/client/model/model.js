@@ -33,6 +33,7 @@ export class Model extends Emitter {
   #kept;
   #hasBegun = false;
   #isStale;
+  named = new Set(); // Messages that name the user in ways their fields don't tell: by a keyword.
   readStates = null; // What keeps counts with the server's, as `threadStates`; there where the server counts.
 
   /**
@@ -179,10 +180,14 @@ export class Model extends Emitter {
     this.emit("lost", { id });
   }
 
-  /** Whether a message names the user, or all at its place: as the server says, where it does. */
-  isMention({ content, mentions: named = [], threadId }) {
-    const isNamed = (one) => one === this.me?.id || (one === "@channel" && !threadId);
-    if (this.capabilities.mentions) return named.some(isNamed);
+  /** Whether a message names the user, or all there: as the server says, where it does. */
+  isMention({ id, content, mentions: all = [], channelId, threadId }) {
+    if (this.capabilities.mentions) {
+      const isWide = all.includes("@channel");
+      const isIgnored = this.unread.state(channelId)?.ignoreChannelMentions;
+      const isIn = !isIgnored && (!threadId || this.threads.has(threadId));
+      return all.includes(this.me?.id) || (isWide ? isIn : this.named.has(id));
+    }
     return content.includes("@") && mentions(content, this.names()).has(this.me?.id);
   }
 

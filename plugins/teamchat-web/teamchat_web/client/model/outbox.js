@@ -178,6 +178,10 @@ export class Outbox extends Emitter {
 
   async #failed(item, error) {
     if (this.#signal.aborted || !this.#items.has(item.localId)) return;
+    const { entities } = item;
+    if (error.status === 403 && entities?.some(isTyped)) {
+      return this.#change(item, { entities: entities.filter((one) => !isTyped(one)) });
+    }
     const isFinal = error.status === undefined ? error.isFinal : !error.isPassing && error.status !== 401;
     if (isFinal && item.arrivedAs) this.#drop(item); // It was taken, and deleted since.
     else if (isFinal) this.#change(item, { state: "failed", error: error.message });
@@ -224,6 +228,11 @@ export class Outbox extends Emitter {
     this.emit("changed", { item: adopted });
     if (!item) this.send();
   }
+}
+
+/** Whether everybody is named so by hand; who may not do that writes a text. */
+function isTyped(entity) {
+  return entity.isTyped;
 }
 
 async function filesOf({ localId, fileCount }) {

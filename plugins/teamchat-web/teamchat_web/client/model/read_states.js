@@ -87,12 +87,20 @@ export class ReadStates {
   #heard(type, payload) {
     const { members } = payload;
     if (type === "READ_STATE") this.#take(payload);
+    if (/^(NEW|DELETE)_ACTIVITY$/.test(type) && payload.kind === "mention") this.#named(type, payload);
     if (type === "NOTIFICATION_SETTINGS" && payload.placeId) this.#doubt(payload.placeId);
     if (!OPENING.test(type)) return;
     if (members && !members.some(({ userId }) => userId === this.#model.me.id)) return;
     if (type === "RESYNC") this.#mark = null;
     this.#isStale = true;
     this.#soon();
+  }
+
+  /** It is told before the message, or the edit, that it is about. */
+  #named(type, { messageId, actor }) {
+    const { named, me } = this.#model;
+    if (type === "DELETE_ACTIVITY") named.delete(messageId);
+    else if (actor !== me.id) named.add(messageId);
   }
 
   #doubt(id) {

@@ -1,14 +1,14 @@
 // What is looked at, as the address says it: "#/channel/ID", "#/conversation/ID", either with
-// "/thread/MESSAGEID" behind it, or "#/threads", with "/CHANNELID/MESSAGEID" for the one that is open. The
-// address is the only memory; back and forward work by themselves.
+// "/thread/MESSAGEID" behind it, "#/threads", with "/CHANNELID/MESSAGEID" for the one that is open, or
+// "#/activity". The address is the only memory; back and forward work by themselves.
 
 import { Emitter } from "../lib/emitter.js";
 
 const KINDS = ["channel", "conversation"];
 
 /**
- * What an address names. `screen` is "place", "threads", "unknown" for an address that names neither, or null
- * for none; `thread` is the one that is open beside it.
+ * What an address names. `screen` is "place", "threads", "activity", "unknown" for an address that names
+ * nothing, or null for none; `thread` is the one that is open beside it.
  * @typedef {{screen: ?string, place: ?{kind: string, id: string},
  *   thread: ?{id: string, place: {kind: string, id: string}}}} Address
  */
@@ -25,7 +25,8 @@ export class Router extends Emitter {
     const [, screen = "", ...rest] = location.hash.split("/").map(decoded);
     if (screen === "threads") return threads(...rest);
     if (KINDS.includes(screen) && rest[0]) return placed(screen, ...rest);
-    return { screen: screen && "unknown", place: null, thread: null };
+    const named = screen === "activity" ? screen : screen && "unknown";
+    return { screen: named, place: null, thread: null };
   }
 
   /** The address of a place, of one of its threads, or with null of nothing. */

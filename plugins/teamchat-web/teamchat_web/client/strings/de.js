@@ -33,6 +33,7 @@ export default {
   "sidebar.mentions": "{count} für dich",
 
   "threads.title": "Threads",
+  "activity.title": "Aktivität",
 
   "main.missing_part": "Dieser Teil der Seite lässt sich nicht laden. Vielleicht gibt es eine neue Fassung.",
   "main.reload": "Seite neu laden",

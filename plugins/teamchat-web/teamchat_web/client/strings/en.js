@@ -33,6 +33,7 @@ export default {
   "sidebar.mentions": "{count} for you",
 
   "threads.title": "Threads",
+  "activity.title": "Activity",
 
   "main.missing_part": "This part of the page couldn’t be loaded. It may have been updated.",
   "main.reload": "Load the page anew",

@@ -1,16 +1,22 @@
-// How images come into a composer besides being dropped: chosen as files, or pasted. Pasting anything else
-// behaves as in any field.
+// How images come into a composer besides being pasted: chosen as files, or dropped.
 
 import { element } from "../lib/dom.js";
+import { acceptDrops } from "./drops.js";
 
 const TYPES = "image/png,image/jpeg,image/webp,image/svg+xml";
 
 /** Have the composers that are offered in a slot take images. */
 export function takeImages(slots) {
-  slots.watch((slot, box, about) => slot === "composer" && listen(box, about));
+  const takers = new WeakMap(); // By the box of a composer.
+  slots.watch((slot, box, { add } = {}) => {
+    if (slot !== "composer") return;
+    takers.set(box, add);
+    offerFiles(box, add);
+  });
+  acceptDrops((area) => [...area.querySelectorAll(".composer-box")].map((box) => takers.get(box)).find(Boolean));
 }
 
-function listen(box, { field, add }) {
+function offerFiles(box, add) {
   const change = () => {
     add(picker.files);
     picker.value = "";
@@ -18,10 +24,4 @@ function listen(box, { field, add }) {
   const look = { type: "file", accept: TYPES, multiple: true, hidden: true, on: { change } };
   const picker = element("input", look);
   box.after(picker);
-  field.addEventListener("paste", (event) => {
-    const files = [...event.clipboardData.files].filter((file) => file.type.startsWith("image/"));
-    if (!files.length || event.clipboardData.types.includes("text/plain")) return;
-    event.preventDefault();
-    add(files);
-  });
 }

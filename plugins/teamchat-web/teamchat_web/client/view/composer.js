@@ -1,4 +1,4 @@
-// The composer: a field that grows, images (choosing.js), completion of mentions and emoji.
+// The composer: a field that grows, images (pasted; else choosing.js), completion of mentions and emoji.
 // Also the field in which a message is edited.
 // Enter never sends while an input method composes, and on phones it makes a new line; a draft is kept per
 // place until it is sent.
@@ -111,7 +111,16 @@ class Composer {
     field.addEventListener("keydown", (event) => this.#completion?.key(event) || this.#key(event));
     field.addEventListener("input", () => (this.#changed(), this.#complete()));
     this.element.addEventListener("submit", (event) => (event.preventDefault(), this.#submit()));
+    if (!this.#about.item) field.addEventListener("paste", (event) => this.#paste(event));
     if (!GROWS_BY_ITSELF) this.#growByHand();
+  }
+
+  /** Files that are pasted go along; with a text beside them, as from a word processor, the text does. */
+  #paste(event) {
+    const { files, types } = event.clipboardData;
+    if (!files.length || types.includes("text/plain")) return;
+    event.preventDefault();
+    this.add(files);
   }
 
   #key(event) {

@@ -1,19 +1,31 @@
-// Dropping images: they go to a composer, wherever in its area they fall.
+// Dropping images: they go to the composer of the conversation or thread in whose area they fall.
 
-/** Lets images be dropped anywhere on `area`; they go to the composer that is given. */
-export function acceptDrops(area, target) {
+const AREA = "main, .thread";
+
+/**
+ * Let images be dropped.
+ * @param {function(HTMLElement): ?function(FileList): void} takerIn what takes them in an area; undefined if nothing
+ */
+export function acceptDrops(takerIn) {
   const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
-  const show = (isOver) => area.classList.toggle("dropping", isOver);
-  area.addEventListener("dragover", (event) => {
-    if (!hasFiles(event)) return;
+  const areaOf = ({ target }) => target.closest?.(AREA);
+  const show = (area, isOver) => area.classList.toggle("dropping", isOver);
+  document.addEventListener("dragover", (event) => {
+    const area = areaOf(event);
+    if (!area || !hasFiles(event)) return;
     event.preventDefault();
-    show(true);
+    show(area, true);
   });
-  area.addEventListener("dragleave", (event) => !area.contains(event.relatedTarget) && show(false));
-  area.addEventListener("drop", (event) => {
-    show(false);
+  document.addEventListener("dragleave", (event) => {
+    const area = areaOf(event);
+    if (area && !area.contains(event.relatedTarget)) show(area, false);
+  });
+  document.addEventListener("drop", (event) => {
+    const area = areaOf(event);
+    if (!area) return;
+    show(area, false);
     if (!hasFiles(event)) return;
     event.preventDefault();
-    target()?.add(event.dataTransfer.files);
+    takerIn(area)?.(event.dataTransfer.files);
   });
 }

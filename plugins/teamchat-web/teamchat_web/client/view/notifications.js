@@ -1,16 +1,17 @@
-// Desktop notifications: of direct messages, mentions and replies in one's threads, while one looks
-// elsewhere. Permission is asked for only upon a press, and a text is shown by the browser alone.
+// Desktop notifications while one looks elsewhere, of what model/notifying.js lets through. Permission is asked for
+// only upon a press, and a text is shown by the browser alone.
 import "../lib/more_strings.js";
 import { plainText } from "../lib/plain_text.js";
 import { t } from "../lib/strings.js";
+import { notifies } from "../model/notifying.js";
 import { authorName } from "./message.js";
 
 const MOST = 180;
 const READ_ELSEWHERE_MS = 400; // Another tab that shows it has marked it as read by then.
 const hasNotifications = () => "Notification" in globalThis;
 
-/** Tells of a message that has come: what is in view is read out, others that call are notified of. */
-export function tell(ctx, news) {
+/** Tells of a message that has come: what is in view is read out, others may be notified of. */
+export async function tell(ctx, news) {
   const { message, place, parentId, calls } = news;
   const { place: here, thread } = ctx.router.current;
   const isHere = here?.id === place.id || Boolean(parentId && thread?.id === parentId);
@@ -18,9 +19,16 @@ export function tell(ctx, news) {
   const isSeen = isWatched && (!parentId || thread?.id === parentId);
   const words = { name: authorName(ctx, message), text: textOf(message) };
   if (isWatched) ctx.announce(t("notify.said", words));
-  if (isSeen || !calls) return;
-  if (areOn(ctx)) notifySoon(ctx, news, words);
-  else offer(ctx);
+  if (isSeen) return;
+  if (!areOn(ctx)) return calls && offer(ctx);
+  const preview = await notifies(ctx.model, news);
+  if (preview) notifySoon(ctx, news, shownWords(preview, words));
+}
+
+/** As much of it as a notification is to show. */
+function shownWords(preview, { name, text }) {
+  if (preview === "full") return { name, text };
+  return { name: preview === "sender" ? name : "", text: t("notify.message") };
 }
 
 /** What is said of a message: its words, and how many images are with it. */
@@ -44,7 +52,8 @@ function areOn(ctx) {
 }
 
 async function notify(ctx, list, { message, place, parentId }, { name, text }) {
-  const title = place.kind === "channel" ? `${name} · ${ctx.model.place(place.id)?.label}` : name;
+  const label = place.kind === "channel" && ctx.model.place(place.id)?.label;
+  const title = name ? [name, label].filter(Boolean).join(" · ") : ctx.model.serverName || "Teamchat";
   const data = { hash: ctx.router.address(place, parentId) };
   const options = { body: text.slice(0, MOST), tag: message.id, lang: document.documentElement.lang, data };
   try {

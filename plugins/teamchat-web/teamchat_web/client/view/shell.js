@@ -1,5 +1,5 @@
 // The shell: sidebar, conversation and thread beside each other, and what moves between them.
-// The address alone says what is shown: a channel or conversation, the list of threads, a thread beside either.
+// The address alone says what is shown: a channel or conversation, a list of threads or of activity, a thread beside.
 // What is shown has a signal that ends all it listens to. On phones what is covered can't be reached by keys.
 import { assign, element, icon, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frames.js";
@@ -8,7 +8,6 @@ import { t } from "../lib/strings.js";
 import { closedBy } from "../model/rooms.js";
 import { bar } from "./bar.js";
 import { composer } from "./composer.js";
-import { acceptDrops } from "./drops.js";
 import { leadsToCard, openCards } from "./people.js";
 import { beginning, signOf } from "./place.js";
 import { palette, sidebar } from "./sidebar.js";
@@ -80,7 +79,6 @@ class Shell {
     addEventListener("popstate", () => this.#isOpen && !history.state?.drawer && this.#drawer(false), { signal });
     PHONE.addEventListener("change", () => this.#drawer(false), { signal });
     openCards(this.#ctx);
-    acceptDrops(this.#main, () => this.#field);
   }
 
   /** Shows what the address says; without a place in it the last one, or the first there is. */
@@ -89,8 +87,9 @@ class Shell {
     const { screen, place: asked, thread } = router.current;
     if (!screen) return this.#begin();
     const place = asked && model.place(asked.id);
-    const isThere = screen === "threads" || place?.kind === asked?.kind;
-    if (screen === "threads") this.#openThreads();
+    const isList = screen === "threads" || screen === "activity";
+    const isThere = isList || place?.kind === asked?.kind;
+    if (isList) this.#openList(screen);
     else if (place && isThere) this.#open(place);
     else this.#vacant(asked);
     return this.#thread(isThere ? thread : null);
@@ -149,18 +148,17 @@ class Shell {
     return { element: note, focus: () => this.#main.focus() };
   }
 
-  async #openThreads() {
-    if (this.#shown === "threads") return;
-    const ctx = this.#scope("threads");
+  async #openList(name) {
+    if (this.#shown === name) return;
+    const ctx = this.#scope(name);
     this.#followed ??= this.#follow();
     this.#fill();
-    this.#head(icon("thread"), t("threads.title"));
-    const { threads } = await part(import("./threads.js"));
+    const { list } = await (name === "threads" ? part(import("./threads.js")) : part(import("./activity/list.js")));
     if (ctx.signal.aborted) return;
-    const view = threads(ctx);
+    const view = list(ctx);
     this.#focus = view.focus;
     this.#fill(view.element);
-    this.#head(icon("thread"), t("threads.title"), view.action);
+    this.#head(icon(view.icon), t(`${name}.title`), view.action);
     if (!this.#threadId && !document.querySelector("dialog[open]")) view.focus();
   }
 

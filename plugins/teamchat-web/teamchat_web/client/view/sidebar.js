@@ -208,7 +208,7 @@ function link(ctx, place) {
   return sideLink({ href: ctx.router.address(place), ...look }, signOf(ctx, place));
 }
 
-function sideLink({ href, title, isHere, isMuted, isMarked, unread, calls, hasDraft }, sign) {
+export function sideLink({ href, title, isHere, isMuted, isMarked, unread, calls, hasDraft }, sign) {
   return element(
     "li",
     {},

@@ -3,7 +3,6 @@ import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { composer } from "./composer.js";
-import { acceptDrops } from "./drops.js";
 import { messageView } from "./message.js";
 import { words } from "./notices.js";
 import { participants } from "./participants.js";
@@ -31,7 +30,6 @@ export function thread(ctx, place, parentId, close) {
     const field = replies({ ...ctx, signal: AbortSignal.any([ctx.signal, control.signal]) }, timeline, panel);
     panel.prepend(head(ctx, timeline, close));
     focus = field.focus;
-    acceptDrops(panel, () => control && field);
   }
 
   /** The message was deleted, and the replies with it. */

@@ -15,11 +15,12 @@ const FOUND = "threads-found";
 
 /**
  * @param {object} ctx its signal ends this view
- * @returns {{element: HTMLElement, action: HTMLElement, focus: () => void}} `action` stands in the head
+ * @returns {{element: HTMLElement, icon: string, action: HTMLElement, focus: () => void}} `icon` and `action`
+ *   stand in the head
  */
-export function threads(ctx) {
+export function list(ctx) {
   const view = new ThreadsView(ctx);
-  return { element: view.element, action: view.action, focus: () => view.focus() };
+  return { element: view.element, icon: "thread", action: view.action, focus: () => view.focus() };
 }
 
 class ThreadsView {

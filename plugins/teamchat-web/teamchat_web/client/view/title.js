@@ -13,7 +13,7 @@ export function keepTitle(ctx) {
     const count = mentions ? `(${mentions}) ` : unread ? "• " : "";
     const { screen, place: asked } = router.current;
     const place = asked && model.place(asked.id);
-    const name = screen === "threads" ? t("threads.title") : place?.label;
+    const name = screen === "threads" || screen === "activity" ? t(`${screen}.title`) : place?.label;
     const title = count + [name, model.serverName || "Teamchat"].filter(Boolean).join(" · ");
     if (title !== document.title) document.title = title;
     if (mentions === shownMentions) return;

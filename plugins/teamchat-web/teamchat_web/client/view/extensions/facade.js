@@ -31,7 +31,7 @@ const icons = new Set(); // Those that parts have drawn; a page has each once.
 export function facade(ctx, registry, host, { name, version, limits }) {
   const { model, signal } = ctx;
   const own = (icon) => (icons.has(`${name}-${icon}`) ? `${name}-${icon}` : icon);
-  const open = (message) => openMessage(ctx, host, message);
+  const open = (message) => openMessage(ctx, message);
   const tells = (run) => (...about) => new Tool(name, { run }).run(ctx, ...about); // what it throws
   const button = (one) => one && { ...one, icon: one.icon && own(one.icon), act: tells(one.act) };
   const slots = SLOTS.map((slot) => [

@@ -18,14 +18,12 @@ export class Host {
   #registry;
   #past = [];
   #marked = new Set();
-  #screens = new Map();
-  #waiting = new Map();
 
   constructor(ctx) {
     this.#ctx = ctx;
     this.#registry = registryOf(ctx);
     this.#registry.on("messageMarks", () => this.#markAnew());
-    ctx.slots.take((slot, ...offered) => this[`_${slot}`](...offered));
+    ctx.slots.take((slot, ...offered) => this[`_${slot}`]?.(...offered));
   }
 
   /** Have the part of a capability begin. */
@@ -45,13 +43,6 @@ export class Host {
 
   addSheet(href) {
     return loadSheet(href);
-  }
-
-  /** The view of a room, or of a thread by its parent's id, once it is there. */
-  view(id) {
-    const shown = this.#screens.get(id);
-    if (shown && !shown.ctx.signal.aborted) return Promise.resolve(shown.view);
-    return new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 
   _event({ type, payload }) {
@@ -82,23 +73,9 @@ export class Host {
     }
   }
 
-  _room(main, { ctx, place, view }) {
-    this.#show(place.id, ctx, view);
+  _room(main, { ctx, place }) {
     const about = () => this.#ctx.model.place(place.id) ?? place;
     this.#keep("roomHeader", main.querySelector(".bar-action"), { ctx, about, make: headerButton });
-  }
-
-  _thread(panel, { ctx, parentId, view }) {
-    this.#show(parentId, ctx, view);
-  }
-
-  #show(id, ctx, view) {
-    this.#screens.set(id, { ctx, view });
-    ctx.signal.addEventListener("abort", () => {
-      if (this.#screens.get(id)?.view === view) this.#screens.delete(id);
-    });
-    this.#waiting.get(id)?.(view);
-    this.#waiting.delete(id);
   }
 
   _composer(box, { ctx, about: { place, parentId = null }, field, insert }) {

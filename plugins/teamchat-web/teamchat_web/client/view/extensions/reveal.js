@@ -8,22 +8,24 @@ import { following } from "../../model/parent.js";
 import { openDialog } from "../dialog.js";
 import { messageView } from "../message.js";
 import { words } from "../notices.js";
+import { shownOf } from "../shown.js";
 
 const MOST_PAGES = 20;
 const BEFORE = 10;
 const SHOWN_MS = 2500;
 
 /**
- * Open a message.
- * @param {object} ctx
- * @param {import("./host.js").Host} host
+ * Open a message, from a screen that may end with it.
+ * @param {object} screen the ctx there
  * @param {{id: string, channelId: string, threadId?: string}} message
  */
-export async function openMessage(ctx, host, { id, channelId, threadId = null }) {
+export async function openMessage(screen, { id, channelId, threadId = null }) {
+  const shown = shownOf(screen);
+  const { ctx } = shown;
   const place = ctx.model.place(channelId);
   if (!place) return ctx.toast(t("extensions.message_gone"));
   ctx.router.go(place, threadId);
-  const view = await host.view(threadId ?? place.id);
+  const view = await shown.view(threadId ?? place.id);
   const timeline = threadId ? ctx.model.thread(threadId, place) : ctx.model.timeline(place);
   const isHere = await climb(timeline, id);
   if (isHere) return requestAnimationFrame(() => requestAnimationFrame(() => point(view.reveal(id))));
