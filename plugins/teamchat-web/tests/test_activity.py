@@ -50,10 +50,16 @@ def test_what_concerns_one_is_listed_counted_and_leads_to_its_message(house: Hou
     side(ada).click()
     expect(ada.get_by_role("heading", level=1)).to_have_text("Activity")
     expect(items(ada)).to_have_count(4)
-    for text in ("Linus and 1 other reacted with 👍", "Linus replied in a thread", "mentioned you in #General"):
+    for text in (
+        "Linus and 1 other reacted with 👍",
+        "Linus replied in a thread",
+        "mentioned you in #General",
+    ):
         expect(items(ada).filter(has_text=re.compile(text, re.IGNORECASE))).to_have_count(1)
     expect(ada.locator(".activity-item.unread")).to_have_count(4)
-    expect(side(ada)).to_have_accessible_name("Activity")  # It was looked at; the marks stay until it is left.
+    expect(side(ada)).to_have_accessible_name(
+        "Activity"
+    )  # It was looked at; the marks stay until it is left.
     expect(ada.locator(".activity-item.unread")).to_have_count(4)
     items(ada).filter(has_text="a reply").click()
     expect(ada.get_by_role("complementary")).to_contain_text("a reply")
