@@ -46,8 +46,9 @@ run: install
 # hundred servers and browsers on whatever machine this is: one that fails is run again, twice at most, and the summary
 # says so: a test that needs it is to be mended.
 # What is marked as slow is left to `make test-all`.
-# Three at a time also on two cores: much of what they do is waiting.
-ALL_TESTS = -n 3 --dist loadfile --reruns 2
+# Three at a time also on two cores: much of what they do is waiting. In the order of conftest.py: else the files with
+# few tests, which take longest, would come last.
+ALL_TESTS = -n 3 --dist loadfile --no-loadscope-reorder --reruns 2
 
 test: install
 	$(BIN)/python -m pytest $(or $(ARGS),-m "not slow" $(ALL_TESTS))

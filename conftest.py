@@ -23,6 +23,13 @@ servers._open_process = forks.open_process
 shortcuts.take()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that need a browser: they take longest, and nobody waits for them at the end."""
+    slow = {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True)
 def _storages_end_with_their_test() -> Iterator[None]:
     yield
