@@ -236,9 +236,12 @@ def _main(asked: socket.socket) -> None:
                 os.close(descriptor)
             running[pid] = socket.socket(fileno=descriptors[3])
             running[pid].send(_NUMBER.pack(pid))
-    for pid in running:
+    for pid, theirs in running.items():
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+        theirs.close()
+    signal.set_wakeup_fd(-1)
+    child_ended.close()
 
 
 def _child_ended() -> socket.socket:
@@ -291,4 +294,5 @@ def _become(said: bytes, descriptors: Sequence[int]) -> NoReturn:
 
 
 if __name__ == "__main__":
-    _main(socket.socket(fileno=int(sys.argv[1])))
+    with socket.socket(fileno=int(sys.argv[1])) as _asked:
+        _main(_asked)
