@@ -2,7 +2,8 @@
 
 A stranger asks about private channels, messages, images and direct conversations of others, and as often
 about ids of the same shape that nobody ever had; a conversation of others is told to be one (D-03), and is
-compared with one in which nothing was said.  `benchmarks.comparing` says how to read the table.
+compared with one in which nothing was said.  Both storages are asked; `benchmarks.comparing` says how to read
+the table.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
@@ -23,8 +24,8 @@ from benchmarks.comparing import compared, sampled, timed
 from benchmarks.report import Report
 from benchmarks.server import EMAIL, running
 from benchmarks.sizes import Sizes
+from benchmarks.storages import Place, places
 from teamchat.chat import membership
-from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 
 _MOST_THINGS = 20
 _MESSAGES = 60  # in each channel: more than a page
@@ -74,32 +75,42 @@ Thing = Mapping[str, str]
 def run(sizes: Sizes) -> Report:
     """Make what is hidden, and ask about it as a stranger."""
     report = Report(f"Hidden things: {sizes.samples} samples of each kind")
-    things = min(_MOST_THINGS, sizes.samples)
-    with tempfile.TemporaryDirectory() as directory:
-        data = Path(directory)
-        with running(data) as server, closing(HTTPConnection("127.0.0.1", server.port)) as connection:
-            token = _signed_in(connection, EMAIL)
-            private = [_filled(connection, token, _channel(connection, token, n)) for n in range(things)]
-            people = [f"{n}@example.org" for n in range(2 * things)]
-            direct = [
-                _direct(connection, token, email, number < things) for number, email in enumerate(people)
-            ]
-        trio.run(_make_private, data / "data", [thing["room"] for thing in private])
-        with running(data) as server, closing(HTTPConnection("127.0.0.1", server.port)) as connection:
-            stranger = _signed_in(connection, "stranger@example.org")
-            told, quiet = direct[:things], direct[things:]
-            compare = partial(_compare, report, connection, stranger, sizes)
-            compare(_ASKED, private, [_nobodys(thing) for thing in private])
-            compare(_ASKED_OF_DIRECT, told, [_nobodys(thing) for thing in told])
-            quiet = [
-                _nobodys(thing) | {"room": other["room"]} for thing, other in zip(told, quiet, strict=True)
-            ]
-            compare(_CONVERSATIONS, told, quiet)
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
+        for place in places(stack, Path(directory), report, "hidden"):
+            _measure(place, sizes, report)
     return report
+
+
+def _measure(place: Place, sizes: Sizes, report: Report) -> None:
+    things = min(_MOST_THINGS, sizes.samples)
+    with _serving(place) as connection:
+        token = _signed_in(connection, EMAIL)
+        private = [_filled(connection, token, _channel(connection, token, n)) for n in range(things)]
+        people = [f"{n}@example.org" for n in range(2 * things)]
+        direct = [_direct(connection, token, email, number < things) for number, email in enumerate(people)]
+    trio.run(_make_private, place, [thing["room"] for thing in private])
+    with _serving(place) as connection:
+        stranger = _signed_in(connection, "stranger@example.org")
+        told, quiet = direct[:things], direct[things:]
+        compare = partial(_compare, report, place.name, connection, stranger, sizes)
+        compare(_ASKED, private, [_nobodys(thing) for thing in private])
+        compare(_ASKED_OF_DIRECT, told, [_nobodys(thing) for thing in told])
+        quiet = [_nobodys(thing) | {"room": other["room"]} for thing, other in zip(told, quiet, strict=True)]
+        compare(_CONVERSATIONS, told, quiet)
+
+
+@contextmanager
+def _serving(place: Place) -> Iterator[HTTPConnection]:
+    with (
+        running(place.directory, storage=place.storage) as server,
+        closing(HTTPConnection("127.0.0.1", server.port)) as connection,
+    ):
+        yield connection
 
 
 def _compare(
     report: Report,
+    storage: str,
     connection: HTTPConnection,
     token: str,
     sizes: Sizes,
@@ -115,7 +126,7 @@ def _compare(
             return timed(connection, asked.method, path, asked.body, token, expected={asked.status})[0]
 
         took = sampled(sizes.samples, ask)
-        report.rows[name] = compared("hidden", took[True], "nobody's", took[False])
+        report.rows[f"{storage}: {name}"] = compared("hidden", took[True], "nobody's", took[False])
 
 
 def _signed_in(connection: HTTPConnection, email: str) -> str:
@@ -160,8 +171,8 @@ def _other(id_: str) -> str:
     return stem[:-8] + stem[-8:].translate(_OTHERS) + dot + extension
 
 
-async def _make_private(data: Path, rooms: Sequence[str]) -> None:
-    async with open_sqlite(SqliteOptions(path=str(data))) as storage:
+async def _make_private(place: Place, rooms: Sequence[str]) -> None:
+    async with place.opened() as storage:
         for room in rooms:
             async with storage.write() as tx:
                 await membership.change(tx, room, is_private=True)

@@ -93,7 +93,14 @@ def configured(directory: Path, **sections: dict[str, Any]) -> Path:
     """Write a configuration in which every plugin brings its endpoints; return its file."""
     directory.mkdir(exist_ok=True)
     settings: dict[str, dict[str, Any]] = {
-        "auth": {"authMode": "dev", "isInviteRequired": False, "maxActiveSessions": 50, "jwtSecret": SECRET},
+        "auth": {
+            "authMode": "dev",
+            "isInviteRequired": False,
+            # Where much else runs, asking everything takes longer than a token lasts by default.
+            "jwtExpirySeconds": 86_400,
+            "jwtSecret": SECRET,
+            "maxActiveSessions": 50,
+        },
         "chat": {"initialUser": {"userName": "Admin", "email": ADMIN}},
         "oauth": {"custom": [PROVIDER]},
         "plugins": {
