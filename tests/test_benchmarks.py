@@ -33,7 +33,15 @@ ROWS = {
     "shutdown": {"0 stalled", "2 stalled"},
     "drivers": {"psycopg on Trio, a commit each", "triopg, a commit each", "the storage, shared commits"},
     "enumeration": {"password-login, with a password", "request-password-reset", "login (magic link)"},
-    "hidden": {"the page of a private channel", "an edit of a direct message", "a conversation of others"},
+    "hidden": {
+        f"{storage}: {what}"
+        for storage in ("sqlite", "postgres")
+        for what in (
+            "the page of a private channel",
+            "an edit of a direct message",
+            "a conversation of others",
+        )
+    },
     "reading": {
         *("a post", "all places", "what has changed since", "a place is read, or marked"),
         *("20 users read at once", "a post at that pace, nobody reads", "a post at that pace, all read"),
