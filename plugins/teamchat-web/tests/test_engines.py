@@ -370,3 +370,15 @@ def test_what_another_device_reads_or_marks_as_unread_is_so_here(
                 break
             page.until("true")
         assert client.get(f"/me/places/{other}").json()["state"]["unreadCount"] == 0
+
+
+@pytest.mark.slow
+def test_a_mention_is_drawn_where_it_stands_behind_emoji(serve: Serve, enter: Callable[..., Page]) -> None:
+    rooms = Rooms(serve())
+    before = "👋 👨‍👩‍👧‍👦 🇩🇪 "  # One, seven and two code points, of more UTF-16 units.
+    rooms.say(rooms.general, f"{before}@Ada, lunch?", "bea")
+    page = enter(rooms.server)
+    page.until("document.querySelector('article .mention-me')?.textContent === '@Ada'")
+    rooms.put("/users/me", {"userName": "Augusta"})
+    text = json.dumps(f"{before}@Augusta, lunch?")
+    page.until(f"document.querySelector('article .message-body').textContent.includes({text})")
