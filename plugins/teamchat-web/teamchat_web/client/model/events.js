@@ -131,4 +131,6 @@ function remove(model, { id, threadId, channelId, conversationId, authorId }, at
   model.forget(id);
   const isOwn = authorId === model.me.id;
   if (!isOwn) model.unread.gone(threadId ?? channelId ?? conversationId, id, authorId, at);
+  // The replies to it are gone too, and may have named the user.
+  if (!threadId && model.unread.state(channelId)?.mentionCount) model.unread.emit("doubt", { id: channelId });
 }
