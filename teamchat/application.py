@@ -12,7 +12,7 @@ from msgspec import Struct
 from teamchat.accounts import Accounts, keys
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
-from teamchat.capabilities import Announced, Capabilities, MessageTest
+from teamchat.capabilities import Announced, Capabilities, MessageTest, Reminders
 from teamchat.chat import Chat, rooms_table, sight
 from teamchat.chat.corpus import Corpus
 from teamchat.chat.rooms_table import RoomCounts
@@ -101,6 +101,11 @@ class Application:
     def message_tests(self) -> Mapping[str, MessageTest]:
         """What capabilities can say of messages, by the words of a search."""
         return self.capabilities.message_tests
+
+    @property
+    def reminders(self) -> Sequence[Reminders]:
+        """What capabilities remind users of."""
+        return self.capabilities.reminders
 
     def signal(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
         """Send a signal to the streams that ask for it, of those who are in its audience."""

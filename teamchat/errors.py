@@ -12,6 +12,8 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   ├── NotFound              404
     │   ├── MethodNotAllowed      405, with Allow
     │   ├── BodyTimeout           408
+    │   ├── Gone                  410
+    │   ├── PreconditionFailed    412
     │   ├── TooLarge              413
     │   ├── UnsupportedMedia      415
     │   ├── TooManyRequests       429, with Retry-After
@@ -95,6 +97,18 @@ class BodyTimeout(Problem):
     """The body did not arrive in time."""
 
     status = 408
+
+
+class Gone(Problem):
+    """What the path names was there, and comes back no more."""
+
+    status = 410
+
+
+class PreconditionFailed(Problem):
+    """What the path names has another version than the request names (``If-Match``)."""
+
+    status = 412
 
 
 class TooLarge(Problem):

@@ -135,7 +135,7 @@ _IS_HANDED = {
 } | {
     "stream/rooms.py",
     *(f"mentions/{name}.py" for name in ("exported", "tables")),
-    *(f"mentions/activity/{name}.py" for name in ("exported", "feed", "noting", "tables")),
+    *(f"mentions/activity/{name}.py" for name in ("exported", "feed", "noting", "reminding", "tables")),
     *(f"read_state/{name}.py" for name in ("places", "following", "tables", "levels/levels")),
     *(f"read_state/threads/{name}.py" for name in ("following", "follows", "states", "tables")),
 }

@@ -11,6 +11,7 @@ from teamchat.capabilities.fields import MessageFields
 from teamchat.capabilities.guarded import ChangeFailed, ChangeGuard
 from teamchat.capabilities.message_tests import MessageTest
 from teamchat.capabilities.offer import Capability, Check, Job, Options, Parts
+from teamchat.capabilities.reminders import Reminder, Reminders
 from teamchat.capabilities.taken import Capabilities, Taken
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
     "Options",
     "Outcome",
     "Parts",
+    "Reminder",
+    "Reminders",
     "Taken",
     "Written",
 ]

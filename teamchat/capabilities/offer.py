@@ -13,6 +13,7 @@ from teamchat.capabilities.drafts import DraftFields
 from teamchat.capabilities.exported import ExportPart
 from teamchat.capabilities.fields import MessageFields
 from teamchat.capabilities.message_tests import MessageTest
+from teamchat.capabilities.reminders import Reminders
 from teamchat.events import Payload
 from teamchat.interfaces import Routes, Transaction
 from teamchat.model import Caller
@@ -60,7 +61,8 @@ class Parts:
     `draft_fields` when they are posted and edited.
     `jobs` are run every hour, beginning at once; one that fails is run again the next time. `may` says what a
     user may do besides. `message_tests` are what can be asked of messages in a search, by the words of its
-    grammar: ``has:pin``, or ``mentions:`` for one that is about a user.
+    grammar: ``has:pin``, or ``mentions:`` for one that is about a user. `reminders` come into the feed
+    (``GET /me/activity``) when they are due.
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class Parts:
     jobs: Sequence[Job] = ()
     may: May | None = None
     message_tests: Mapping[str, MessageTest] = field(default_factory=dict)
+    reminders: Reminders | None = None
 
 
 def _nothing(_app: Teamchat, _options: Any) -> Parts:

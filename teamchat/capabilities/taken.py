@@ -16,6 +16,7 @@ from teamchat.capabilities.facade import facade
 from teamchat.capabilities.fields import Fields
 from teamchat.capabilities.message_tests import MessageTest
 from teamchat.capabilities.offer import Capability, Job, Parts
+from teamchat.capabilities.reminders import Reminders
 from teamchat.errors import PluginError
 from teamchat.events import OWN_TYPES, Payload, Signal
 
@@ -81,6 +82,11 @@ class Capabilities:
     def message_tests(self) -> dict[str, MessageTest]:
         """What can be asked of messages, by the words of a search."""
         return {word: test for one in self.taken for word, test in one.parts.message_tests.items()}
+
+    @property
+    def reminders(self) -> list[Reminders]:
+        """What they remind users of."""
+        return [one.parts.reminders for one in self.taken if one.parts.reminders is not None]
 
     @property
     def tables(self) -> list[CapabilityTables]:

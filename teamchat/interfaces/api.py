@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from teamchat.accounts import Accounts
     from teamchat.capabilities.announced import Announced
     from teamchat.capabilities.message_tests import MessageTest
+    from teamchat.capabilities.reminders import Reminders
     from teamchat.chat.corpus import Corpus
     from teamchat.chat.rooms_table import RoomCounts
     from teamchat.chat.sight import Room, SeenMessage
@@ -82,6 +83,10 @@ class Teamchat(Protocol):
     @property
     def message_tests(self) -> Mapping[str, MessageTest]:
         """What capabilities can say of messages, by the words of a search: ``has:pin``, ``mentions:``."""
+
+    @property
+    def reminders(self) -> Sequence[Reminders]:
+        """What capabilities remind users of."""
 
     def signal(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
         """Send a signal to the streams that ask for it, of those who are in its audience (X-8).

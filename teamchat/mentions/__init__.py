@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from teamchat.capabilities import Capability, DraftFields, MessageFields, Options, Parts
+from teamchat.interfaces import Service
 from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.mentions.activity.offer import ACTIVITY
+from teamchat.mentions.activity.reminding import Reminding
 from teamchat.mentions.entities import MOST, MentionDraft, MentionFields
 from teamchat.mentions.exported import MentionsExported
 from teamchat.mentions.stored import naming, read_fields
@@ -22,6 +24,7 @@ from teamchat.mentions.wide import WideMentions
 from teamchat.mentions.writing import Mentioning, Unreached
 
 if TYPE_CHECKING:
+    from teamchat.application import Application
     from teamchat.interfaces.api import Teamchat
 
 
@@ -52,3 +55,9 @@ MENTIONS = Capability(
 def capabilities() -> Sequence[Capability]:
     """Offer the capabilities."""
     return [MENTIONS, ACTIVITY]
+
+
+@hookimpl
+def services(app: Application) -> Sequence[Service]:
+    """Offer the service that gives reminders, where there are a feed and a capability that has some."""
+    return [Reminding(app)] if app.reminders and "activity" in app.announced().capabilities else []

@@ -145,6 +145,13 @@ class ChatSettings(Section, frozen=True):
             description="In channels of more members, managers and admins alone mention all of them.",
         ),
     ] = 50
+    edit_history: Annotated[
+        Literal["everyone", "author", "nobody"],
+        Meta(
+            description="Who reads what a message said before it was edited: everyone who sees it, its author"
+            " (author) and the managers of the channel, or nobody, and then nothing of it is kept."
+        ),
+    ] = "author"
     initial_user: InitialUser = field(default_factory=InitialUser)
 
 

@@ -12,9 +12,9 @@ A path's segments are texts, ``:name`` or ``<name>`` for any one segment, ``<int
 and, as the last, ``<path:name>`` for all that is left.
 
 A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
-None), ``body``, ``page``, ``key`` (Idempotency-Key), ``request`` (a `Request`), and in snake_case any
-path parameter and any parameter named in `query` (None if absent); ``from_`` for one that Python has a word
-for.
+None), ``body``, ``page``, ``key`` (Idempotency-Key), ``condition`` (of If-Match or If-None-Match, or
+None), ``request`` (a `Request`), and in snake_case any path parameter and any parameter named in `query`
+(None if absent); ``from_`` for one that Python has a word for.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 Failed = Callable[["Application", Exception], Response]
 """Makes the answer of what an endpoint raised."""
 
-_ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "request"})
+_ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "condition", "request"})
 _INSIDE = frozenset({"site"})  # for teamchat's own endpoints; it is of the framework
 _COLON = re.compile(r"(?<=/):([A-Za-z_]+)")
 _ANGLE = re.compile(r"<(?:(int|path):)?([A-Za-z_]+)>")
@@ -104,6 +104,7 @@ class Endpoint:
         self._first_names = _names_of(first)
         wanted = set(self._names) | set(self._first_names)
         self.takes_page, self.takes_key = "page" in wanted, "key" in wanted
+        self.takes_condition = "condition" in wanted
         self.takes_bearer, self._takes_visitor = "bearer" in wanted, "visitor" in wanted
         self.query = (*query, *(("limit", *reader.POSITIONS) if self.takes_page else ()))
         self._path = [(name, _snake(name), _FORMS[form]) for form, name in forms]
@@ -185,6 +186,10 @@ class Endpoint:
                 values["page"] = reader.read_page(parameters)
         if self.takes_key:
             values["key"] = reader.read_key(request.headers.get("Idempotency-Key"))
+        if self.takes_condition:
+            values["condition"] = reader.read_condition(
+                request.headers.get("If-Match"), request.headers.get("If-None-Match")
+            )
         if self._decode is not None:
             decode: Callable[[bytes], Any] = self._decode
             if self._is_of_message:

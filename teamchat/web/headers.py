@@ -29,7 +29,7 @@ _PREFLIGHT: RawHeaders = [
     (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE"),
     (
         b"access-control-allow-headers",
-        b"Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID",
+        b"Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID",
     ),
     (b"access-control-max-age", b"600"),
 ]

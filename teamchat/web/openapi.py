@@ -31,6 +31,8 @@ _PROBLEMS = {
     "403": ("Forbidden", "The caller may not do this."),
     "404": ("NotFound", "What the path names does not exist."),
     "408": ("Timeout", "The body did not arrive in time."),
+    "410": ("Gone", "What the path names was there, and comes back no more."),
+    "412": ("PreconditionFailed", "There is another version of it."),
     "413": ("TooLarge", "The body is too large."),
     "415": ("UnsupportedMedia", "The body is encoded."),
     "429": ("TooManyRequests", "A rate limit is exceeded."),
@@ -71,6 +73,13 @@ _KEY: Document = {
     "description": "The same key within 24 hours answers the same message again and creates nothing.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
+_CONDITIONS: Sequence[Document] = [
+    {"name": name, "in": "header", "description": what, "schema": {"type": "string"}}
+    for name, what in (
+        ("If-Match", 'The version that the caller has: `"3"`.'),
+        ("If-None-Match", "`*`: there is none yet. Of these two, one at most."),
+    )
+]
 _RETRY_AFTER: Document = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 
 
@@ -209,7 +218,8 @@ def _parameters(endpoint: Endpoint) -> list[Document]:
     ]
     known = {"limit": _LIMIT, **_POSITIONS} if endpoint.takes_page else {}
     parameters += [known.get(name) or _in_query(name) for name in endpoint.query]
-    return parameters + ([_KEY] if endpoint.takes_key else [])
+    conditions = _CONDITIONS if endpoint.takes_condition else ()
+    return parameters + ([_KEY] if endpoint.takes_key else []) + list(conditions)
 
 
 def _in_query(name: str) -> Document:
@@ -221,6 +231,8 @@ def _responses(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
     statuses = {"400", "403", "404", "429", "500", "503"}
     if not endpoint.open or endpoint.takes_bearer or endpoint.body is not None:
         statuses |= {"401"}
+    if endpoint.takes_condition:
+        statuses |= {"410", "412"}
     if endpoint.body is not None:
         statuses |= {"408", "413", "415"}
     responses: Document = {} if endpoint.answer is None else {"200": _success(endpoint, schemas)}

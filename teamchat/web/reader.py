@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -30,6 +30,7 @@ _MOST_KEY = 255
 # A whole string (an unterminated one to the end), or one bracket. Never steps back, so time is linear.
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DOTALL)
 _DIGITS = re.compile(r"[0-9]+\Z")
+_VERSION = re.compile(r'"([0-9]{1,15})"')
 _MISSING = re.compile(r"Object missing required field `([^`]+)`")
 _WHERE = re.compile(r" - at `\$\.?([^`]*)`\Z")
 # "Expected `array` of length >= 2 - at …": a kind, perhaps with a bound, and nothing else.
@@ -135,6 +136,27 @@ def read_key(value: str | None) -> str | None:
     if not (0 < len(value) <= _MOST_KEY and value.isascii() and value.isprintable()):
         raise BadRequest("Idempotency-Key must be 1 to 255 printable ASCII characters.")
     return value
+
+
+class Condition(NamedTuple):
+    """Which version of a thing a request is about: `version`, or with None that it is not there yet."""
+
+    version: int | None
+
+    def holds(self, present: int | None) -> bool:
+        """Return whether a thing of this version, or one that is not there, is what is meant."""
+        return self.version == present
+
+
+def read_condition(if_match: str | None, if_none_match: str | None) -> Condition | None:
+    """Return what ``If-Match: "<version>"`` or ``If-None-Match: *`` says; None without either."""
+    if if_match is None and if_none_match is None:
+        return None
+    if if_match is None and if_none_match is not None and if_none_match.strip() == "*":
+        return Condition(None)
+    if if_match is not None and if_none_match is None and (found := _VERSION.fullmatch(if_match.strip())):
+        return Condition(int(found[1]))
+    raise BadRequest('The condition is neither If-Match: "<version>" nor If-None-Match: *.')
 
 
 _FIRST_PAGE = Page()

@@ -21,6 +21,7 @@ KNOWN_TO_EXIST: Mapping[tuple[str, str], str] = {
         " it is compared with one in which nothing was ever said"
     ),
     ("a direct conversation of others", "path placeId"): "D-03, as above",
+    ("a direct conversation of others", "body placeId"): "D-03, as above",
     ("a direct conversation of others", "query conversationId"): "D-03, as above",
     ("a direct conversation of others", "query placeId"): "D-03, as above",
     ("a private channel", "path webhookId"): (

@@ -2,7 +2,8 @@
 
 Every text and number that an endpoint takes, in its path, its query or its body, stands in one of the two
 tables here, or in `PARAMETERS` or `HARMLESS` of a plugin's own ``tests/hidden.py``, where `GIVEN` says what
-one holds without which an endpoint answers nothing.  One that stands in none makes `test_questions` fail:
+one holds without which an endpoint answers nothing (a function: another thing in each question), and
+`HEADERS` what its request has in its head.  One that stands in none makes `test_questions` fail:
 nobody adds an endpoint that takes an id without its being asked about.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -127,7 +128,7 @@ class Parameter(NamedTuple):
     is_needed: bool
     takes_many: bool = False
     is_map: bool = False
-    given: str | None = None
+    given: str | Callable[[], str] | None = None
 
     @property
     def key(self) -> str:
@@ -204,7 +205,13 @@ def _parameter(
 
 
 @cache
-def _given() -> Mapping[str, str]:
+def needed_headers() -> Mapping[str, Mapping[str, str]]:
+    """Return what endpoints of plugins need in the head of a request, by endpoint."""
+    return {key: one for module in plugins_own() for key, one in getattr(module, "HEADERS", {}).items()}
+
+
+@cache
+def _given() -> Mapping[str, str | Callable[[], str]]:
     """Return what parameters of plugins hold in every question, by endpoint and parameter."""
     return {key: value for module in plugins_own() for key, value in getattr(module, "GIVEN", {}).items()}
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from teamchat.web.endpoints import Endpoint
-from tests.leaks.parameters import Parameter, flags_of, name_of, parameters_of
+from tests.leaks.parameters import Parameter, flags_of, name_of, needed_headers, parameters_of
 from tests.leaks.world import REFUSED_BY_A_FILTER
 from tests.web.held import PNG
 
@@ -155,17 +155,18 @@ def variants(question: Question, keys: Mapping[str, str], etags: Mapping[str, st
             yield _with_headers(question, ("idempotency-key", key))
     yield _with_headers(question, ("origin", "https://elsewhere.example.org"))
     if question.endpoint.body is not None and any(key.startswith("path ") for key in question.parameters):
+        needed = tuple(needed_headers().get(name_of(question.endpoint), {}).items())
         for name, (body, headers) in _BAD_BODIES.items():
             yield question._replace(
-                hidden=question.hidden._replace(raw=body, headers=headers),
-                nobodys=question.nobodys._replace(raw=body, headers=headers),
+                hidden=question.hidden._replace(raw=body, headers=(*headers, *needed)),
+                nobodys=question.nobodys._replace(raw=body, headers=(*headers, *needed)),
                 variant=name,
             )
 
 
 def _choices(parameter: Parameter, ids: Ids) -> list[_Choice]:
     if parameter.given is not None:
-        return [_plain(parameter.given)]
+        return [_plain(parameter.given() if callable(parameter.given) else parameter.given)]
     known = ids.hidden.get(parameter.kind or "", ())
     hidden = [_Choice(HIDDEN, id_, ids.stand_ins.get(parameter.key) or nobodys(id_)) for id_ in known]
     if parameter.is_needed and parameter.name in ids.fitting:
@@ -215,9 +216,10 @@ def _request(endpoint: Endpoint, given: Sequence[tuple[Parameter, str | None]]) 
                 {value: _POSITION} if parameter.is_map else [value] if parameter.takes_many else value
             )
     target = f"{path}?{urlencode(query)}" if query else path
+    needed = tuple(needed_headers().get(name_of(endpoint), {}).items())
     if endpoint.body is None:
-        return Request(endpoint.method, target)
-    return Request(endpoint.method, target, json.dumps(body).encode(), (_JSON,))
+        return Request(endpoint.method, target, None, needed)
+    return Request(endpoint.method, target, json.dumps(body).encode(), (_JSON, *needed))
 
 
 def _asked_by(question: Question, method: str, variant: str) -> Question:

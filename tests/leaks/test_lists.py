@@ -99,7 +99,7 @@ async def lists(world: World, one: Asker, removed: str) -> dict[str, Told]:
     read = {}
     for endpoint in world.site.endpoints:
         parameters = parameters_of(endpoint)
-        given = {parameter.name: parameter.given for parameter in parameters if parameter.given is not None}
+        given = {one.name: one.given for one in parameters if one.given is not None and one.place == "query"}
         if endpoint.method != "GET" or (not given and any(parameter.kind for parameter in parameters)):
             continue
         path = re.sub(r"<(\w+:)?\w+>", "1", endpoint.rule)

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 class Item(Struct, frozen=True, rename="camel"):
     """Something that concerns one, `at` a time in epoch milliseconds.
 
-    `kind` is ``mention``, ``reply``, ``reaction`` or ``added``; of the last one there is no `message`.
-    `actors` are users, or webhooks, the one who acted last first, and `reaction` is the newest one.
+    `kind` is ``mention``, ``reply``, ``reaction``, ``added`` or ``reminder``; being added has no `message`.
+    `actors` are users, or webhooks, the one who acted last first; of a reminder there are none. `reaction` is
+    the newest one.
     """
 
     id: str
@@ -61,7 +62,7 @@ def section_for(feed: Feed) -> Section:
     async def list_activity(
         caller: Caller, kinds: str | None, unread: str | None, limit: str | None, before: str | None
     ) -> Activity:
-        """List what concerns one: mentions, replies in threads one follows, reactions, being added."""
+        """List what concerns one: mentions, replies, reactions, being added, reminders."""
         found = await feed.page(caller, kinds, before, read_limit(limit), only_unread=unread == "true")
         return Activity([_item(one, found) for one in found.items], found.unread, str(found.as_of))
 

@@ -17,7 +17,7 @@ from teamchat.model import Caller, now_ms
 from teamchat.read_state.positions import moment
 from teamchat.storage.statements import chunks
 
-KINDS = ("mention", "reply", "reaction", "added")
+KINDS = ("mention", "reply", "reaction", "added", "reminder")
 LAST = "g"
 """Greater than every id."""
 
@@ -65,6 +65,10 @@ where author_id = $1 and message_id in ({}) order by reached desc"""
 _ADDED = """select m.room_id, m.added_by, m.joined_at from memberships m join rooms r on r.id = m.room_id
 where m.user_id = $1 and m.joined_at >= $2 and m.added_by is not null and m.added_by <> $1
 and r.kind in ('channel', 'group')"""
+
+_REMINDERS = """select a.reached, a.message_id, m.room_id from activity_reminders a
+join messages m on m.id = a.message_id
+where a.user_id = $1 and a.reached < $2 and a.reached > $3 order by a.reached desc limit $4"""
 
 
 class Found(NamedTuple):
@@ -170,10 +174,16 @@ async def _added(tx: Transaction, user_id: str, span: _Span) -> list[Found]:
     return sorted(between, key=lambda one: one.id, reverse=True)[: span.limit]
 
 
+async def _reminders(tx: Transaction, user_id: str, span: _Span) -> list[Found]:
+    rows = await tx.fetch(_REMINDERS, user_id, *span)
+    return [Found(id_, "reminder", room_id, message_id, []) for id_, message_id, room_id in rows]
+
+
 _SOURCES: Sequence[tuple[str, Source]] = (
     ("mention", _mentions),
     ("mention", _wide),
     ("reply", _replies),
     ("reaction", _reactions),
     ("added", _added),
+    ("reminder", _reminders),
 )

@@ -127,6 +127,7 @@ class Noting(Changes):
         """Nothing is kept of who is no user any more."""
         await tx.fetch("delete from activity_read where user_id = $1", user_id)
         await tx.fetch("delete from activity_reactions where user_id = $1 or author_id = $1", user_id)
+        await tx.fetch("delete from activity_reminders where user_id = $1", user_id)
 
     async def _added(self, tx: Transaction, room: Room, among: set[str] | None) -> None:
         if room.kind not in ("channel", "group"):

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from teamchat.interfaces.api import Teamchat
 
 
+_KEPT = [f"{table} where reached < $1" for table in ("activity_reactions", "activity_reminders")]
+
+
 class Upkeep:
-    """What is done every hour: reactions whose items have had their time are forgotten."""
+    """What is done every hour: reactions and reminders whose items have had their time are forgotten."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -30,12 +33,10 @@ class Upkeep:
         """Do it; nobody waits for it unless there is something to do."""
         before = moment(now_ms() - KEPT_MS)
         async with self._storage.read() as tx:
-            has_old = bool(
-                await tx.fetch("select 1 from activity_reactions where reached < $1 limit 1", before)
-            )
-        if has_old:
+            old = [one for one in _KEPT if await tx.fetch(f"select 1 from {one} limit 1", before)]  # noqa: S608
+        for one in old:
             async with self._storage.write() as tx:
-                await tx.fetch("delete from activity_reactions where reached < $1", before)
+                await tx.fetch(f"delete from {one}", before)  # noqa: S608
 
 
 def parts(app: Teamchat, _: Options) -> Parts:

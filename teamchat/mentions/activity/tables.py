@@ -1,4 +1,4 @@
-"""The tables of the feed: how far everybody has read it, and reactions with their times.
+"""The tables of the feed: how far everybody has read it, reactions with their times, and reminders.
 
 Everything else is worked out from what is stored anyway.
 """
@@ -27,6 +27,18 @@ MIGRATIONS = (
                select 1, coalesce((select max(id) from messages), '00000000000000000000000000000000')""",
             "create index activity_reactions_by_author on activity_reactions(author_id, reached)",
             "create index activity_reactions_by_user on activity_reactions(user_id)",
+        ),
+    ),
+    Migration(
+        2,
+        (
+            # Of what a user was reminded last; `reached` is when, in the form of an id.
+            """create table activity_reminders (user_id text not null references users(id) on delete cascade,
+               message_id text not null references messages(id) on delete cascade, reached text not null,
+               primary key (user_id, message_id)){table_end}""",
+            "create index activity_reminders_by_user on activity_reminders(user_id, reached)",
+            "create index activity_reminders_by_message on activity_reminders(message_id)",
+            "create index activity_reminders_by_time on activity_reminders(reached)",
         ),
     ),
 )

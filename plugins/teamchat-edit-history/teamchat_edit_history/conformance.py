@@ -1,0 +1,76 @@
+"""HISTORY: what a message said before it was edited (capability edit-history, extension H-6).
+
+The suite loads this by an entry point; the server never does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from teamchat_conformance.checks.steps import at
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.expect import require
+from teamchat_conformance.registry import Area
+
+if TYPE_CHECKING:
+    from teamchat_conformance.http import Client
+    from teamchat_conformance.run import Run
+
+SPEC = "H-6"
+ENTITY = {"type": None, "offset": None, "length": None, "id": None}
+REVISION = {"content": None, "entities": ENTITY, "at": None}
+
+area = Area(
+    "HISTORY",
+    "What edited messages said",
+    capability="edit-history",
+    endpoints=(
+        Endpoint("GET", "/messages/:messageId/history", known={"revisions": REVISION}),
+        Endpoint("DELETE", "/messages/:messageId/history", known={"success": None}),
+    ),
+)
+area.required(
+    "HISTORY-READ-01",
+    SPEC,
+    "An author reads what a message said, the present text first, and since when",
+    words=["Revisions: newest first, the present one among the 50, `at` is when that text was set"],
+)
+area.required(
+    "HISTORY-DROP-01",
+    SPEC,
+    "An author drops what a message said before, and nobody else may",
+    words=["an author may drop theirs"],
+)
+area.required(
+    "HISTORY-DROP-02",
+    SPEC,
+    "A deleted message has no history",
+    words=["a deletion drops all; at most 50"],
+)
+
+
+@area.scenario("HISTORY-READ-01", "HISTORY-DROP-01", "HISTORY-DROP-02")
+async def a_message_is_edited(run: Run) -> None:
+    """Post a message, edit it twice, read its history, drop it, and delete the message."""
+    message = await run.post(run.u, await run.channel())
+    path = at("messages", message["id"])
+    texts = [message["content"], "the second text", "the third text"]
+    edited = [(await run.u.put(path, {"content": text})).ok()["message"] for text in texts[1:]]
+    with run.verdict("HISTORY-READ-01"):
+        found = await _history(run.u, message["id"])
+        require([one["content"] for one in found] == texts[::-1], "the texts are others, or in another order")
+        times = [edited[1]["updatedAt"], edited[0]["updatedAt"], message["createdAt"]]
+        require([one["at"] for one in found] == times, "at is not when each text was set")
+    with run.verdict("HISTORY-DROP-01"):
+        (await run.w.delete(at("messages", message["id"], "history"))).expect(403)
+        (await run.u.delete(at("messages", message["id"], "history"))).expect(200)
+        found = await _history(run.u, message["id"])
+        require([one["content"] for one in found] == texts[2:], "what was dropped is there still")
+    with run.verdict("HISTORY-DROP-02"):
+        (await run.u.delete(path)).expect(200)
+        (await run.u.get(at("messages", message["id"], "history"))).expect(404)
+
+
+async def _history(asker: Client, message_id: str) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = (await asker.get(at("messages", message_id, "history"))).ok()["revisions"]
+    return listed
