@@ -149,7 +149,8 @@ class Activity extends Emitter {
     const hadAny = this.isLoaded;
     Object.assign(this, { items: [...items, ...rest], isLoaded: true, error: null });
     this.#firstNew = firstNew;
-    const came = hadAny && items.find(({ id }) => !known.has(id) && id > [...known].sort().at(-1));
+    const newest = [...known].sort().at(-1) ?? "";
+    const came = hadAny && items.find(({ id }) => id > newest);
     this.emit("changed");
     if (came) this.emit("came", { item: came });
   }
