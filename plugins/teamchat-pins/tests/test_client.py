@@ -108,7 +108,7 @@ def test_pins_are_reached_by_keys_and_read_out(talk: Any, enter: Enter) -> None:
     expect(message(page, "one")).not_to_contain_text("Pinned by")
 
 
-def test_a_pinned_message_far_up_is_loaded_on_the_way(talk: Any, enter: Enter) -> None:
+def test_a_pinned_message_far_up_is_shown_in_its_place(talk: Any, enter: Enter) -> None:
     first = talk.say(talk.ada, "the first of all")
     say(talk, 130)
     pin(talk, first)
@@ -119,21 +119,6 @@ def test_a_pinned_message_far_up_is_loaded_on_the_way(talk: Any, enter: Enter) -
     listed(page).get_by_role("button", name="the first of all").click()
     expect(message(page, "the first of all")).to_be_focused()
     expect(message(page, "the first of all")).to_be_in_viewport()
-
-
-@pytest.mark.slow
-def test_a_pinned_message_that_lies_too_far_back_is_shown_by_itself(talk: Any, enter: Enter) -> None:
-    before = talk.say(talk.ada, "just before")
-    first = talk.say(talk.ada, "the first of all")
-    say(talk, 1100)
-    pin(talk, first)
-    page = enter(talk.server)
-    head(page).click()
-    listed(page).get_by_role("button", name="the first of all").click()
-    shown = page.get_by_role("dialog").get_by_role("article")
-    expect(shown.filter(has_text="the first of all")).to_be_focused()
-    expect(shown.filter(has_text="just before")).to_be_visible()
-    assert before < first
 
 
 def test_a_pinned_reply_opens_in_its_thread(talk: Any, enter: Enter) -> None:

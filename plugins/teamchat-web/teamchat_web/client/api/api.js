@@ -45,14 +45,14 @@ export class Api {
   async conversations() {
     return (await this.#get("/conversations")).conversations;
   }
-  async messages(place, { before, limit } = {}) {
-    return (await this.#get(`${home(place)}/messages${page(before, limit)}`)).messages;
+  async messages(place, cut) {
+    return (await this.#get(`${home(place)}/messages${page(cut)}`)).messages;
   }
   post(place, draft, key) {
     return this.#post(`${home(place)}/messages`, draft, key);
   }
-  async thread(parentId, { before, limit } = {}) {
-    return (await this.#get(path`/messages/${parentId}/thread` + page(before, limit))).replies;
+  async thread(parentId, cut) {
+    return (await this.#get(path`/messages/${parentId}/thread` + page(cut))).replies;
   }
   reply(parentId, draft, key) {
     return this.#post(path`/messages/${parentId}/thread`, draft, key);
@@ -103,7 +103,8 @@ export function home({ kind, id }) {
   return kind === "channel" ? path`/channels/${id}` : path`/conversations/${id}`;
 }
 
-function page(before, limit) {
-  const query = new URLSearchParams({ ...(limit && { limit }), ...(before && { before }) }).toString();
+/** `cut` is what of it: `limit`, and `before` a message, `after` it or `around` it. */
+function page(cut = {}) {
+  const query = new URLSearchParams(Object.entries(cut).filter(([, value]) => value)).toString();
   return query && `?${query}`;
 }

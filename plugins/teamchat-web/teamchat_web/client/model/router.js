@@ -1,6 +1,7 @@
 // What is looked at, as the address says it: "#/channel/ID", "#/conversation/ID", either with
-// "/thread/MESSAGEID" behind it, "#/threads", with "/CHANNELID/MESSAGEID" for the one that is open, or
-// "#/activity". The address is the only memory; back and forward work by themselves.
+// "/thread/MESSAGEID" behind it, "#/threads", with "/CHANNELID/MESSAGEID" for the one that is open,
+// "#/activity", or "#/messages/ID" for a message wherever it is. The address is the only memory; back and
+// forward work by themselves.
 
 import { Emitter } from "../lib/emitter.js";
 
@@ -24,6 +25,7 @@ export class Router extends Emitter {
   get current() {
     const [, screen = "", ...rest] = location.hash.split("/").map(decoded);
     if (screen === "threads") return threads(...rest);
+    if (screen === "messages") return placed("message", rest[0]);
     if (KINDS.includes(screen) && rest[0]) return placed(screen, ...rest);
     const named = screen === "activity" ? screen : screen && "unknown";
     return { screen: named, place: null, thread: null };

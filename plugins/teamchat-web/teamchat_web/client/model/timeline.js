@@ -10,7 +10,7 @@ const PAGE = 50;
 const KEPT = 2 * PAGE; // of a timeline that nobody looks at
 
 /**
- * Emits "reset", "older" {count}, "added" {item}, "changed" {item}, "removed" {item}; "state" when
+ * Emits "reset", "added" {item}, "changed" {item}, "removed" {item}; "state" when
  * `isLoading`, `error`, `hasOlder` or `isGone` is another.
  */
 export class Timeline extends Emitter {
@@ -31,8 +31,7 @@ export class Timeline extends Emitter {
     this.place = place;
     this.parentId = parentId;
     this.parent = null;
-    this.hasOlder = true;
-    this.isLoaded = false;
+    this.unload();
     this.isGone = false;
     this.error = null;
     this.#fetch = fetch;
@@ -40,7 +39,7 @@ export class Timeline extends Emitter {
 
   /** The messages, ascending, and after them what is pending. */
   get items() {
-    return [...this.#messages, ...this.#pending];
+    return [...this.#messages, ...(this.hasNewer ? [] : this.#pending)];
   }
 
   get isLoading() {
@@ -65,23 +64,38 @@ export class Timeline extends Emitter {
 
   /** Load the newest page, unless it was; `error` tells if that failed. */
   load() {
-    return this.isLoaded ? Promise.resolve() : this.#once(() => this.#loadNewest());
+    return this.isLoaded ? Promise.resolve() : this.#once(() => this.#loadPage());
+  }
+
+  /** Have the newest messages there, which they may not be. */
+  toEnd() {
+    if (this.hasNewer) this.unload();
+    return this.load();
   }
 
   /** Load anew what is there (again.js); what is on its way may be of before. */
   async reload() {
-    while (this.#loading) await this.#loading;
-    return this.#once(() => this.#loadNewest(true));
+    return (await import("./again.js")).readAgain(this);
   }
 
   /** Load the page before the oldest message. */
   loadOlder() {
     if (!this.isLoaded || !this.hasOlder) return this.load();
-    return this.#once(() => this.#loadBefore());
+    return this.#once(() => this.#loadPage());
+  }
+
+  /**
+   * Have `load(fetch, messages)` read what is to be there: {messages, hasOlder?, hasNewer?}. What happens
+   * meanwhile is applied to that.
+   */
+  async read(load) {
+    while (this.#loading) await this.#loading;
+    return this.#once(async () => this.#take(await load(this.#fetch, this.#messages)));
   }
 
   /** Forget what lies far back; it can be loaded again. */
   trim() {
+    if (this.hasNewer) return this.unload();
     if (this.#messages.length <= KEPT) return;
     this.#messages = this.#messages.slice(-KEPT);
     this.hasOlder = true;
@@ -92,6 +106,7 @@ export class Timeline extends Emitter {
     this.isLoaded = false;
     this.#messages = [];
     this.hasOlder = true;
+    this.hasNewer = false; // True only while it is read away from its end (model/pages.js).
   }
 
   // What events and answers tell. Each may come more than once.
@@ -105,6 +120,7 @@ export class Timeline extends Emitter {
     if (known?.id === message.id) return this.#merge(known, message);
     // What is older than all that was loaded is on a page that was not.
     if (at === 0 && this.hasOlder && this.#messages.length) return undefined;
+    if (at === this.#messages.length && this.hasNewer) return undefined;
     const item = { ...message, place: this.place, ...(this.parentId && { parentId: this.parentId }) };
     this.#messages.splice(at, 0, item);
     this.emit("added", { item });
@@ -160,24 +176,19 @@ export class Timeline extends Emitter {
     this.emit("changed", { item: known });
   }
 
-  async #loadNewest(isAgain) {
-    const read = isAgain ? (await import("./again.js")).readAgain(this.#messages, this.#fetch) : this.#fetch;
-    const page = await read({ limit: PAGE });
-    this.#messages = this.#items(page);
-    this.hasOlder = page.length > 0 && page.length % PAGE === 0;
-    this.isLoaded = true;
-    this.emit("reset");
-  }
-
-  async #loadBefore() {
+  /** Load the page before the first message, or where there is none, the newest. */
+  async #loadPage() {
     const [first] = this.#messages;
     const page = await this.#fetch({ before: first?.id, limit: PAGE });
     if (this.#messages[0]?.id !== first?.id) return; // Trimmed meanwhile: this is not the page before it.
-    const known = new Set(this.#messages.map((message) => message.id));
-    const older = this.#items(page).filter((message) => !known.has(message.id));
-    this.#messages = [...older, ...this.#messages];
-    this.hasOlder = page.length === PAGE;
-    this.emit("older", { count: older.length });
+    const older = page.filter(({ id }) => !this.find(id));
+    this.#take({ messages: [...older, ...this.#messages], hasOlder: page.length === PAGE });
+  }
+
+  #take({ messages, ...more }) {
+    this.#messages = this.#items(messages);
+    Object.assign(this, more, { isLoaded: true });
+    this.emit("reset");
   }
 
   #items(page) {

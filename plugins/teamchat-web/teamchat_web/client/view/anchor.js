@@ -13,6 +13,9 @@ export class Anchor {
   /** Whether the newest message is in view. */
   isAtEnd = true;
 
+  /** Whether what is loaded ends before the newest message, so that nobody can be there. */
+  isLoose = false;
+
   /**
    * @param {HTMLElement} scroller
    * @param {HTMLElement} list holds chunks, which hold the entries to hold on to
@@ -56,7 +59,7 @@ export class Anchor {
 
   /** Goes to the newest message and stays there. */
   toEnd() {
-    this.isAtEnd = true;
+    this.isAtEnd = !this.isLoose;
     this.#at = this.#scroller.scrollTop;
     this.restore();
   }
@@ -72,7 +75,7 @@ export class Anchor {
     const chunk = firstBelow(this.#list.children, line);
     const entry = chunk && firstBelow(chunk.children, line);
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
-    this.isAtEnd = scrollHeight - scrollTop - clientHeight < END;
+    this.isAtEnd = !this.isLoose && scrollHeight - scrollTop - clientHeight < END;
     this.#held = entry ? { entry, top: top(entry) - line } : null;
     this.#at = scrollTop;
     this.#height = scrollHeight;

@@ -25,7 +25,7 @@ export function copyable(label, text) {
 }
 
 /** Copy, where the browser lets the page: without TLS it does not, and it may ask. */
-async function copied(text) {
+export async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -135,7 +135,7 @@ class Shell {
     this.#fill(view.element, field.element);
     this.#field = reason ? null : field;
     this.#focus = field.focus;
-    view.toEnd();
+    if (!timeline.hasNewer) view.toEnd();
     ctx.slots.offer("room", this.#main, { ctx, place, view });
     timeline.load().then(() => requestAnimationFrame(() => setTimeout(() => (this.#followed ??= this.#follow()))));
     if (FINE.matches && !document.querySelector("dialog[open]")) field.focus();
@@ -174,7 +174,7 @@ class Shell {
     this.#fill();
     const { vacant } = await part(import("./vacant.js"));
     if (ctx.signal.aborted) return;
-    const view = vacant(ctx, { asked, title, state, first: this.#first() });
+    const view = vacant(ctx, { asked, title, state, first: this.#first(), ready: this.#followed });
     this.#focus = view.focus;
     this.#fill(view.element);
     if (title !== null) view.focus();

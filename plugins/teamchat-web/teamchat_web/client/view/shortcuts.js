@@ -32,6 +32,7 @@ const GROUPS = {
     react: ["R"],
     thread: ["T"],
     unread: ["U"],
+    link: ["L"],
     edit: ["E"],
     delete: ["Delete"],
     back: ["Esc"],

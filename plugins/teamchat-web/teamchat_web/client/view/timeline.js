@@ -17,7 +17,7 @@ const NEAR = 1500;
 const TOGETHER_MS = 300_000;
 const FAR_SCREENS = 1.5;
 const MUCH = 4; // sections
-const KEYS = /^(ArrowUp|ArrowDown|Home|End|Escape|[rteu]|Delete|Backspace)$/;
+const KEYS = /^(ArrowUp|ArrowDown|Home|End|Escape|[rteul]|Delete|Backspace)$/;
 
 export class TimelineView {
   #ctx;
@@ -39,7 +39,6 @@ export class TimelineView {
   #isWalking;
   #isUnfinished;
   #tools = null;
-
   /** The timeline as an element. */
   element;
 
@@ -78,6 +77,8 @@ export class TimelineView {
 
   /** Goes to the newest message. */
   toEnd() {
+    this.#anchor.isLoose = false;
+    this.#timeline.toEnd();
     this.#anchor.toEnd();
     this.#scrolled();
   }
@@ -116,7 +117,7 @@ export class TimelineView {
   #listen() {
     const { model, signal } = this.#ctx;
     const timeline = this.#timeline;
-    for (const type of ["reset", "older", "removed", "state"]) timeline.on(type, () => this.#later(), signal);
+    for (const type of ["reset", "removed", "state"]) timeline.on(type, () => this.#later(), signal);
     timeline.on("parent", () => this.#parented(), signal);
     timeline.on("changed", ({ item }) => this.#changed(item), signal);
     timeline.on("added", ({ item }) => this.#added(item), signal);
@@ -132,7 +133,6 @@ export class TimelineView {
     document.addEventListener("visibilitychange", () => this.#scrolled(), { signal });
   }
 
-  /** The tools of messages are loaded with the first pointer or focus that comes to one. */
   #equip(target) {
     this.#equipped ??= part(import("./tools.js")).then(({ Tools }) => {
       this.#tools = new Tools(this.#ctx, this.#chunks.list, {
@@ -165,7 +165,7 @@ export class TimelineView {
     if (item.author.id !== this.#ctx.model.me.id) {
       if (!this.#anchor.isAtEnd) this.#missed++;
     } else if (item.state) {
-      this.#anchor.isAtEnd = true;
+      this.toEnd();
       this.#line.release(true);
     }
     this.#later();
@@ -180,6 +180,7 @@ export class TimelineView {
       this.#drawHead();
       if (goesToEnd) this.#anchor.isAtEnd = true;
     });
+    this.#anchor.isLoose = this.#timeline.hasNewer;
     this.#stale.clear();
     if (!this.#isPlaced && items.length) this.#begin();
     const { list } = this.#chunks;
@@ -263,7 +264,7 @@ export class TimelineView {
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    const { hasOlder, isLoading, error, newest } = this.#timeline;
+    const { hasOlder, hasNewer, isLoading, error, newest } = this.#timeline;
     const isNearTop = clientHeight > 0 && scrollTop < NEAR; // Not before it is in the page.
     if (this.#isPlaced && hasOlder && !isLoading && !error && isNearTop) this.#timeline.loadOlder();
     this.#turn();
@@ -271,7 +272,7 @@ export class TimelineView {
     if (newest && this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched() && !this.#line.isHeld) {
       this.#ctx.model.unread.markRead(this.#line.list, newest.id);
     }
-    const isFar = scrollHeight - scrollTop - clientHeight > FAR_SCREENS * clientHeight;
+    const isFar = hasNewer || scrollHeight - scrollTop - clientHeight > FAR_SCREENS * clientHeight;
     this.#pill.hidden = !this.#missed && !isFar;
     const words = this.#missed ? t("timeline.missed", { count: this.#missed }) : t("timeline.newest");
     if (this.#pill.textContent !== words) replace(this.#pill, icon("down"), words);

@@ -17,7 +17,7 @@ const QUICK = 3;
 const BUTTON = 32; // pixels
 const BESIDE = 112; // pixels of the bar's line that hold the face and the beginning of a name
 const DELETE_KEYS = ["Delete", "Backspace"];
-const OWN_KEYS = ["r", "t", "e", "u", ...DELETE_KEYS, "Escape", "ArrowUp", "ArrowDown", "Home", "End", "?"];
+const OWN_KEYS = ["r", "t", "e", "u", "l", ...DELETE_KEYS, "Escape", "ArrowUp", "ArrowDown", "Home", "End", "?"];
 
 /**
  * What this person may do with a message, in the order shown.
@@ -47,6 +47,12 @@ export function actionsFor(ctx, item, { isThread, edit }) {
       icon: "unread",
       keys: ["u"],
       run: () => markUnread(ctx, item),
+    },
+    ctx.model.capabilities["message-context"] && {
+      name: "link",
+      icon: "link",
+      keys: ["l"],
+      run: () => copyLink(ctx, item),
     },
     ...extensions(ctx, item),
     isMine && isOpen && { name: "edit", icon: "edit", keys: ["e"], run: () => edit(item) },
@@ -197,6 +203,10 @@ export class Tools {
     action?.run(article);
     return Boolean(action);
   }
+}
+
+async function copyLink(ctx, { id }) {
+  (await part(import("./permalink.js"))).copyLink(ctx, id);
 }
 
 async function remove(ctx, item) {

@@ -1,9 +1,10 @@
 // A screen without messages: there is no channel yet, what the address names is not there (any more), or it
 // isn't known yet whether it is.
-import { element, icon } from "../lib/dom.js";
+import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { mayAddChannels, newChannel, palette } from "./sidebar.js";
+import { leadTo } from "./permalink.js";
 import { needsSheets } from "./sheet.js";
 
 needsSheets("notices");
@@ -12,13 +13,17 @@ const SIGNS = { deleted: "trash", removed: "lock", private: "lock" };
 
 /**
  * @param {object} ctx
- * @param {{asked: ?object, title: ?string, state: "none" | "waiting", first: ?object}} about the place that
- *   was asked for, its title if it was shown until now, and the first place there is
+ * @param {{asked: ?object, title: ?string, state: "none" | "waiting", first: ?object, ready: Promise}} about the place that
+ *   was asked for, its title if it was shown until now, the first place there is, and when all of the page has begun
  * @returns {{element: HTMLElement, focus: () => void}}
  */
-export function vacant(ctx, { asked, title, state, first }) {
+export function vacant(ctx, { asked, title, state, first, ready }) {
   const parts = state === "waiting" ? waiting() : first ? missing(ctx, asked, title, first) : empty(ctx);
   const made = element("section", { class: "empty", tabindex: "-1" }, parts);
+  if (state === "none" && asked?.kind === "message") {
+    replace(made, waiting());
+    ready.then(() => leadTo(ctx, asked.id, () => replace(made, parts)));
+  }
   return { element: made, focus: () => made.focus() };
 }
 

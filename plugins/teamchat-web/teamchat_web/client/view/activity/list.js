@@ -5,7 +5,7 @@ import { element, icon, replace } from "../../lib/dom.js";
 import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
 import { activityOf } from "../../model/activity.js";
-import { openMessage } from "../extensions/reveal.js";
+import { openMessage } from "../jump.js";
 import { failure, words } from "../notices.js";
 import { needsSheets } from "../sheet.js";
 import { entry, said } from "./entry.js";

@@ -11,13 +11,13 @@ import { dateTime, day, language, t, time } from "../../lib/strings.js";
 import { newId } from "../../lib/tabs.js";
 import { confirm, openDialog } from "../dialog.js";
 import { checks, field, form } from "../form.js";
+import { openMessage } from "../jump.js";
 import { words } from "../notices.js";
 import { avatar } from "../people.js";
 import { openMenu } from "../popup.js";
 import { draw, row, rows } from "../rows.js";
 import { messageList } from "./message_list.js";
 import { SLOTS, Tool, guard } from "./registry.js";
-import { openMessage } from "./reveal.js";
 
 const icons = new Set(); // Those that parts have drawn; a page has each once.
 
