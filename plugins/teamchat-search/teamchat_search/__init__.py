@@ -39,7 +39,9 @@ def parts(app: Teamchat, options: SearchOptions) -> Parts:
     )
 
 
-SEARCHING = Capability(name="search", version=1, options=SearchOptions, tables=MIGRATIONS, parts=parts)
+SEARCHING = Capability(
+    name="search", version=1, options=SearchOptions, tables=MIGRATIONS, client="client", parts=parts
+)
 
 
 @hookimpl

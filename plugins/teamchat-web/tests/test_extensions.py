@@ -129,7 +129,7 @@ def test_a_server_serves_the_folders_of_what_is_on_and_no_others(bring: Bring, s
 def test_a_client_asks_for_nothing_of_what_the_server_lacks(bring: Bring, serve: Serve, enter: Enter) -> None:
     bring("org.example.polls", "export default () => {};")
     off = {"enabled": False}
-    page = enter(serve(plugins={"org.example.polls": off, "pins": off}), "ada@example.org")
+    page = enter(serve(plugins={"org.example.polls": off, "pins": off, "search": off}), "ada@example.org")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     with page.expect_response("**/extensions.json"):
