@@ -57,6 +57,7 @@ export class Completion {
 
   #show(word, found) {
     const { element, replace } = this.#teamchat;
+    const chosen = this.#found[this.#at]?.value;
     this.#found = found.map((one) => ({ ...one, word }));
     this.#at = -1;
     replace(this.node, this.#found.map(({ value, note }, at) => {
@@ -67,6 +68,8 @@ export class Completion {
     this.node.hidden = !found.length;
     this.#field.setAttribute("aria-expanded", String(found.length > 0));
     this.#field.removeAttribute("aria-activedescendant");
+    const at = this.#found.findIndex(({ value }) => value === chosen); // A later answer takes no choice away.
+    if (at >= 0) this.#choose(at);
   }
 
   #choose(at) {
