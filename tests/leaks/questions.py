@@ -129,7 +129,9 @@ def questions(endpoint: Endpoint, ids: Ids) -> Iterator[Question]:
     parameters = parameters_of(endpoint)
     for choices in product(*(_choices(one, ids) for one in parameters)):
         if any(choice.state == HIDDEN for choice in choices):
-            yield _question(endpoint, parameters, choices)
+            yield _question(
+                endpoint, parameters, [_fresh(*pair) for pair in zip(parameters, choices, strict=True)]
+            )
 
 
 def variants(question: Question, keys: Mapping[str, str], etags: Mapping[str, str]) -> Iterator[Question]:
@@ -180,6 +182,11 @@ def _choices(parameter: Parameter, ids: Ids) -> list[_Choice]:
     if not hidden:
         return others or [_plain("word")]
     return [*hidden, *others, _Choice(NOBODYS, nobodys(known[0]), nobodys(known[0]))]
+
+
+def _fresh(parameter: Parameter, choice: _Choice) -> _Choice:
+    """Return the choice of a question; what a function gives is another thing in each."""
+    return _plain(parameter.given()) if callable(parameter.given) else choice
 
 
 def _plain(value: str) -> _Choice:

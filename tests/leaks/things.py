@@ -230,6 +230,7 @@ async def a_direct_conversation(world: World) -> Hidden:
     others = {
         f"{place} {name}": empty for place in ("path", "query") for name in ("conversationId", "placeId")
     }
+    others["body placeId"] = empty
     thing.askers = [one._replace(stand_ins=others) for one in askers]
     return thing
 
