@@ -149,7 +149,7 @@ def test_nothing_is_found_by_axe(talk: Any, enter: Enter, look: dict[str, Any]) 
     talk.say(talk.grace, "Is lunch late?")
     page = enter(talk.server, **look)
     expect(message(page, "late")).to_be_visible()
-    page.get_by_role("button", name="Search in here").click()
+    page.keyboard.press("Control+Shift+F")
     field = page.get_by_role("combobox", name="Search messages")
     shots = os.environ.get("TEAMCHAT_SHOTS")
     for name, query in {"options": "in:#General fr", "hits": "lunch", "none": "breakfast"}.items():
