@@ -25,7 +25,11 @@ async def _said(client: httpx2.AsyncClient, method: str, path: str, **body: Any)
     return found.get("message") or found.get("reply") or found
 
 
-async def _talk(ada: httpx2.AsyncClient, bob: httpx2.AsyncClient) -> str:
+HISTORIES = ["nobody", "author"]
+"""Who reads what edited messages said: it is kept for the author, until the message is deleted (H-6)."""
+
+
+async def _talk(ada: httpx2.AsyncClient, bob: httpx2.AsyncClient, history: str = "nobody") -> str:
     """Say the secret everywhere, take it back in each way there is, and return the last message."""
     channel, doomed = [
         (await _said(ada, "POST", "/channels", name=name))["channel"]["id"] for name in ("kept", "doomed")
@@ -38,6 +42,8 @@ async def _talk(ada: httpx2.AsyncClient, bob: httpx2.AsyncClient) -> str:
     await _said(ada, "DELETE", f"/channels/{doomed}")
     edited = await _said(ada, "POST", f"/channels/{channel}/messages", content=SECRET)
     await _said(ada, "PUT", f"/messages/{edited['id']}", content="better")
+    if history != "nobody":
+        await _said(ada, "DELETE", f"/messages/{edited['id']}")
     me = (await bob.get("/auth/me")).json()
     opened = await _said(ada, "POST", "/conversations", targetUserId=me["user"]["id"])
     direct = opened["conversation"]["id"]
@@ -92,11 +98,12 @@ async def _first_channel(client: httpx2.AsyncClient) -> str:
     return f"/channels/{(await client.get('/channels')).json()['channels'][0]['id']}/messages"
 
 
-async def test_no_backup_and_no_export_holds_what_was_deleted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("history", HISTORIES)
+async def test_no_backup_and_no_export_holds_what_was_deleted(tmp_path: Path, history: str) -> None:
     backup = tmp_path / "backup.zip"
-    async with running(tmp_path) as server:
+    async with running(tmp_path, chat={"editHistory": history}) as server:
         async with await server.sign_in() as ada, await server.sign_in("bob@example.org") as bob:
-            await _talk(ada, bob)
+            await _talk(ada, bob, history)
         await trio.to_thread.run_sync(
             lambda: teamchat("backup", "--config", tmp_path / "teamchat.json", backup)
         )
@@ -107,10 +114,11 @@ async def test_no_backup_and_no_export_holds_what_was_deleted(tmp_path: Path) ->
 
 
 @sqlite_only("the file is SQLite's")
-async def test_no_file_holds_what_was_deleted_once_the_server_has_ended(tmp_path: Path) -> None:
-    async with running(tmp_path) as server:
+@pytest.mark.parametrize("history", HISTORIES)
+async def test_no_file_holds_what_was_deleted_once_the_server_has_ended(tmp_path: Path, history: str) -> None:
+    async with running(tmp_path, chat={"editHistory": history}) as server:
         async with await server.sign_in() as ada, await server.sign_in("bob@example.org") as bob:
-            await _talk(ada, bob)
+            await _talk(ada, bob, history)
         await server.end()
     assert ON_SQLITE
     files = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
