@@ -57,6 +57,8 @@ def test_what_comes_between_two_frames_is_drawn_once(serve: Serve, visit: Visit)
     server.post(f"/channels/{general['id']}/messages", {"content": "The stream is there"}, token)
     expect(page.locator("article")).to_have_count(1)
     expect(page).to_have_title("#General · teamchat")
+    for later in ("All channels", "Activity", "Search messages"):  # What comes after the first view.
+        expect(page.locator("#sidebar").get_by_text(later, exact=True)).to_be_visible()
 
     page.clock.pause_at(datetime.now() + timedelta(seconds=2))
     page.evaluate(OBSERVE)
