@@ -87,7 +87,7 @@ class Shell {
     const { screen, place: asked, thread } = router.current;
     if (!screen) return this.#begin();
     const place = asked && model.place(asked.id);
-    const isList = screen === "threads" || screen === "activity";
+    const isList = /^(threads|activity)$/.test(screen);
     const isThere = isList || place?.kind === asked?.kind;
     if (isList) this.#openList(screen);
     else if (place && isThere) this.#open(place);
