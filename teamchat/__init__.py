@@ -2,12 +2,13 @@
 
 A plugin may import the names of this package and those of some modules: `teamchat.settings` for a plugin's
 own settings, `teamchat.model` for callers and what signing in answers, `teamchat.accounts` for what ways to
-sign in are made of, `teamchat.model.text` for what people write, `teamchat.observability` for lines of the
-log (`teamchat.observability.logs`) and what is counted (`teamchat.observability.metrics`), `teamchat.web` for
-endpoints, `teamchat.accounts.message` for mailers, `teamchat.storage.statements` for lists in SQL,
-`teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
-`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.testing` for
-tests. Everything else is private.
+sign in are made of, `teamchat.model.text` for what people write, `teamchat.model.slack` for Slack's markup,
+`teamchat.observability` for lines of the log (`teamchat.observability.logs`) and what is counted
+(`teamchat.observability.metrics`), `teamchat.web` for endpoints, `teamchat.web.outgoing` for asking other
+servers, `teamchat.accounts.message` for mailers,
+`teamchat.storage.statements` for lists in SQL, `teamchat.storage.schema`, `teamchat.storage.log` and
+`teamchat.storage.sqlite` for storages, `teamchat.application` and `teamchat.plugins` for verbs that open the
+application, `teamchat.testing` for tests. Everything else is private.
 """
 
 from teamchat.capabilities import (
@@ -17,19 +18,30 @@ from teamchat.capabilities import (
     DraftFields,
     ExportPart,
     Imported,
+    KeepsFiles,
     MessageFields,
     MessageTest,
+    MessageText,
+    MessageTexts,
+    Noticed,
+    Notices,
     Options,
     Outcome,
     Parts,
+    QuietTimes,
     Reminder,
     Reminders,
+    UserFields,
+    Verdict,
     Written,
 )
 from teamchat.chat.corpus import Corpus, Said
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.errors import (
     BadRequest,
+    BodyTimeout,
+    ChecksumMismatch,
+    Conflict,
     Forbidden,
     Gone,
     MailDelayed,
@@ -39,24 +51,35 @@ from teamchat.errors import (
     OperatorError,
     PreconditionFailed,
     Problem,
+    RangeNotSatisfiable,
     SettingsError,
     StorageError,
+    StorageFull,
     TeamchatError,
+    TooLarge,
     TooManyRequests,
     Unauthorized,
     Unavailable,
+    UnsupportedMedia,
 )
 from teamchat.events import Event, LoggedEvent, Payload, Signal
 from teamchat.interfaces import (
     Backend,
+    CheckedFile,
+    Credential,
+    Credentials,
     EventListener,
+    FileCheck,
+    FileStore,
     Grant,
+    IdentityProvider,
     ImageStore,
     KeepsCopies,
     Mail,
     Mailer,
     MessageFilter,
     MissedEventsListener,
+    NewCredential,
     NoOptions,
     OAuthProvider,
     Posting,
@@ -66,36 +89,54 @@ from teamchat.interfaces import (
     SignInTraits,
     SpeaksDialect,
     Storage,
+    TokenInfo,
     Transaction,
     Upgrade,
+    WrittenPart,
 )
+from teamchat.interfaces.activity import Activity, Changed, Seen
 from teamchat.interfaces.api import Teamchat
 from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.interfaces.offers import AuthBackend, AuthMode, Command
+from teamchat.storage.lease import Lease, LeaseLost
 from teamchat.storage.schema import Migration
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Activity",
     "AuthBackend",
     "AuthMode",
     "Backend",
     "BadRequest",
+    "BodyTimeout",
     "Capability",
+    "Changed",
     "Changes",
     "Check",
+    "CheckedFile",
+    "ChecksumMismatch",
     "Command",
+    "Conflict",
     "Corpus",
+    "Credential",
+    "Credentials",
     "DraftFields",
     "Event",
     "EventListener",
     "ExportPart",
+    "FileCheck",
+    "FileStore",
     "Forbidden",
     "Gone",
     "Grant",
+    "IdentityProvider",
     "ImageStore",
     "Imported",
     "KeepsCopies",
+    "KeepsFiles",
+    "Lease",
+    "LeaseLost",
     "LoggedEvent",
     "Mail",
     "MailDelayed",
@@ -104,10 +145,15 @@ __all__ = [
     "MessageFields",
     "MessageFilter",
     "MessageTest",
+    "MessageText",
+    "MessageTexts",
     "Migration",
     "MissedEventsListener",
+    "NewCredential",
     "NoOptions",
     "NotFound",
+    "Noticed",
+    "Notices",
     "OAuthFailed",
     "OAuthProvider",
     "OperatorError",
@@ -119,10 +165,13 @@ __all__ = [
     "PreconditionFailed",
     "Problem",
     "Profile",
+    "QuietTimes",
+    "RangeNotSatisfiable",
     "Reminder",
     "Reminders",
     "Room",
     "Said",
+    "Seen",
     "SeenMessage",
     "Service",
     "SettingsError",
@@ -132,14 +181,21 @@ __all__ = [
     "SpeaksDialect",
     "Storage",
     "StorageError",
+    "StorageFull",
     "Teamchat",
     "TeamchatError",
+    "TokenInfo",
+    "TooLarge",
     "TooManyRequests",
     "Transaction",
     "Unauthorized",
     "Unavailable",
+    "UnsupportedMedia",
     "Upgrade",
+    "UserFields",
+    "Verdict",
     "Written",
+    "WrittenPart",
     "__version__",
     "hookimpl",
 ]

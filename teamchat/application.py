@@ -11,17 +11,24 @@ from msgspec import Struct
 
 from teamchat.accounts import Accounts, keys
 from teamchat.accounts.acting import AskingStorage
+from teamchat.accounts.audit import Audit
 from teamchat.accounts.mails import Composer
-from teamchat.capabilities import Announced, Capabilities, MessageTest, Reminders
+from teamchat.capabilities import Announced, Capabilities, MessageTest, MessageText, Notices, Reminders
 from teamchat.chat import Chat, rooms_table, sight
 from teamchat.chat.corpus import Corpus
+from teamchat.chat.drafts import Draft
 from teamchat.chat.rooms_table import RoomCounts
+from teamchat.chat.server_settings import server_name
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.cluster import Members, agree_on_images, agree_on_secret
 from teamchat.errors import SettingsError
 from teamchat.events import InRoom, Signal
 from teamchat.interfaces import (
     NO_TRAITS,
+    Credentials,
+    FileCheck,
+    FileStore,
+    IdentityProvider,
     ImageStore,
     Mailer,
     OAuthProvider,
@@ -39,6 +46,7 @@ from teamchat.stream import Hub, StreamRegistry
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
+    from teamchat.interfaces.activity import Activity
     from teamchat.plugins import Plugins
 
 T = TypeVar("T", bound=Struct)
@@ -71,6 +79,17 @@ class Application:
     oauth_provider: Callable[[str], OAuthProvider] = no_provider
     """Returns the provider of that id that a plugin offers. Raises `SettingsError` if none does."""
     capabilities: Capabilities = field(default_factory=Capabilities)
+    stored_files: FileStore | None = None
+    """The store of files; None where no capability keeps any."""
+    file_checks: list[FileCheck] = field(default_factory=list)
+    """What looks at files before they are handed out: every plugin's, once the application is open."""
+
+    @property
+    def file_store(self) -> FileStore:
+        """The store of files, which is there for a capability that keeps some."""
+        if self.stored_files is None:
+            raise SettingsError("No capability that is on keeps files, so there is no store of them.")
+        return self.stored_files
 
     async def room(self, tx: Transaction, caller: Caller, room_id: str) -> Room:
         """Return a channel or a direct conversation that the caller sees (`teamchat.chat.sight`)."""
@@ -92,6 +111,35 @@ class Application:
         """Return whole messages in the order of the ids, without those that the caller does not see."""
         return await self.chat.messages.seen(tx, caller, message_ids)
 
+    async def company(self, tx: Transaction, caller: Caller, others: Sequence[str], most: int) -> list[str]:
+        """Return users with whom the caller is in a place."""
+        return await sight.company(tx, caller, others, most)
+
+    async def shown_in(
+        self, tx: Transaction, shown: Mapping[str, str], without: type[Struct]
+    ) -> Mapping[str, Message]:
+        """Return the messages that others show, where whoever sees the others sees them too."""
+        return await self.chat.messages.shown_in(tx, shown, without)
+
+    async def check_webhook(self, webhook_id: str, token: str) -> None:
+        """Raise unless a webhook's token may post by it now."""
+        await self.chat.webhooks.check_post(webhook_id, token)
+
+    async def post_by_webhook(
+        self, webhook_id: str, token: str, content: str, key: str | None, path: str
+    ) -> Message:
+        """Post a text into a webhook's channel; `path` names the endpoint that was asked (D-07b)."""
+        return (await self.chat.webhooks.submit(webhook_id, token, Draft(content), key, path)).message
+
+    @property
+    def audit(self) -> Audit:
+        """The audit log."""
+        return Audit(self.storage, self.settings.audit.retention_days)
+
+    async def user_names(self, tx: Transaction) -> Mapping[str, Sequence[str]]:
+        """Return by what other names capabilities have users looked for, by the users' ids."""
+        return await self.capabilities.user_names(tx)
+
     @property
     def corpus(self) -> Corpus:
         """What was said, for capabilities that look through all of it."""
@@ -102,19 +150,57 @@ class Application:
         """What capabilities can say of messages, by the words of a search."""
         return self.capabilities.message_tests
 
+    async def message_texts(
+        self, tx: Transaction, message_ids: Sequence[str]
+    ) -> Mapping[str, Sequence[MessageText]]:
+        """Return what stands in messages besides their content, by their ids."""
+        return await self.capabilities.message_texts(tx, message_ids)
+
     @property
     def reminders(self) -> Sequence[Reminders]:
         """What capabilities remind users of."""
         return self.capabilities.reminders
 
+    async def message_place(self, tx: Transaction, message_id: str) -> SeenMessage | None:
+        """Return where a message stands, whoever sees it; None if it is not there."""
+        return await sight.anywhere(tx, message_id)
+
+    @property
+    def notices(self) -> Notices | None:
+        """Tells whom a message notifies."""
+        return self.capabilities.notices
+
     def signal(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
         """Send a signal to the streams that ask for it, of those who are in its audience."""
         self.hub.signalling.send(signal, audience)
+
+    async def signal_about(self, signals: Mapping[str, Signal]) -> None:
+        """Send signals about users, by their ids, to the streams of this process that name them."""
+        await self.hub.signalling.hand_out_about(signals)
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """The tokens that a capability keeps."""
+        return self.capabilities.credentials
+
+    @property
+    def activity(self) -> Activity:
+        """Who has a stream open, and who is active at one, in any process."""
+        return self.hub.activity
+
+    @property
+    def identity_providers(self) -> Sequence[IdentityProvider]:
+        """Where people may sign in, of what capabilities bring."""
+        return self.capabilities.identity_providers
 
     @property
     def client_folders(self) -> Sequence[tuple[str, Traversable]]:
         """The parts of the web client that capabilities bring: a name and a folder, in the names' order."""
         return self.capabilities.client_folders
+
+    async def server_name(self, tx: Transaction) -> str:
+        """Return the name that admins have given the server."""
+        return await server_name(tx)
 
     async def room_counts(self) -> RoomCounts:
         """Count the rooms of each kind, and memberships."""
@@ -144,16 +230,17 @@ async def open_application(
     """
     plugins.check_settings(settings.plugins)
     secret, sign_in = jwt_secret(settings), plugins.sign_in_traits_of(settings)
-    capabilities = plugins.capabilities(settings.plugins)
+    capabilities = plugins.capabilities(settings.plugins, settings)
     storages = plugins.storage(settings.storage.backend)
     image_stores = plugins.image_store(settings.images.backend)
     composer = Composer.build(settings)
     async with (
         storages.open(backend_options(settings.storage, storages)) as opened,
         image_stores.open(backend_options(settings.images, image_stores)) as image_store,
+        _open_files(settings, plugins, capabilities.file_backend) as file_store,
         _open_mailer(settings, plugins) as mailer,
     ):
-        storage = AskingStorage(opened)
+        storage = AskingStorage(opened, capabilities=capabilities)
         await refuse_unfinished(storage)
         await capability_tables.upgrade(opened, capabilities.tables)
         accounts = Accounts.build(
@@ -182,23 +269,35 @@ async def open_application(
                     storage,
                     settings.events,
                     registry=registry,
-                    expiries=accounts.sessions.expiries,
+                    expiries=accounts.expiries,
                     signals=capabilities.signals,
                     carrier=opened if isinstance(opened, SignalCarrier) else None,
+                    secret=keys.derive(secret, "connections"),
                 ),
                 mailer=mailer,
                 composer=composer,
                 sign_in=sign_in,
                 oauth_provider=plugins.oauth_provider,
                 capabilities=capabilities,
+                stored_files=file_store,
             )
+            app.file_checks.extend(plugins.file_checks(app))
             capabilities.bring(app)
+            _check_second_factor(settings, capabilities)
             initial = settings.chat.initial_user
             generated = await app.accounts.ensure_initial_user(initial)
             if generated is not None:
                 show_password(initial.email, generated)
             await app.chat.channels.ensure_first()
             yield app
+
+
+def _check_second_factor(settings: Settings, capabilities: Capabilities) -> None:
+    if settings.auth.second_factor != "optional" and capabilities.second_step is None:
+        raise SettingsError(
+            f"auth.secondFactor is {settings.auth.second_factor!r}, and no plugin that is on keeps any. "
+            "Install teamchat-second-factor or turn it on, or set it to 'optional'."
+        )
 
 
 @asynccontextmanager
@@ -213,6 +312,18 @@ async def _as_member(
         yield members
     finally:
         await members.leave()
+
+
+@asynccontextmanager
+async def _open_files(
+    settings: Settings, plugins: Plugins, name: str | None
+) -> AsyncIterator[FileStore | None]:
+    if name is None:
+        yield None
+        return
+    backend, options = plugins.file_store(name, settings)
+    async with backend.open(options) as store:
+        yield store
 
 
 @asynccontextmanager

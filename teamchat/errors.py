@@ -8,16 +8,21 @@ it names the configuration key, the plugin or the file, and what to do about it.
     ├── Problem                   answered to the client as {"error": sentence}
     │   ├── BadRequest            400
     │   ├── Unauthorized          401
+    │   │   └── SecondFactorNeeded  401, with WWW-Authenticate: SecondFactor
     │   ├── Forbidden             403
     │   ├── NotFound              404
     │   ├── MethodNotAllowed      405, with Allow
     │   ├── BodyTimeout           408
+    │   ├── Conflict              409
     │   ├── Gone                  410
     │   ├── PreconditionFailed    412
     │   ├── TooLarge              413
     │   ├── UnsupportedMedia      415
+    │   ├── RangeNotSatisfiable   416, with Content-Range
     │   ├── TooManyRequests       429, with Retry-After
-    │   └── Unavailable           503
+    │   ├── ChecksumMismatch      460
+    │   ├── Unavailable           503
+    │   └── StorageFull           507
     ├── OperatorError             printed for the operator; `serve` stops
     │   ├── SettingsError         a configuration key is wrong
     │   ├── PluginError           a plugin can't be loaded or clashes
@@ -65,6 +70,18 @@ class Unauthorized(Problem):
         super().__init__(sentence)
 
 
+class SecondFactorNeeded(Unauthorized):
+    """The first proof was right, and the account wants a second (extension M-1); `methods` name which."""
+
+    def __init__(self, methods: Iterable[str], *, is_wrong: bool = False) -> None:
+        super().__init__(
+            "This code is wrong, or was used already."
+            if is_wrong
+            else "This account has a second factor: send its code as code."
+        )
+        self.methods = sorted(methods)
+
+
 class Forbidden(Problem):
     """The caller is known and may not do this."""
 
@@ -99,6 +116,12 @@ class BodyTimeout(Problem):
     status = 408
 
 
+class Conflict(Problem):
+    """What the path names is in another state than the request takes it to be in."""
+
+    status = 409
+
+
 class Gone(Problem):
     """What the path names was there, and comes back no more."""
 
@@ -123,14 +146,30 @@ class UnsupportedMedia(Problem):
     status = 415
 
 
+class RangeNotSatisfiable(Problem):
+    """None of the bytes that ``Range`` asks for are there; there are `size` of them (RFC 9110, 15.5.17)."""
+
+    status = 416
+
+    def __init__(self, size: int) -> None:
+        super().__init__("There are no such bytes in it.")
+        self.size = size
+
+
 class TooManyRequests(Problem):
     """A limit is reached; `retry_after` is in whole seconds (decision D-06)."""
 
     status = 429
 
-    def __init__(self, retry_after: int) -> None:
-        super().__init__("Too many attempts. Try again later.")
+    def __init__(self, retry_after: int, sentence: str = "Too many attempts. Try again later.") -> None:
+        super().__init__(sentence)
         self.retry_after = max(1, retry_after)
+
+
+class ChecksumMismatch(Problem):
+    """What arrived is not what its checksum is of (tus 1.0, ``Upload-Checksum``); nothing of it is kept."""
+
+    status = 460
 
 
 class Unavailable(Problem):
@@ -141,6 +180,12 @@ class Unavailable(Problem):
     def __init__(self, sentence: str, retry_after: int | None = None) -> None:
         super().__init__(sentence)
         self.retry_after = retry_after
+
+
+class StorageFull(Problem):
+    """There is no room for it, on the disk or by a limit of the whole server (RFC 4918, section 11.5)."""
+
+    status = 507
 
 
 class OperatorError(TeamchatError):

@@ -14,13 +14,16 @@ from teamchat.accounts.counters import APART, Counters
 from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.mail_turns import network_requester
 from teamchat.accounts.proofs import Proofs, telling
-from teamchat.accounts.records import as_user, user_by_email
+from teamchat.accounts.records import account_by_email, as_user, user_by_email
+from teamchat.accounts.scopes import SCOPES
 from teamchat.accounts.scrypt import Hasher, check_password, is_same
+from teamchat.accounts.second_steps import Passed, SecondSteps
 from teamchat.accounts.sessions import Sessions
 from teamchat.accounts.users import Users
 
 __all__ = [
     "APART",
+    "SCOPES",
     "Accounts",
     "Attempt",
     "Counters",
@@ -28,11 +31,14 @@ __all__ = [
     "Limits",
     "Links",
     "MailLimits",
+    "Passed",
     "Proofs",
     "Purpose",
     "RegistrationLimit",
+    "SecondSteps",
     "Sessions",
     "Users",
+    "account_by_email",
     "as_user",
     "attempt",
     "check_password",

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import trio
 
 from teamchat.accounts.records import check_unchanged, find_caller
+from teamchat.capabilities.changes import NoCapabilities, TakesPart
 from teamchat.events import LoggedEvent
 from teamchat.interfaces import SpeaksDialect, Storage, Transaction
 from teamchat.model import Caller, now_ms
@@ -51,9 +52,12 @@ class AskingStorage:
     admin no longer.  `clock` returns the time in epoch milliseconds.
     """
 
-    def __init__(self, storage: Storage, clock: Callable[[], int] = now_ms) -> None:
+    def __init__(
+        self, storage: Storage, clock: Callable[[], int] = now_ms, capabilities: TakesPart | None = None
+    ) -> None:
         self._storage = storage
         self._clock = clock
+        self._capabilities = capabilities or NoCapabilities()
 
     def read(self) -> AbstractAsyncContextManager[Transaction]:
         return self._storage.read()
@@ -78,7 +82,9 @@ class AskingStorage:
     @asynccontextmanager
     async def _write_for(self, caller: Caller) -> AsyncIterator[Transaction]:
         async with self._storage.write() as tx:
-            found, _ = await find_caller(tx, caller.user.id, caller.session_id, self._clock())
+            found, _ = await find_caller(
+                tx, caller.user.id, caller.session_id, self._clock(), self._capabilities.credentials
+            )
             check_unchanged(caller, found)
             yield tx
 

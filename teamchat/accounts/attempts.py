@@ -25,6 +25,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from teamchat.accounts import keys
+from teamchat.accounts.audit import note_failure
 from teamchat.accounts.counters import Counters
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Storage, Transaction
@@ -91,11 +92,21 @@ class Limits:
     async def fail(self, attempt: Attempt) -> None:
         """Count a failure. Raises `TooManyRequests` if others reached the limit meanwhile."""
         async with self._storage.write() as tx:
-            await self._refuse_blocked(tx, attempt)
-            await self._counters.add(tx, attempt.address_subject)
-            if attempt.email_key is not None and await self._counters.add(tx, attempt.pair_subject) == 1:
-                await self._counters.add(tx, attempt.account_subject)
+            await self.fail_in(tx, attempt)
         _log.info("sign-in failed", way=attempt.way, ip=attempt.ip)
+
+    async def fail_in(self, tx: Transaction, attempt: Attempt) -> None:
+        """Do what `fail` does, in a transaction that is open."""
+        await self._refuse_blocked(tx, attempt)
+        await self._counters.add(tx, attempt.address_subject)
+        if attempt.email_key is not None and await self._counters.add(tx, attempt.pair_subject) == 1:
+            await self._counters.add(tx, attempt.account_subject)
+        user_id = await _account_of(tx, attempt.email_key)
+        await note_failure(tx, user_id, ip=attempt.ip, way=attempt.way)
+
+    async def refuse_in(self, tx: Transaction, attempt: Attempt) -> None:
+        """Raise `TooManyRequests` if the attempt is blocked, as a transaction that is open sees it."""
+        await self._refuse_blocked(tx, attempt)
 
     @asynccontextmanager
     async def guarding(self, attempt: Attempt) -> AsyncIterator[None]:
@@ -171,6 +182,11 @@ def network_of(ip: str) -> str:
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
+
+
+async def _account_of(tx: Transaction, email_key: str | None) -> str | None:
+    rows = await tx.fetch("select id from users where email_key = $1", email_key)
+    return rows[0][0] if rows else None
 
 
 async def _is_signed_in_from(tx: Transaction, attempt: Attempt) -> bool:

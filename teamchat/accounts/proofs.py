@@ -1,8 +1,8 @@
 """The first proof of an address (decision D-40).
 
 Whoever registers shows no proof that the email is theirs, so an account may be taken before its owner comes.
-The owner keeps the account, and what came before their proof ends: every session, and the password.  An admin
-who gives somebody a password vouches for them.
+The owner keeps the account, and what came before their proof ends: every session, the password, and second
+factors.  An admin who gives somebody a password vouches for them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from teamchat.accounts.records import is_first_proof_in
 from teamchat.accounts.scrypt import nobodys_hash
+from teamchat.accounts.second_steps import Passed
 from teamchat.accounts.sessions import Sessions
+from teamchat.capabilities.changes import NoCapabilities, TakesPart
 from teamchat.interfaces import Transaction
 from teamchat.model import SignedIn
 from teamchat.observability.logs import get_logger
@@ -23,34 +26,50 @@ _log = get_logger(__name__)
 class Proofs:
     """Whose address was proved, and what the first proof ends."""
 
-    def __init__(self, sessions: Sessions, clock: Callable[[], int], *, is_invite_required: bool) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        clock: Callable[[], int],
+        *,
+        is_invite_required: bool,
+        capabilities: TakesPart | None = None,
+    ) -> None:
+        self._capabilities = capabilities or NoCapabilities()
         self._sessions = sessions
         self._clock = clock
         self._is_invite_required = is_invite_required
 
-    async def sign_in_in(self, tx: Transaction, user_id: str, ip: str, user_agent: str) -> SignedIn:
+    async def sign_in_in(
+        self, tx: Transaction, user_id: str, ip: str, user_agent: str, *, passed: Passed | None = None
+    ) -> SignedIn:
         """Sign in somebody who has just proved their address, in a transaction that is open.
 
         Raises `Unauthorized` if there is no such user (any more).
         """
         has_ended = await self.note_in(tx, user_id)
-        return telling(await self._sessions.start_in(tx, user_id, ip, user_agent), has_ended)
+        return telling(await self._sessions.start_in(tx, user_id, ip, user_agent, passed=passed), has_ended)
 
     async def note_in(self, tx: Transaction, user_id: str) -> bool:
-        """Note a proof, in a transaction that is open; return whether it ended a session or a password."""
+        """Note a proof, in a transaction that is open; return whether it ended something.
+
+        That is a session, a password or a second factor.
+        """
         rows = await tx.fetch("select email_proved_at, password_hash from users where id = $1", user_id)
         if not rows or rows[0][0]:
             return False
+        is_first = await is_first_proof_in(tx, user_id, is_invite_required=self._is_invite_required)
         await tx.fetch("update users set email_proved_at = $2 where id = $1", user_id, self._clock())
-        [(proved_at, password_hash)] = rows
-        # Of users who were there before proofs were kept nobody knows who chose the password.  Where invites
-        # are required it was an admin, or whom they invited.
-        if proved_at is not None and self._is_invite_required:
+        if not is_first:
             return False
+        password_hash = rows[0][1]
         count = await self._sessions.end_all_in(tx, user_id)
+        await self._capabilities.in_transaction.address_proved(tx, user_id)
+        # Whoever took the account must not keep its owner out by a second factor.
+        step = self._capabilities.second_step
+        had_factor = step is not None and await step.forget_in(tx, user_id)
         if password_hash is not None:
             await _end_password(tx, user_id)
-        if count or password_hash is not None:
+        if count or had_factor or password_hash is not None:
             _log.warning("an address was proved, so what came before ended", user=user_id, sessions=count)
             return True
         return False

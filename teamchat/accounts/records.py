@@ -1,13 +1,28 @@
 """How users are read from their table.
 
-A removed user is a row with `removed_at`; no function here ever returns one.
+A removed user is a row with `removed_at`; no function here ever returns one.  A deactivated one has
+`deactivated_at`: they have an account, which `account_by_id` and `account_by_email` find, and can't use it,
+so that whoever signs people in finds nobody.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from teamchat.accounts.scopes import ADMIN
 from teamchat.errors import Forbidden, Unauthorized
-from teamchat.interfaces import Row, Transaction
+from teamchat.interfaces import Credential, Credentials, Row, Transaction
 from teamchat.model import Caller, User, text
+
+_USER = "select id, user_name, email, is_admin, deactivated_at from users"
+
+
+class Account(NamedTuple):
+    """A user, and whether they are deactivated."""
+
+    user: User
+    is_deactivated: bool
 
 
 def as_user(row: Row) -> User:
@@ -17,19 +32,23 @@ def as_user(row: Row) -> User:
 
 
 async def user_by_id(tx: Transaction, user_id: str) -> User | None:
-    """Return a user, or None for an unknown or removed one."""
-    rows = await tx.fetch(
-        "select id, user_name, email, is_admin from users where id = $1 and removed_at is null", user_id
-    )
-    return as_user(rows[0]) if rows else None
+    """Return a user who may sign in, or None for an unknown, removed or deactivated one."""
+    return _active(await tx.fetch(f"{_USER} where id = $1 and removed_at is null", user_id))
 
 
 async def user_by_email(tx: Transaction, email: str) -> User | None:
-    """Return the user of an email, matched without regard to case (decision D-05)."""
-    rows = await tx.fetch(
-        "select id, user_name, email, is_admin from users where email_key = $1", text.fold(email)
-    )
-    return as_user(rows[0]) if rows else None
+    """Return the user of an email, matched without regard to case (D-05), who may sign in; else None."""
+    return _active(await tx.fetch(f"{_USER} where email_key = $1", text.fold(email)))
+
+
+async def account_by_id(tx: Transaction, user_id: str) -> Account | None:
+    """Return a user who is there, also a deactivated one."""
+    return _account(await tx.fetch(f"{_USER} where id = $1 and removed_at is null", user_id))
+
+
+async def account_by_email(tx: Transaction, email: str) -> Account | None:
+    """Return the user of an email as `user_by_email` does, also a deactivated one."""
+    return _account(await tx.fetch(f"{_USER} where email_key = $1", text.fold(email)))
 
 
 async def own_row(tx: Transaction, caller: Caller) -> User:
@@ -40,23 +59,67 @@ async def own_row(tx: Transaction, caller: Caller) -> User:
     return user
 
 
-async def find_caller(tx: Transaction, user_id: str, session_id: str, now: int) -> tuple[Caller, int]:
+async def find_caller(
+    tx: Transaction, user_id: str, session_id: str, now: int, credentials: Credentials | None = None
+) -> tuple[Caller, int]:
     """Return who acts in a session, and when it expires. Raises `Unauthorized` unless it is good `now`.
 
-    Times are epoch milliseconds.
+    It may be the id of a token, where `credentials` has such.  Times are epoch milliseconds.
     """
     rows = await tx.fetch(
         """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, u.log_start, s.expires_at
            from sessions s join users u on u.id = s.user_id
-           where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null""",
+           where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null
+           and u.deactivated_at is null""",
         session_id,
         user_id,
         now,
     )
     if not rows:
-        raise Unauthorized
+        if credentials is None:
+            raise Unauthorized
+        return await _holder(tx, await credentials.by_id(tx, session_id), user_id, now)
     *user, must_change_password, log_start, expires_at = rows[0]
     return Caller(as_user(tuple(user)), session_id, bool(must_change_password), log_start), expires_at
+
+
+async def _holder(tx: Transaction, found: Credential | None, user_id: str, now: int) -> tuple[Caller, int]:
+    """Return who has a token, as less than they are in a session."""
+    if found is None or found.user_id != user_id or found.expires_at <= now:
+        raise Unauthorized
+    rows = await tx.fetch(
+        """select id, user_name, email, is_admin, log_start from users
+           where id = $1 and removed_at is null and deactivated_at is null""",
+        user_id,
+    )
+    if not rows:
+        raise Unauthorized
+    id_, user_name, email, is_admin, log_start = rows[0]
+    user = as_user((id_, user_name, email, is_admin and ADMIN in found.scopes))
+    caller = Caller(user, found.id, log_start=log_start, scopes=found.scopes, places=found.places)
+    return caller, found.expires_at
+
+
+async def is_first_proof_in(tx: Transaction, user_id: str, *, is_invite_required: bool) -> bool:
+    """Return whether a proof of a user's address, made now, ends what the account had before (D-40)."""
+    rows = await tx.fetch("select email_proved_at from users where id = $1", user_id)
+    if not rows or rows[0][0]:
+        return False
+    # Of users who were there before proofs were kept nobody knows who chose the password.  Where invites
+    # are required it was an admin, or whom they invited.
+    return not (rows[0][0] is not None and is_invite_required)
+
+
+def _account(rows: Sequence[Row]) -> Account | None:
+    if not rows:
+        return None
+    *user, deactivated_at = rows[0]
+    return Account(as_user(tuple(user)), deactivated_at is not None)
+
+
+def _active(rows: Sequence[Row]) -> User | None:
+    account = _account(rows)
+    return None if account is None or account.is_deactivated else account.user
 
 
 def check_unchanged(caller: Caller, found: Caller) -> None:

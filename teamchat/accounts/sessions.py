@@ -18,8 +18,11 @@ from msgspec import UNSET, Struct
 
 from teamchat.accounts import keys
 from teamchat.accounts.access_tokens import AccessTokens
+from teamchat.accounts.audit import note, note_failure
 from teamchat.accounts.records import user_by_id
-from teamchat.errors import BadRequest, NotFound, Unauthorized
+from teamchat.accounts.second_steps import Passed
+from teamchat.capabilities.changes import NoCapabilities, TakesPart
+from teamchat.errors import BadRequest, NotFound, SecondFactorNeeded, Unauthorized
 from teamchat.events import SessionsEnded
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, SessionInfo, SignedIn, TokenPair, User
@@ -52,8 +55,14 @@ class Sessions:
     """The sessions of all users."""
 
     def __init__(
-        self, storage: Storage, auth: AuthSettings, tokens: AccessTokens, clock: Callable[[], int]
+        self,
+        storage: Storage,
+        auth: AuthSettings,
+        tokens: AccessTokens,
+        clock: Callable[[], int],
+        capabilities: TakesPart | None = None,
     ) -> None:
+        self._capabilities = capabilities or NoCapabilities()
         self._storage = storage
         self._auth = auth
         self._tokens = tokens
@@ -68,15 +77,26 @@ class Sessions:
             return await self.start_in(tx, user_id, ip, user_agent)
 
     async def start_in(
-        self, tx: Transaction, user_id: str, ip: str, user_agent: str, *, must_change_password: bool = False
+        self,
+        tx: Transaction,
+        user_id: str,
+        ip: str,
+        user_agent: str,
+        *,
+        must_change_password: bool = False,
+        passed: Passed | None = None,
     ) -> SignedIn:
         """Do what `start` does, in a transaction that is open.
 
         With `must_change_password` nothing else can be done in the session before that (decision D-43).
+        Raises `SecondFactorNeeded` for who has a second factor, unless they have `passed` it (extension M-1).
         """
         user = await user_by_id(tx, user_id)
         if user is None:
             raise Unauthorized
+        step = self._capabilities.second_step
+        if passed != Passed(user_id) and step is not None and await step.is_set_in(tx, user_id):
+            raise SecondFactorNeeded(step.methods)
         now = self._clock()
         await self._make_room(tx, user_id, now)
         session_id, ends_at = new_id(), now + self._auth.max_session_seconds * 1000
@@ -94,6 +114,7 @@ class Sessions:
             int(must_change_password),
         )
         pair = await self._issue(tx, user, session_id, ends_at)
+        await note(tx, "session.create", "session", session_id, by=user_id, ip=ip)
         return SignedIn(
             pair.access_token,
             pair.refresh_token,
@@ -127,7 +148,7 @@ class Sessions:
                 session_id = await _session_of(tx, caller.user.id, refresh_token)
             if session_id is None or not await _is_session_of(tx, caller.user.id, session_id):
                 return
-            await self._end(tx, [session_id])
+            await self._end(tx, caller.user.id, [session_id])
         _log.info("signed out", user=caller.user.id)
 
     async def list(self, caller: Caller) -> Sequence[SessionInfo]:
@@ -163,7 +184,9 @@ class Sessions:
         async with self._storage.write() as tx:
             live = await self._live(tx, caller.user.id)
             chosen = await _chosen(tx, caller, live, session_id, refresh_token)
-            await self._end(tx, chosen)
+            is_all = session_id is None
+            kept = next((one for one in live if one not in chosen), "") if is_all else None
+            await self._end(tx, caller.user.id, chosen, kept)
         _log.info("sessions ended", user=caller.user.id, count=len(chosen))
         return len(chosen)
 
@@ -171,7 +194,21 @@ class Sessions:
         """End all sessions of a user but `keep`, in a transaction that is open; return how many."""
         rows = await tx.fetch("select id from sessions where user_id = $1", user_id)
         ended = [session_id for (session_id,) in rows if session_id != keep]
-        await self._end(tx, ended)
+        await self._end(tx, user_id, ended, keep or "")
+        return len(ended)
+
+    def of_token(self, access_token: str) -> str:
+        """Return the session of a good access token. Raises `Unauthorized` for any other."""
+        return self._tokens.read(access_token).session_id
+
+    async def end_in(self, tx: Transaction, user_id: str, session_ids: Sequence[str]) -> int:
+        """End some sessions of a user, in a transaction that is open; return how many there were.
+
+        Those that are over, or somebody else's, are passed over.
+        """
+        rows = await tx.fetch("select id from sessions where user_id = $1", user_id)
+        ended = [session_id for (session_id,) in rows if session_id in session_ids]
+        await self._end(tx, user_id, ended)
         return len(ended)
 
     async def password_changed_in(self, tx: Transaction, caller: Caller) -> None:
@@ -204,7 +241,8 @@ class Sessions:
         expired = [session_id for session_id, expires_at in rows if expires_at <= now]
         live = [session_id for session_id, expires_at in rows if expires_at > now]
         surplus = len(live) + 1 - self._auth.max_active_sessions
-        await self._end(tx, expired + live[: max(0, surplus)])
+        await self._remove(tx, expired)
+        await self._end(tx, user_id, live[: max(0, surplus)])
 
     async def _rotate(self, tx: Transaction, token_hash: str) -> TokenPair | None:
         user = await _owner(tx, token_hash)
@@ -216,7 +254,8 @@ class Sessions:
         now = self._clock()
         if token.used_at is not None and not -_CLOCKS_DIFFER_MS <= now - token.used_at <= GRACE_MS:
             _log.warning("somebody used an old refresh token, so the session ends", user=user.id)
-            await self._end(tx, [token.session_id])
+            await self._end(tx, user.id, [token.session_id])
+            await note_failure(tx, user.id, way="refresh token", reason="used again")
             return None
         if min(token.expires_at, token.session_expires_at) <= now:
             return None
@@ -260,7 +299,14 @@ class Sessions:
         )
         return [session_id for (session_id,) in rows]
 
-    async def _end(self, tx: Transaction, session_ids: Sequence[str]) -> None:
+    async def _end(
+        self, tx: Transaction, user_id: str, session_ids: Sequence[str], kept: str | None = None
+    ) -> None:
+        if session_ids or kept is not None:
+            await self._capabilities.in_transaction.sessions_ended(tx, user_id, session_ids, kept)
+        await self._remove(tx, session_ids)
+
+    async def _remove(self, tx: Transaction, session_ids: Sequence[str]) -> None:
         for session_id in session_ids:
             await tx.fetch("delete from sessions where id = $1", session_id)
         if session_ids:

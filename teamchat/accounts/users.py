@@ -11,22 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import msgspec
+from msgspec import UNSET
+
 from teamchat.accounts import names
+from teamchat.accounts.audit import note
 from teamchat.accounts.links import Links
 from teamchat.accounts.mail_turns import user_requester
 from teamchat.accounts.proofs import vouch_in
 from teamchat.accounts.records import (
+    Account,
+    account_by_email,
+    account_by_id,
     check_admin,
     own_row,
-    user_by_email,
-    user_by_id,
 )
+from teamchat.accounts.scopes import SESSION_ALONE, check_scopes
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
 from teamchat.capabilities.changes import TakesPart
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, ListedUser, User, text
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
@@ -64,13 +70,27 @@ class Users:
         """Return everyone who is a user now, in the order in which they came."""
         async with self._storage.read() as tx:
             rows = await tx.fetch(
-                """select id, user_name, email, is_admin, created_at from users
+                """select id, user_name, email, is_admin, created_at, deactivated_at from users
                    where removed_at is null order by id"""
             )
-        return [
-            ListedUser(user_id, user_name, email, bool(is_admin), created_at)
-            for user_id, user_name, email, is_admin, created_at in rows
-        ]
+            users = [_listed(row) for row in rows]
+            return await self._capabilities.user_fields.added(tx, users, are_all=True)
+
+    async def whole_in(self, tx: Transaction, user: User) -> User:
+        """Return a user with the fields that capabilities add, in a transaction that is open."""
+        [whole] = await self._capabilities.user_fields.added(tx, [user])
+        return whole
+
+    async def changed_in(self, tx: Transaction, user_id: str) -> None:
+        """Tell everybody what fields a user has now, in the transaction that changes them (L-7).
+
+        How often that may be is for the capability to limit: each time, all who are there are told.
+        """
+        account = await account_by_id(tx, user_id)
+        if account is not None:
+            told = {"id": user_id, "userName": account.user.user_name}
+            told |= await self._capabilities.user_fields.of(tx, user_id)
+            await tx.append(Event(UpdateUser.type, msgspec.json.encode(told).decode()))
 
     async def check_admin(self, caller: Caller) -> None:
         """Raise `Forbidden` unless the caller is an admin."""
@@ -92,6 +112,8 @@ class Users:
         text.email(email)
         if role not in ROLES:
             raise BadRequest("role is neither user nor admin.")
+        if password is not None:
+            check_scopes(caller, SESSION_ALONE)
         password_hash = None if password is None else await self._hasher.hash(password)
         is_invited = self._sends_invites and password is None
         async with self._storage.write() as tx:
@@ -101,6 +123,7 @@ class Users:
                 is_admin=role == "admin",
                 password_hash=password_hash,
                 from_admin=password_hash is not None,
+                by=caller.user.id,
             )
             if is_invited:
                 await self._links.issue_in(tx, "invite", user.email, requester=user_requester(caller.user.id))
@@ -131,17 +154,40 @@ class Users:
     async def remove(self, caller: Caller, user_id: str) -> None:
         """Remove another user, at once and in everything (decision D-22)."""
         async with self._storage.write() as tx:
-            user = await _managed(tx, caller, user_id)
+            user, _ = await _managed(tx, caller, user_id)
             if user.id == caller.user.id:
                 raise BadRequest("You can't remove yourself; leave instead.")
-            await self.remove_in(tx, user)
+            await self.remove_in(tx, user, by=caller.user.id)
         _log.info("user removed", user=user.id, by=caller.user.id)
+
+    async def deactivate(self, caller: Caller, user_id: str) -> None:
+        """Shut another user out, at once and in everything, until they are activated (extension L-1).
+
+        Who is deactivated stays so.
+        """
+        async with self._storage.write() as tx:
+            account = await _managed(tx, caller, user_id)
+            if account.user.id == caller.user.id:
+                raise BadRequest("You can't deactivate yourself; another admin can.")
+            await self.deactivate_in(tx, account, by=caller.user.id)
+        _log.info("user deactivated", user=user_id, by=caller.user.id)
+
+    async def activate(self, caller: Caller, user_id: str) -> None:
+        """Let a user in again, with all that was theirs but what deactivating ended (extension L-1).
+
+        Who is active stays so.
+        """
+        async with self._storage.write() as tx:
+            account = await _managed(tx, caller, user_id)
+            await self.activate_in(tx, account, by=caller.user.id)
+        _log.info("user activated", user=user_id, by=caller.user.id)
 
     async def exit(self, caller: Caller) -> None:
         """Let the caller leave. Raises `BadRequest` for the last admin (decision D-22)."""
         async with self._storage.write() as tx:
             user = await own_row(tx, caller)
             await _keep_an_admin(tx, user, "can't leave")
+            await note(tx, "user.remove", "user", user.id, by=user.id)
             await self._leave(tx, user, UserExit(user.id, user.user_name).to())
         _log.info("user left", user=user.id)
 
@@ -153,13 +199,13 @@ class Users:
         check_admin(caller)
         check_password(password)
         async with self._storage.read() as tx:
-            if await user_by_id(tx, user_id) is None:
+            if await account_by_id(tx, user_id) is None:
                 raise BadRequest("There is no such user.")
         password_hash = await self._hasher.hash(password)
         async with self._storage.write() as tx:
             is_another = user_id != caller.user.id
             await self.set_password_in(
-                tx, user_id, password_hash, keep=caller.session_id, from_admin=is_another
+                tx, user_id, password_hash, keep=caller.session_id, from_admin=is_another, by=caller.user.id
             )
         _log.info("password changed", user=user_id, by=caller.user.id)
 
@@ -171,14 +217,15 @@ class Users:
         *,
         keep: str | None = None,
         from_admin: bool = False,
+        by: str | None = None,
     ) -> None:
         """Store a new password's hash, and end all sessions but `keep` and all links (decision D-17).
 
         In a transaction that is open. `from_admin` says that it is not the user who chose it (D-43).  Raises
         `BadRequest` for an unknown user.
         """
-        user = await user_by_id(tx, user_id)
-        if user is None:
+        account = await account_by_id(tx, user_id)
+        if account is None:
             raise BadRequest("There is no such user.")
         await tx.fetch(
             "update users set password_hash = $2, password_from_admin = $3 where id = $1",
@@ -188,12 +235,14 @@ class Users:
         )
         if from_admin:
             await vouch_in(tx, user_id, self._clock())
-        await self._links.forget_in(tx, user.email)
+        await self._links.forget_in(tx, account.user.email)
         await self._sessions.end_all_in(tx, user_id, keep=keep)
+        await note(tx, "user.password", "user", user_id, by=by)
 
-    async def remove_in(self, tx: Transaction, user: User) -> None:
+    async def remove_in(self, tx: Transaction, user: User, *, by: str | None = None) -> None:
         """Remove a user in a transaction that is open. Raises `BadRequest` for the last admin (D-22)."""
         await _keep_an_admin(tx, user, "can't be removed")
+        await note(tx, "user.remove", "user", user.id, by=by)
         await self._leave(tx, user, RemoveUser(user.id, user.email).to())
 
     async def set_role(self, caller: Caller, user_id: str, role: str) -> User:
@@ -202,16 +251,18 @@ class Users:
         Raises `BadRequest` for a role that there is not: there are no guests yet.
         """
         async with self._storage.write() as tx:
-            user = await _managed(tx, caller, user_id)
+            user, _ = await _managed(tx, caller, user_id)
             if role not in ROLES:
                 raise BadRequest("role is neither user nor admin.")
             is_admin = role == "admin"
             if user.is_admin != is_admin:
-                await self.set_role_in(tx, user, is_admin=is_admin)
+                await self.set_role_in(tx, user, is_admin=is_admin, by=caller.user.id)
         _log.info("role changed", user=user.id, by=caller.user.id, role=role)
         return User(user.id, user.user_name, user.email, is_admin)
 
-    async def set_role_in(self, tx: Transaction, user: User, *, is_admin: bool) -> None:
+    async def set_role_in(
+        self, tx: Transaction, user: User, *, is_admin: bool, by: str | None = None
+    ) -> None:
         """Make a user an admin, or one no longer, in a transaction that is open.
 
         It is sent as UPDATE_USER, so that no server goes on with what it remembers of them.  Raises
@@ -220,19 +271,49 @@ class Users:
         if not is_admin:
             await _keep_an_admin(tx, user, "must stay one")
         await tx.fetch("update users set is_admin = $2 where id = $1", user.id, int(is_admin))
+        await note(tx, "user.role", "user", user.id, by=by, role="admin" if is_admin else "user")
         await tx.append(UpdateUser(user.id, user.user_name).to())
+
+    async def deactivate_in(self, tx: Transaction, account: Account, *, by: str | None = None) -> None:
+        """Do what `deactivate` does, in a transaction that is open.
+
+        Sessions, streams and links in mails end, and capabilities end theirs (`Changes.user_deactivated`).
+        Raises `BadRequest` for the last admin.
+        """
+        user, is_deactivated = account
+        if is_deactivated:
+            return
+        await _keep_an_admin(tx, user, "can't be deactivated")
+        await tx.fetch("update users set deactivated_at = $2 where id = $1", user.id, self._clock())
+        await note(tx, "user.deactivate", "user", user.id, by=by)
+        await self._sessions.end_all_in(tx, user.id)
+        await self._links.forget_in(tx, user.email)
+        await tx.append(UpdateUser(user.id, user.user_name, is_deactivated=True).to())
+        await self._capabilities.in_transaction.user_deactivated(tx, user.id)
+        await tx.append(UserGone(user.id).to())
+
+    async def activate_in(self, tx: Transaction, account: Account, *, by: str | None = None) -> None:
+        """Do what `activate` does, in a transaction that is open."""
+        user, is_deactivated = account
+        if is_deactivated:
+            await tx.fetch("update users set deactivated_at = null where id = $1", user.id)
+            await note(tx, "user.activate", "user", user.id, by=by)
+            await tx.append(UpdateUser(user.id, user.user_name, is_deactivated=False).to())
+            await self._capabilities.in_transaction.user_activated(tx, user.id)
 
     async def find_or_create_in(self, tx: Transaction, email: str) -> User:
         """Return the user of an email, created on first sign-in (part 5, rule 10).
 
-        Raises `Unauthorized` if there is none and invites are required.
+        Raises `Unauthorized` if there is none and invites are required, or if they are deactivated.
         """
         text.email(email)
-        user = await user_by_email(tx, email)
-        if user is not None:
-            return user
+        account = await account_by_email(tx, email)
+        if account is not None and not account.is_deactivated:
+            return account.user
         if self._is_invite_required:
             raise Unauthorized("There is no user with this email, and invites are required.")
+        if account is not None:
+            raise Unauthorized("Nobody signs in with this email.")
         return await self.create_in(tx, email)
 
     async def create_in(
@@ -245,13 +326,14 @@ class Users:
         password_hash: str | None = None,
         from_admin: bool = False,
         is_vouched: bool = False,
+        by: str | None = None,
     ) -> User:
         """Create a user in a transaction that is open. Raises `BadRequest` if the email has one already.
 
         `from_admin` says that an admin chose the password (D-43), and so vouches for who has it; `is_vouched`
         that the operator does (D-40).
         """
-        if await user_by_email(tx, email) is not None:
+        if await account_by_email(tx, email) is not None:
             raise BadRequest("A user with this email exists already.")
         user_name = await names.free_name_in(tx, user_name or names.default_name(email))
         user, now = User(new_id(), user_name, email, is_admin), self._clock()
@@ -273,6 +355,7 @@ class Users:
             now if from_admin or is_vouched else None,
         )
         await names.note_in(tx, user.id, user.user_name)
+        await note(tx, "user.create", "user", user.id, by=by, role="admin" if is_admin else "user")
         await tx.append(NewUser(user.id, user.user_name, user.email).to())
         return user
 
@@ -284,7 +367,7 @@ class Users:
         await tx.fetch("delete from identities where user_id = $1", user.id)
         await tx.fetch(
             """update users set user_name_key = null, email = '', email_key = null, password_hash = null,
-               removed_at = $2 where id = $1""",
+               removed_at = $2, deactivated_at = null where id = $1""",
             user.id,
             self._clock(),
         )
@@ -292,17 +375,25 @@ class Users:
         await tx.append(UserGone(user.id).to())
 
 
-async def _managed(tx: Transaction, caller: Caller, user_id: str) -> User:
-    user = await user_by_id(tx, user_id)
-    if user is None:
+def _listed(row: Row) -> ListedUser:
+    id_, name, email, is_admin, created_at, deactivated_at = row
+    is_deactivated = deactivated_at is not None or UNSET
+    return ListedUser(id_, name, email, bool(is_admin), created_at, is_deactivated)
+
+
+async def _managed(tx: Transaction, caller: Caller, user_id: str) -> Account:
+    account = await account_by_id(tx, user_id)
+    if account is None:
         raise NotFound("There is no such user.")
     check_admin(caller)
-    return user
+    return account
 
 
 async def _keep_an_admin(tx: Transaction, leaving: User, refusal: str) -> None:
     """Raise `BadRequest` if a user who will be no admin any more is the last one."""
     if leaving.is_admin and not await tx.fetch(
-        "select 1 from users where is_admin = 1 and removed_at is null and id <> $1 limit 1", leaving.id
+        """select 1 from users where is_admin = 1 and removed_at is null and deactivated_at is null
+           and id <> $1 limit 1""",
+        leaving.id,
     ):
         raise BadRequest(f"The last admin {refusal}; make another admin first.")

@@ -9,10 +9,14 @@ from teamchat.capabilities.drafts import DraftFields, Drafts, MessageBody, Outco
 from teamchat.capabilities.exported import ExportPart, Imported
 from teamchat.capabilities.fields import MessageFields
 from teamchat.capabilities.guarded import ChangeFailed, ChangeGuard
-from teamchat.capabilities.message_tests import MessageTest
+from teamchat.capabilities.kept_files import KeepsFiles, KeptFile
+from teamchat.capabilities.message_tests import MessageTest, MessageText, MessageTexts
+from teamchat.capabilities.notices import Noticed, Notices, QuietTimes, Verdict
 from teamchat.capabilities.offer import Capability, Check, Job, Options, Parts
 from teamchat.capabilities.reminders import Reminder, Reminders
+from teamchat.capabilities.second_step import SecondStep
 from teamchat.capabilities.taken import Capabilities, Taken
+from teamchat.capabilities.user_fields import UserFields
 
 __all__ = [
     "Announced",
@@ -27,14 +31,24 @@ __all__ = [
     "ExportPart",
     "Imported",
     "Job",
+    "KeepsFiles",
+    "KeptFile",
     "MessageBody",
     "MessageFields",
     "MessageTest",
+    "MessageText",
+    "MessageTexts",
+    "Noticed",
+    "Notices",
     "Options",
     "Outcome",
     "Parts",
+    "QuietTimes",
     "Reminder",
     "Reminders",
+    "SecondStep",
     "Taken",
+    "UserFields",
+    "Verdict",
     "Written",
 ]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from teamchat.capabilities.declared import Declared
 from teamchat.capabilities.guarded import ChangeGuard
+from teamchat.capabilities.second_step import SecondStep
+from teamchat.capabilities.user_fields import FieldsOfUsers
 
 if TYPE_CHECKING:
     from teamchat.chat.sight import Room, SeenMessage
     from teamchat.events import Payload
-    from teamchat.interfaces import Transaction
+    from teamchat.interfaces import Credentials, Transaction
     from teamchat.model import Message
 
 
@@ -67,6 +69,30 @@ class Changes:
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Called when a user was removed or has left. Their row stays, and so do their messages."""
+
+    async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
+        """Called when a user was deactivated; what acts in their name, or reaches them elsewhere, ends here.
+
+        Tokens and subscriptions for pushes, for instance: being activated brings none of these back.
+        """
+
+    async def user_activated(self, tx: Transaction, user_id: str) -> None:
+        """Called when a user who was deactivated may sign in again."""
+
+    async def address_proved(self, tx: Transaction, user_id: str) -> None:
+        """Called when somebody has proved that an account's address is theirs, and others may have had it.
+
+        All sessions and the password end by it (D-40); so does here what acts in the user's name.
+        """
+
+    async def sessions_ended(
+        self, tx: Transaction, user_id: str, session_ids: Sequence[str], kept: str | None
+    ) -> None:
+        """Called before sessions of a user are ended: by signing out, by others, or by one too many.
+
+        With None for `kept` it is about `session_ids` alone; else all of the user's sessions are ended but
+        `kept` (empty for none), those that had merely expired among them.  Expiring calls nothing.
+        """
 
 
 Part = tuple[Changes, str, Declared]
@@ -125,6 +151,24 @@ class InTransaction:
         """A user is gone."""
         await self._call("user_gone", tx, user_id)
 
+    async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
+        """A user can't sign in for now."""
+        await self._call("user_deactivated", tx, user_id)
+
+    async def user_activated(self, tx: Transaction, user_id: str) -> None:
+        """A user may sign in again."""
+        await self._call("user_activated", tx, user_id)
+
+    async def address_proved(self, tx: Transaction, user_id: str) -> None:
+        """What came before the first proof of an address ends."""
+        await self._call("address_proved", tx, user_id)
+
+    async def sessions_ended(
+        self, tx: Transaction, user_id: str, session_ids: Sequence[str], kept: str | None = None
+    ) -> None:
+        """Sessions of a user are about to end."""
+        await self._call("sessions_ended", tx, user_id, session_ids, kept)
+
     async def _call(self, name: str, tx: Transaction, *arguments: Any) -> None:
         if self._called[name]:
             with ChangeGuard(tx) as guard:
@@ -157,9 +201,24 @@ class TakesPart(Protocol):
     def in_transaction(self) -> InTransaction:
         """What they do with a change."""
 
+    @property
+    def user_fields(self) -> FieldsOfUsers:
+        """The fields that they add to users."""
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """The tokens that one of them keeps; None if none does."""
+
+    @property
+    def second_step(self) -> SecondStep | None:
+        """What tells who has a second factor; None if nothing does."""
+
 
 class NoCapabilities:
     """Stands for those of a server that has none."""
 
     event_types: Mapping[str, type[Payload]] = MappingProxyType({})
     in_transaction = InTransaction()
+    user_fields = FieldsOfUsers()
+    credentials: Credentials | None = None
+    second_step: SecondStep | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
@@ -36,7 +37,8 @@ class Written(NamedTuple):
 
     `caller` is who writes it; of a webhook it is None, and `message.author.id` says which.  `fields` are
     those that the body has of `DraftFields.kind`.  `asked` is the content as it was sent, before message
-    filters, and `before` what an edit replaces; it is None for a new message.
+    filters, and `before` what an edit replaces; it is None for a new message.  `from_others` is what
+    capabilities that this one needs have left for it, by the type (`Outcome.to_others`).
     """
 
     message: Message
@@ -45,19 +47,23 @@ class Written(NamedTuple):
     fields: Any
     asked: str
     before: str | None = None
+    from_others: Mapping[type[Any], Any] = MappingProxyType({})
 
 
 class Outcome(NamedTuple):
     """What a message has because of a capability: `fields`, of the kind of its `MessageFields`.
 
     `beside` are fields that stand beside the message in the answer to its author, of `DraftFields.beside`.
+    `to_others` is for capabilities that need this one, which so need not read what it has just written.
     """
 
     fields: Struct | None = None
     beside: Struct | None = None
+    to_others: Any = None
 
 
 Write = Callable[[Transaction, Written], Awaitable[Outcome]]
+Concerns = Callable[[Written], bool]
 StandsAlone = Callable[[Transaction, Any, str | None], Awaitable[bool]]
 
 
@@ -72,7 +78,8 @@ class DraftFields:
     filters and after its row was written, and after those of capabilities that this one needs.  What it
     writes is kept if the message is; a `Problem` that it raises refuses the message, and is answered.  It may
     wait for the transaction alone, for 5 seconds.  It is not asked for a retry that finds what it made before
-    (Idempotency-Key).
+    (Idempotency-Key).  Nor is it called where `concerns` says that there is nothing to do: a call within a
+    transaction costs every post some microseconds.
 
     `beside` is the struct of fields that it has put into the answer beside the message.  `stands_alone` is
     asked, with the fields and the id of the message (None if it is a new one), whether it needs no text.
@@ -80,6 +87,7 @@ class DraftFields:
 
     kind: type[Struct]
     write: Write
+    concerns: Concerns | None = None
     beside: type[Struct] | None = None
     stands_alone: StandsAlone | None = None
 
@@ -93,6 +101,11 @@ class Drafts:
 
     def __init__(self, offered: Sequence[DraftPart] = ()) -> None:
         self._parts = offered
+        self._alone = [
+            (one, one.stands_alone, label, declared)
+            for one, label, declared in offered
+            if one.stands_alone is not None
+        ]
         self._kinds: dict[type[MessageBody], type[MessageBody]] = {}
         self.offered = tuple(fields for fields, _, _ in offered)
         _check_names(self.offered)
@@ -119,14 +132,11 @@ class Drafts:
 
     async def stands_alone(self, tx: Transaction, body: MessageBody, message_id: str | None = None) -> bool:
         """Return whether a message needs no text beside what it has of a capability."""
-        for fields, label, declared in self._parts:
-            if fields.stands_alone is not None:
-                own = _own(fields, body)
-                with ChangeGuard(tx) as guard:
-                    if await guard.call(
-                        "stands_alone", fields.stands_alone, label, declared, own, message_id
-                    ):
-                        return True
+        for fields, asked, label, declared in self._alone:
+            own = _own(fields, body)
+            with ChangeGuard(tx) as guard:
+                if await guard.call("stands_alone", asked, label, declared, own, message_id):
+                    return True
         return False
 
     async def write(
@@ -138,13 +148,18 @@ class Drafts:
         """
         known: dict[type[Struct], Struct] = {}
         beside: dict[str, Any] = {}
+        from_others: dict[type[Any], Any] = {}
         for fields, label, declared in self._parts:
-            own = written._replace(fields=_own(fields, body))
+            own = written._replace(fields=_own(fields, body), from_others=from_others)
+            if fields.concerns is not None and not fields.concerns(own):
+                continue
             outcome: Outcome = await guard.call("write", fields.write, label, declared, own)
             if outcome.fields is not None:
                 known[type(outcome.fields)] = outcome.fields
             if outcome.beside is not None:
                 beside |= msgspec.to_builtins(outcome.beside)
+            if outcome.to_others is not None:
+                from_others[type(outcome.to_others)] = outcome.to_others
         return known, beside
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from teamchat.capabilities.declared import Declared, DeclaringStorage
@@ -23,6 +23,11 @@ class _Facade:
     def signal(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
         self._declared.check_signal(signal)
         self._app.signal(signal, audience)
+
+    async def signal_about(self, signals: Mapping[str, Signal]) -> None:
+        for signal in signals.values():
+            self._declared.check_signal(signal)
+        await self._app.signal_about(signals)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._app, name)

@@ -50,6 +50,7 @@ class Fields:
         # In a kept page, those that differ by caller come after all others.
         self.offered = tuple(sorted(offered, key=lambda one: one.differ_by_caller))
         self._own = [one for one in self.offered if one.differ_by_caller]
+        self._of_new = [one for one in self.offered if one.of_new and not one.differ_by_caller]
         self.differ_by_caller = bool(self._own)
         self._kind = _extended(self.offered)
         self._own_kind = msgspec.defstruct("OwnFields", _declared(self._own), frozen=True, rename="camel")
@@ -61,13 +62,18 @@ class Fields:
         asked = [one for one in self.offered if caller is not None or not one.differ_by_caller]
         return await self._added(tx, messages, asked, caller)
 
+    async def for_all(self, tx: Transaction, messages: list[Message], without: type[Struct]) -> list[Message]:
+        """Return messages with the fields that are the same for all, but those of the kind `without`."""
+        asked = [one for one in self.offered if not one.differ_by_caller and one.kind is not without]
+        return await self._added(tx, messages, asked, None)
+
     async def of_new(
         self, tx: Transaction, message: Message, known: Mapping[type[Struct], Struct] = _NONE_KNOWN
     ) -> Message:
         """Return a message that was just posted with its fields; those of a kind in `known` are not read."""
-        asked = [
-            one for one in self.offered if one.of_new and not one.differ_by_caller and one.kind not in known
-        ]
+        asked = [one for one in self._of_new if one.kind not in known]
+        if not asked and not known:
+            return message
         values = (await _read(tx, [message.id], asked, None)).get(message.id, {})
         for fields in known.values():
             values |= msgspec.structs.asdict(fields)

@@ -12,14 +12,19 @@ from teamchat.capabilities.changes import Changes
 from teamchat.capabilities.drafts import DraftFields
 from teamchat.capabilities.exported import ExportPart
 from teamchat.capabilities.fields import MessageFields
-from teamchat.capabilities.message_tests import MessageTest
+from teamchat.capabilities.kept_files import KeepsFiles
+from teamchat.capabilities.message_tests import MessageTest, MessageTexts
+from teamchat.capabilities.notices import Notices
 from teamchat.capabilities.reminders import Reminders
+from teamchat.capabilities.second_step import SecondStep
+from teamchat.capabilities.user_fields import NamesOfUsers, UserFields
 from teamchat.events import Payload
-from teamchat.interfaces import Routes, Transaction
+from teamchat.interfaces import Credentials, IdentityProvider, Routes, Service, Transaction
 from teamchat.model import Caller
 
 if TYPE_CHECKING:
     from teamchat.interfaces.api import Teamchat
+    from teamchat.settings import Settings
     from teamchat.storage.schema import Migration
 
 May = Callable[[Transaction, Caller], Awaitable[Sequence[str]]]
@@ -59,10 +64,16 @@ class Parts:
     `limits` are the numbers that ``GET /capabilities`` has under its name. `routes` are sections of
     endpoints. `changes` is called in the transactions of the chat, `message_fields` when messages are read,
     `draft_fields` when they are posted and edited.
-    `jobs` are run every hour, beginning at once; one that fails is run again the next time. `may` says what a
-    user may do besides. `message_tests` are what can be asked of messages in a search, by the words of its
-    grammar: ``has:pin``, or ``mentions:`` for one that is about a user. `reminders` come into the feed
-    (``GET /me/activity``) when they are due.
+    `jobs` are run every hour, beginning at once; one that fails is run again the next time. `services` run as
+    long as the server does, as those of the hook do. `may` says what a user may do besides. `message_tests`
+    are what can be asked of messages in a search, by the words of its grammar: ``has:pin``, or ``mentions:``
+    for one that is about a user. `message_texts` are found in a search as the content is. `reminders` come
+    into the feed (``GET /me/activity``) when they are due. `notices` tells whom messages notify; one
+    capability alone brings it. `user_fields` are read with users, and `user_names` when somebody is looked
+    for by a name: they are other names than the one that all users have. `credentials` are tokens that are
+    accepted where access tokens are; one capability alone brings them. `identity_providers` are where people
+    may sign in besides. `second_step` tells who has a second factor, without which no session of theirs
+    begins; one capability alone brings it.
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -71,9 +82,17 @@ class Parts:
     message_fields: MessageFields | None = None
     draft_fields: DraftFields | None = None
     jobs: Sequence[Job] = ()
+    services: Sequence[Service] = ()
     may: May | None = None
     message_tests: Mapping[str, MessageTest] = field(default_factory=dict)
+    message_texts: MessageTexts | None = None
     reminders: Reminders | None = None
+    notices: Notices | None = None
+    identity_providers: Sequence[IdentityProvider] = ()
+    user_fields: UserFields | None = None
+    user_names: NamesOfUsers | None = None
+    credentials: Credentials | None = None
+    second_step: SecondStep | None = None
 
 
 def _nothing(_app: Teamchat, _options: Any) -> Parts:
@@ -91,7 +110,9 @@ class Capability:
     begin with the capability's (``polls``, ``polls_votes``). `events` are the types of its events; an event
     is appended in the transaction that makes the change. `checks` are what ``teamchat check`` asks of its
     tables. `client` is the folder of its part of the web client, within the plugin's package. `export` is its
-    part in ``teamchat export`` and ``teamchat import``.
+    part in ``teamchat export`` and ``teamchat import``. `files` says what it keeps in the store of files.
+    `is_possible` returns whether it can work with these settings and options; where it can't, it is absent as
+    if it were turned off.
 
     `parts` is called once for each server with the façade and the options, and does no work of its own.
     """
@@ -105,4 +126,6 @@ class Capability:
     checks: Sequence[Check] = ()
     client: str | None = None
     export: ExportPart | None = None
+    files: KeepsFiles | None = None
+    is_possible: Callable[[Settings, Any], bool] | None = None
     parts: Callable[[Teamchat, Any], Parts] = _nothing

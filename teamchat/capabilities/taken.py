@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from teamchat.capabilities.announced import Announced
 from teamchat.capabilities.changes import Changes, InTransaction, Part
@@ -14,14 +14,18 @@ from teamchat.capabilities.declared import Declared
 from teamchat.capabilities.drafts import DraftPart, Drafts
 from teamchat.capabilities.facade import facade
 from teamchat.capabilities.fields import Fields
-from teamchat.capabilities.message_tests import MessageTest
+from teamchat.capabilities.kept_files import KeepsFiles
+from teamchat.capabilities.message_tests import MessageTest, MessageText
+from teamchat.capabilities.notices import Notices
 from teamchat.capabilities.offer import Capability, Job, Parts
 from teamchat.capabilities.reminders import Reminders
+from teamchat.capabilities.second_step import SecondStep
+from teamchat.capabilities.user_fields import FieldsOfUsers
 from teamchat.errors import PluginError
 from teamchat.events import OWN_TYPES, Payload, Signal
 
 if TYPE_CHECKING:
-    from teamchat.interfaces import Routes, Transaction
+    from teamchat.interfaces import Credentials, IdentityProvider, Routes, Service, Transaction
     from teamchat.interfaces.api import Teamchat
     from teamchat.model import Caller
     from teamchat.storage.capability_tables import CapabilityTables
@@ -31,7 +35,10 @@ _NAME = re.compile(r"[A-Za-z0-9.-]{1,64}")
 
 OWN: dict[str, Mapping[str, int]] = {
     name: {"version": 1}
-    for name in ("archive", "groups", "membership", "message-context", "notes", "private-channels", "roles")
+    for name in (
+        *("archive", "audit", "deactivation", "groups", "membership", "message-context", "notes"),
+        *("private-channels", "roles"),
+    )
 }
 """The capabilities that teamchat has without a plugin: who sees what, and how messages are read."""
 
@@ -48,6 +55,7 @@ class Taken:
     label: str
     tables: CapabilityTables | None = None
     folder: Traversable | None = None
+    options: Any = None
     parts: Parts = field(default_factory=Parts)
 
     @property
@@ -65,8 +73,10 @@ class Capabilities:
         self.event_types = self._event_types()
         self._own: list[Part] = []
         self.in_transaction = InTransaction()
+        self.credentials: Credentials | None = None
         self.message_fields = Fields()
         self.drafts = Drafts()
+        self.user_fields = FieldsOfUsers()
 
     @property
     def client_folders(self) -> list[tuple[str, Traversable]]:
@@ -74,19 +84,61 @@ class Capabilities:
         return [(one.name, one.folder) for one in self.taken if one.folder is not None]
 
     @property
+    def file_backend(self) -> str | None:
+        """The name of the store of files that one of them needs; None if none does."""
+        names = [one.offer.files.backend(one.options) for one in self.taken if one.offer.files is not None]
+        return names[0] if names else None
+
+    @property
+    def kept_files(self) -> list[KeepsFiles]:
+        """What they keep in the store of files."""
+        return [one.offer.files for one in self.taken if one.offer.files is not None]
+
+    @property
     def jobs(self) -> list[Job]:
         """What they have done every hour."""
         return [job for one in self.taken for job in one.parts.jobs]
+
+    @property
+    def services(self) -> list[Service]:
+        """What of them runs as long as the server does."""
+        return [service for one in self.taken for service in one.parts.services]
 
     @property
     def message_tests(self) -> dict[str, MessageTest]:
         """What can be asked of messages, by the words of a search."""
         return {word: test for one in self.taken for word, test in one.parts.message_tests.items()}
 
+    async def message_texts(
+        self, tx: Transaction, message_ids: Sequence[str]
+    ) -> dict[str, Sequence[MessageText]]:
+        """Return what stands in messages besides their content, of those in which anything does."""
+        found: dict[str, Sequence[MessageText]] = {}
+        for one in self.taken:
+            if one.parts.message_texts is not None and message_ids:
+                for id_, texts in (await one.parts.message_texts(tx, message_ids)).items():
+                    found[id_] = [*found.get(id_, ()), *texts]
+        return found
+
     @property
     def reminders(self) -> list[Reminders]:
         """What they remind users of."""
         return [one.parts.reminders for one in self.taken if one.parts.reminders is not None]
+
+    @property
+    def notices(self) -> Notices | None:
+        """What tells whom messages notify; None if no capability does."""
+        return next((one.parts.notices for one in self.taken if one.parts.notices is not None), None)
+
+    @property
+    def identity_providers(self) -> list[IdentityProvider]:
+        """Where people may sign in besides."""
+        return [provider for one in self.taken for provider in one.parts.identity_providers]
+
+    @property
+    def second_step(self) -> SecondStep | None:
+        """What tells who has a second factor; None if no capability does."""
+        return next((one.parts.second_step for one in self.taken if one.parts.second_step is not None), None)
 
     @property
     def tables(self) -> list[CapabilityTables]:
@@ -113,12 +165,18 @@ class Capabilities:
             if one.parts.changes is not None:
                 changes.append((one.parts.changes, one.label, declared))
         self.in_transaction = InTransaction([*self._own, *changes])
+        self.credentials = next(
+            (one.parts.credentials for one in self.taken if one.parts.credentials is not None), None
+        )
         for one in self._needed_first():
             if one.parts.draft_fields is not None:
                 drafts.append((one.parts.draft_fields, one.label, Declared(one.name, one.offer.events)))
         fields = [one.parts.message_fields for one in self.taken]
         self.message_fields = Fields([one for one in fields if one is not None])
         self.drafts = Drafts(drafts)
+        self.user_fields = FieldsOfUsers(
+            [one.parts.user_fields for one in self.taken if one.parts.user_fields is not None]
+        )
 
     def keep(self, own: Changes) -> None:
         """Have the chat itself called with changes, before all capabilities."""
@@ -131,6 +189,15 @@ class Capabilities:
             one.name: {"version": one.offer.version, **one.parts.limits} for one in self.taken
         }
         return Announced(dict(sorted((OWN | brought).items())))
+
+    async def user_names(self, tx: Transaction) -> dict[str, list[str]]:
+        """Return by what other names people look for users, by the users' ids."""
+        names: dict[str, list[str]] = {}
+        for one in self.taken:
+            if one.parts.user_names is not None:
+                for user_id, some in (await one.parts.user_names(tx)).items():
+                    names.setdefault(user_id, []).extend(some)
+        return names
 
     async def may(self, tx: Transaction, caller: Caller) -> list[str]:
         """Return what a user may do besides, as all capabilities say, in alphabetical order."""
@@ -161,7 +228,7 @@ class Capabilities:
                     raise PluginError(
                         f"The capability {one.name} of the plugin {one.label} declares the signal "
                         f"{payload.type}, whose asked_as is no name of letters, digits, . and -, or whose "
-                        "latest_of names no field of it."
+                        "latest_of, watched_in or done_by names no field of it."
                     )
                 found[payload.type] = payload
         return found
@@ -180,4 +247,5 @@ class Capabilities:
 
 def _can_be_asked_for(signal: type[Signal]) -> bool:
     name = getattr(signal, "asked_as", "")
-    return bool(_NAME.fullmatch(name)) and set(signal.latest_of) <= set(signal.__struct_fields__)
+    named = {*signal.latest_of, *(one for one in (signal.watched_in, signal.done_by) if one)}
+    return bool(_NAME.fullmatch(name)) and named <= set(signal.__struct_fields__)

@@ -7,8 +7,9 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities
-from teamchat.chat import admin_trail, channel_rows, membership, permissions, sight
+from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channels import delete
 from teamchat.chat.joining import let_in, members_among
 from teamchat.chat.leaving import set_role
@@ -83,7 +84,7 @@ class Administration:
     async def enter(self, caller: Caller, channel_id: str, reason: str) -> Channel:
         """Make the caller a manager of a channel, also of an archived one or one without members.
 
-        All members are told, and the log has a line with the admin and the channel.  Raises `Forbidden` where
+        All members are told, and the audit log has an entry with the reason.  Raises `Forbidden` where
         the configuration does not let admins enter.
         """
         await self.check(caller)
@@ -103,17 +104,15 @@ class Administration:
                     await membership.change(tx, room.id, joined=[user_id], visible_from=room.public_from)
                 [(epoch,)] = await tx.fetch("select epoch from rooms where id = $1", room.id)
                 await set_role(tx, room, user_id, MANAGER, room._replace(epoch=epoch).in_room)
-            channel = await channel_rows.channel(tx, room.id, user_id)
-        admin_trail.note("admin entered a channel", caller, room)
-        return channel
+            await note(tx, "channel.enter", "channel", room.id, by=user_id, reason=reason)
+            return await channel_rows.channel(tx, room.id, user_id)
 
     async def delete(self, caller: Caller, channel_id: str) -> None:
         """Delete a channel that the caller need not see."""
         await self.check(caller)
         async with self._storage.write() as tx:
             room = await _room(tx, caller, channel_id)
-            await delete(tx, self._capabilities, room)
-        admin_trail.note("admin deleted a channel", caller, room)
+            await delete(tx, self._capabilities, room, by=caller.user.id)
 
 
 async def _refuse_group(tx: Transaction, caller: Caller, channel_id: str) -> None:

@@ -14,8 +14,9 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
 from teamchat import events
+from teamchat.accounts import audit
 from teamchat.capabilities import Capabilities
-from teamchat.chat import admin_trail, channel_rows, membership, permissions, sight
+from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import ChannelChange, NewChannel, NewPrivateChannel, accepted, named
 from teamchat.chat.idempotency import KeyedRequest, keyed_room, made_before, note
 from teamchat.chat.images_table import forget_images_in
@@ -140,6 +141,12 @@ class Channels:
         event = events.NewChannel.about(await channel_rows.channel(tx, room_id))
         await tx.append(event.to(audience))
         await self._capabilities.in_transaction.room_made(tx, await sight.made(tx, room_id))
+        await audit.note(
+            *(tx, "channel.create", "channel", room_id),
+            by=caller.user.id,
+            name=wanted["name"],
+            isPrivate=is_private,
+        )
         return room_id
 
     def _is_default(self, draft: NewChannel | NewPrivateChannel, *, is_private: bool) -> bool:
@@ -167,6 +174,9 @@ class Channels:
             if change.is_default not in (UNSET, room.is_default):
                 await self._set_default(tx, caller, room, is_default=bool(change.is_default))
             await _update(tx, room.id, columns | {"updated_at": now_ms()})
+            if room.kind == "channel":
+                changed = sorted(name for name, value in asdict(change).items() if value is not UNSET)
+                await audit.note(tx, "channel.update", "channel", room.id, by=caller.user.id, fields=changed)
             # Who was a member by default is none any more, and is told here alone.
             ends_default = room.is_default and change.is_default is False
             return await read_again(tx, caller, room.id, all_scopes=ends_default)
@@ -188,10 +198,9 @@ class Channels:
                 return await channel_rows.channel(tx, room.id, caller.user.id)
             await _update(tx, room.id, {"archived_at": now_ms() if is_archived else None})
             await self._capabilities.in_transaction.room_changed(tx, room)
-            channel = await read_again(tx, caller, room.id)
-        did = "archived" if is_archived else "unarchived"
-        admin_trail.note(f"admin {did} a channel", caller, room)
-        return channel
+            did = "channel.archive" if is_archived else "channel.unarchive"
+            await audit.note(tx, did, "channel", room.id, by=caller.user.id)
+            return await read_again(tx, caller, room.id)
 
     async def delete(self, caller: Caller, channel_id: str) -> None:
         """Delete a channel and all that is in it. Admins who see it may."""
@@ -200,8 +209,7 @@ class Channels:
             permissions.check_is_channel(room)
             if not caller.user.is_admin:
                 raise Forbidden("Only an admin may delete a channel.")
-            await delete(tx, self._capabilities, room)
-        admin_trail.note("admin deleted a channel", caller, room)
+            await delete(tx, self._capabilities, room, by=caller.user.id)
 
     async def ensure_first(self) -> None:
         """Make the channel `General`, made by the first admin, if the server starts for the first time."""
@@ -230,7 +238,8 @@ class Channels:
         `archived` is ``no`` or ``only``, or None for both.
         """
         async with self._storage.read() as tx:
-            return await channel_rows.channels(tx, caller.user.id, archived=archived, joined=joined)
+            found = await channel_rows.channels(tx, caller.user.id, archived=archived, joined=joined)
+        return [one for one in found if caller.reaches(one.id)]
 
 
 async def insert(
@@ -265,9 +274,11 @@ async def read_again(
     return channel
 
 
-async def delete(tx: Transaction, capabilities: Capabilities, room: Room) -> None:
+async def delete(tx: Transaction, capabilities: Capabilities, room: Room, *, by: str | None = None) -> None:
     """Delete a channel and all that is in it. DELETE_CHANNEL goes to who saw it."""
     channel = await channel_rows.channel(tx, room.id)
+    if room.kind == "channel":
+        await audit.note(tx, "channel.delete", "channel", room.id, by=by, name=channel.name)
     members = await tx.fetch("select user_id from memberships where room_id = $1 order by user_id", room.id)
     await capabilities.in_transaction.room_going(tx, room)
     await forget_images_in(tx, room.id)

@@ -162,7 +162,7 @@ class Conversations:
         latest_first = "order by coalesce(r.last_message_at, r.created_at) desc, r.id desc"
         async with self._storage.read() as tx:
             rows = await tx.fetch(_OF_USER + latest_first, caller.user.id)
-        return [_conversation(caller, row) for row in rows]
+        return [_conversation(caller, row) for row in rows if caller.reaches(row[0])]
 
 
 def _conversation(caller: Caller, row: Row) -> Conversation:

@@ -88,7 +88,7 @@ class Corpus:
         found: dict[str, Said] = {}
         for marks, piece in chunks(message_ids, after=1):
             rows = await tx.fetch(_SEEN.format(marks), caller.user.id, *piece)
-            found |= {row[0]: _said(row) for row in rows}
+            found |= {row[0]: _said(row) for row in rows if caller.reaches(row[1])}
         return found
 
     async def newest(
@@ -101,12 +101,14 @@ class Corpus:
         """
         [(floor, count)] = await tx.fetch(_FLOOR, before, down_to, limit)
         rows = await tx.fetch(_NEWEST, caller.user.id, before, down_to, limit)
-        return [_said(row) for row in rows], floor if count == limit else None
+        return [_said(row) for row in rows if caller.reaches(row[1])], floor if count == limit else None
 
     async def own_rooms(self, tx: Transaction, caller: Caller) -> Sequence[OwnRoom]:
         """Return the rooms that the caller is in by themself, as against by default."""
         rows = await tx.fetch(_OWN, caller.user.id)
-        return [OwnRoom(row[0], row[1], row[2], bool(row[3]), row[4]) for row in rows]
+        return [
+            OwnRoom(row[0], row[1], row[2], bool(row[3]), row[4]) for row in rows if caller.reaches(row[0])
+        ]
 
     async def channels_named(self, tx: Transaction, caller: Caller, name: str) -> Sequence[str]:
         """Return the channels of that name, without regard to case; of private ones several may have it."""
@@ -118,14 +120,15 @@ class Corpus:
             for one in own
             if one.kind == "channel" and one.is_private and text.fold(one.name or "") == key
         ]
-        return [id_ for (id_,) in rows] + private
+        return [id_ for (id_,) in rows if caller.reaches(id_)] + private
 
     async def places(self, tx: Transaction, caller: Caller, room_ids: Sequence[str]) -> Mapping[str, Place]:
         """Return rooms that the caller sees, by their ids."""
         found: dict[str, Place] = {}
         for marks, piece in chunks(room_ids, after=1):
             for id_, kind, name in await tx.fetch(_PLACES.format(marks), caller.user.id, *piece):
-                found[id_] = Place(id_, kind, name)
+                if caller.reaches(id_):
+                    found[id_] = Place(id_, kind, name)
         for id_ in [one.id for one in found.values() if one.name is None and one.kind != "direct"]:
             channel = await channel_rows.channel(tx, id_, caller.user.id)
             found[id_] = found[id_]._replace(name=channel.name)
@@ -133,7 +136,7 @@ class Corpus:
 
     async def channels(self, tx: Transaction, caller: Caller) -> Sequence[Channel]:
         """Return the channels, groups and notes that the caller sees, as ``GET /channels`` lists them."""
-        return await channel_rows.channels(tx, caller.user.id)
+        return [one for one in await channel_rows.channels(tx, caller.user.id) if caller.reaches(one.id)]
 
     async def members(self, tx: Transaction, room: Room) -> set[str]:
         """Return who is in a room that was found for a caller."""

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from teamchat import events
+from teamchat.accounts import audit
 from teamchat.capabilities import Capabilities
-from teamchat.chat import admin_trail, channel_rows, membership, sight
+from teamchat.chat import channel_rows, membership, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.channels import delete, insert, read_again
 from teamchat.chat.idempotency import keyed_room, made_before, note
@@ -107,9 +108,10 @@ class Groups:
             )
             await tx.fetch("update memberships set role = $2 where room_id = $1", room.id, MANAGER)
             await self._capabilities.in_transaction.room_changed(tx, room)
-            channel = await read_again(tx, caller, room.id)
-        admin_trail.note("admin converted a group", caller, room)
-        return channel
+            await audit.note(
+                *(tx, "channel.create", "channel", room.id), by=caller.user.id, name=accepted, isPrivate=True
+            )
+            return await read_again(tx, caller, room.id)
 
     async def _make(self, tx: Transaction, caller: Caller, kind: str, people: Sequence[str]) -> str:
         columns = {"history_for": "joiners"}

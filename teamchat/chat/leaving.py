@@ -12,12 +12,16 @@ from teamchat.model import now_ms
 
 _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
 where m.user_id = $1 and r.kind <> 'direct' order by r.id"""  # noqa: S608
-_SUCCESSOR = """select user_id from memberships where room_id = $1
-and not exists (select 1 from memberships m where m.room_id = $1 and m.role = $2)
-order by joined_at, user_id limit 1"""
+_MANAGED = """select 1 from memberships m join users u on u.id = m.user_id
+where m.room_id = $1 and m.role = $2 and u.deactivated_at is null"""
+# A manager who is deactivated stays one, beside who manages meanwhile.
+_SUCCESSOR = f"""select o.user_id from memberships o join users s on s.id = o.user_id
+where o.room_id = $1 and s.deactivated_at is null and not exists ({_MANAGED})
+order by o.joined_at, o.user_id limit 1"""  # noqa: S608
 # Of a default channel in which nobody has a row, and so nobody manages.
-_EVERYBODY = """select u.id from users u where u.removed_at is null
-and not exists (select 1 from memberships m where m.room_id = $1)
+_EVERYBODY = """select u.id from users u where u.removed_at is null and u.deactivated_at is null
+and not exists (select 1 from memberships m join users a on a.id = m.user_id
+  where m.room_id = $1 and a.deactivated_at is null)
 and not exists (select 1 from departures d where d.room_id = $1 and d.user_id = u.id)
 order by u.id limit 1"""
 
@@ -33,6 +37,18 @@ class Departures(Changes):
         for row in await tx.fetch(_ROOMS_OF, user_id):
             await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
         await tx.fetch("delete from departures where user_id = $1", user_id)
+
+    async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
+        """Where nobody else manages a channel, the next one does; the user stays in it, and a manager."""
+        for row in await tx.fetch(_ROOMS_OF, user_id):
+            room = Room.of(row)
+            if room.role == MANAGER:
+                await keep_a_manager(tx, room, room.in_room)
+
+    async def user_activated(self, tx: Transaction, user_id: str) -> None:
+        """Who is back manages what nobody else could meanwhile."""
+        for row in await tx.fetch(_ROOMS_OF, user_id):
+            await keep_a_manager(tx, Room.of(row), Room.of(row).in_room)
 
 
 async def leave(tx: Transaction, capabilities: Capabilities, room: Room, user_id: str, *, by: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
+from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities
-from teamchat.chat import admin_trail, channel_rows, membership, permissions, sight
+from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.joining import EVERYBODY, ROWS, check_known, check_size, let_in, member_of, members_among
 from teamchat.chat.leaving import leave, set_role
@@ -62,6 +64,7 @@ class Members:
             if not (room.is_private or await channel_rows.is_member(tx, room.id, caller.user.id)):
                 permissions.check_open(room)
                 await let_in(tx, self._capabilities, room, [caller.user.id], by=caller.user.id)
+                await _note(tx, caller, "member.add", room, userIds=[caller.user.id])
             return await channel_rows.channel(tx, channel_id, caller.user.id)
 
     async def leave(self, caller: Caller, channel_id: str) -> None:
@@ -69,7 +72,7 @@ class Members:
         async with self._storage.write() as tx:
             room = await sight.channel(tx, caller, channel_id)
             await _check_may_leave(tx, room)
-            await self._let_out(tx, room, caller.user.id, by=caller.user.id)
+            await self._let_out(tx, caller, room, caller.user.id)
 
     async def check_add(self, caller: Caller, channel_id: str) -> None:
         """Raise `NotFound` for no channel, `Forbidden` unless the caller may add members to it."""
@@ -86,7 +89,8 @@ class Members:
             added = [one for one in wanted if one not in present]
             await check_size(tx, room, len(added))
             await let_in(tx, self._capabilities, room, added, by=caller.user.id)
-        admin_trail.note("admin added members", caller, room, users=added)
+            if added:
+                await _note(tx, caller, "member.add", room, userIds=added)
         return AddedMembers(added, [one for one in wanted if one in present])
 
     async def check_manage(self, caller: Caller, channel_id: str) -> None:
@@ -109,9 +113,8 @@ class Members:
             if room.is_default and not await _has_row(tx, room, user_id):
                 await membership.change(tx, room.id, joined=[user_id], visible_from=room.public_from)
             await set_role(tx, room, user_id, role, await _audience(tx, room))
-            member = await _found(tx, room, user_id)
-        admin_trail.note("admin changed a role", caller, room, user=user_id, role=role)
-        return member
+            await _note(tx, caller, "member.role", room, userId=user_id, role=role)
+            return await _found(tx, room, user_id)
 
     async def remove(self, caller: Caller, channel_id: str, user_id: str) -> None:
         """Remove a member; to remove oneself is to leave. Who is not there is not missed."""
@@ -123,13 +126,18 @@ class Members:
                 permissions.check_manages(caller, room)
                 if not caller.user.is_admin and await _role(tx, room, user_id) == MANAGER:
                     raise Forbidden("Only an admin may remove another manager.")
-            await self._let_out(tx, room, user_id, by=caller.user.id)
-        if user_id != caller.user.id:
-            admin_trail.note("admin removed a member", caller, room, user=user_id)
+            await self._let_out(tx, caller, room, user_id)
 
-    async def _let_out(self, tx: Transaction, room: Room, user_id: str, *, by: str) -> None:
+    async def _let_out(self, tx: Transaction, caller: Caller, room: Room, user_id: str) -> None:
         if await members_among(tx, room, [user_id]):
-            await leave(tx, self._capabilities, room, user_id, by=by)
+            await leave(tx, self._capabilities, room, user_id, by=caller.user.id)
+            await _note(tx, caller, "member.remove", room, userId=user_id)
+
+
+async def _note(tx: Transaction, caller: Caller, action: str, room: Room, **details: Any) -> None:
+    """Write into the audit log what concerns a channel; groups are nobody's business but their members'."""
+    if room.kind == "channel":
+        await note(tx, action, "channel", room.id, by=caller.user.id, **details)
 
 
 async def _check_may_leave(tx: Transaction, room: Room) -> None:
@@ -153,7 +161,8 @@ async def _check_may_lower(tx: Transaction, caller: Caller, room: Room, user_id:
     if user_id != caller.user.id and not caller.user.is_admin:
         raise Forbidden("Only an admin may take another manager's role.")
     if not await tx.fetch(
-        "select 1 from memberships where room_id = $1 and role = $2 and user_id <> $3 limit 1",
+        """select 1 from memberships m join users u on u.id = m.user_id
+           where m.room_id = $1 and m.role = $2 and m.user_id <> $3 and u.deactivated_at is null limit 1""",
         room.id,
         MANAGER,
         user_id,

@@ -5,7 +5,7 @@ Replies and direct messages may be edited and deleted here too; they follow the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -122,6 +122,15 @@ class Messages:
         seen = await sight.messages(tx, caller, message_ids)
         found = await records.messages(tx, [one for one in message_ids if one in seen])
         return await self._fields.added(tx, found, caller)
+
+    async def shown_in(
+        self, tx: Transaction, shown: Mapping[str, str], without: type[Struct]
+    ) -> Mapping[str, Message]:
+        """Return the messages that others show, by the ids of these others, if who sees these sees them."""
+        together = await sight.seen_together(tx, list(shown.items()))
+        found = await records.messages(tx, sorted({shown[one] for one in together}))
+        by_id = {one.id: one for one in await self._fields.for_all(tx, found, without)}
+        return {one: by_id[shown[one]] for one in together}
 
     async def check_post(self, caller: Caller, channel_id: str) -> Room:
         """Raise `NotFound` for no channel, `Forbidden` for one in which the caller may not post."""

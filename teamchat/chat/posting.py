@@ -82,9 +82,10 @@ async def _post(
     tx: Transaction, room: Room, submission: Submission, rules: Rules, parent: SeenMessage | None
 ) -> _Posted:
     kept, drafts = submission.kept, rules.capabilities.drafts
-    may_be_blank = bool(images_of(kept)) or await drafts.stands_alone(tx, kept)
+    is_blank = not (images_of(kept) or kept.content.strip())
+    may_be_blank = not is_blank or await drafts.stands_alone(tx, kept)
     content_of(kept, most=rules.most, may_be_blank=may_be_blank)
-    given = drafts.given(submission.asked)
+    given = {} if submission.key is None else drafts.given(submission.asked)
     request = keyed(submission.author_id, submission.key, submission.path, submission.asked, given)
     answered = await earlier_answer(tx, request, room.first_seen)
     if answered is not None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
+from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities
-from teamchat.chat import admin_trail, channel_rows, membership, permissions, sight
+from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.channels import read_again
 from teamchat.chat.joining import check_known, members_among
@@ -55,15 +56,24 @@ class Privacy:
             else:
                 channel = await self._make_public(tx, caller, room, change.history)
             await self._capabilities.in_transaction.privacy_changed(tx, room)
-        became = "private" if change.is_private else "public"
-        admin_trail.note(f"admin made a channel {became}", caller, room._replace(is_private=True))
+            history = None if change.is_private else change.history
+            await note(
+                *(tx, "channel.privacy", "channel", room.id),
+                by=caller.user.id,
+                isPrivate=change.is_private,
+                history=history,
+            )
         return channel
 
     async def _make_private(
         self, tx: Transaction, caller: Caller, room: Room, members: Sequence[str] | UnsetType
     ) -> Channel:
-        rows = await tx.fetch("select user_id, role from memberships where room_id = $1", room.id)
-        roles: dict[str, str] = {row[0]: row[1] for row in rows}
+        rows = await tx.fetch(
+            """select m.user_id, case when u.deactivated_at is null then m.role else 'member' end
+               from memberships m join users u on u.id = m.user_id where m.room_id = $1""",
+            room.id,
+        )
+        roles: dict[str, str] = {row[0]: row[1] for row in rows}  # Who is deactivated manages nothing.
         if members is UNSET:
             if room.is_default:
                 raise BadRequest("members is missing: everybody is a member of a default channel.")

@@ -5,6 +5,7 @@ They are rows of ``server_settings``; what has no row has its default.
 
 from __future__ import annotations
 
+from teamchat.accounts.audit import note
 from teamchat.errors import Forbidden
 from teamchat.events import UpdateServerSettings
 from teamchat.interfaces import Storage, Transaction
@@ -22,7 +23,7 @@ class ServerSettings:
     async def name(self) -> str:
         """Return the server's name."""
         async with self._storage.read() as tx:
-            return await _name(tx)
+            return await server_name(tx)
 
     async def check_manage(self, caller: Caller) -> None:
         """Raise `Forbidden` unless the caller is an admin."""
@@ -33,7 +34,7 @@ class ServerSettings:
         """Set the server's name and return it, trimmed. The name it already has sends no event (D-35)."""
         await self.check_manage(caller)
         async with self._storage.write() as tx:
-            present = await _name(tx)
+            present = await server_name(tx)
             trimmed = text.name("name", name, present=present)
             if present != trimmed:
                 await tx.fetch(
@@ -42,9 +43,11 @@ class ServerSettings:
                     trimmed,
                 )
                 await tx.append(UpdateServerSettings(trimmed).to())
+                await note(tx, "settings.update", by=caller.user.id, name=trimmed)
         return trimmed
 
 
-async def _name(tx: Transaction) -> str:
+async def server_name(tx: Transaction) -> str:
+    """Return the server's name."""
     rows = await tx.fetch("select value from server_settings where name = 'name'")
     return str(rows[0][0]) if rows else DEFAULT_NAME

@@ -17,7 +17,7 @@ from teamchat.interfaces import Row, Transaction
 from teamchat.model import Caller
 from teamchat.model.ids import could_be_id, is_conversation_id
 from teamchat.model.resources import RoomKind
-from teamchat.storage.statements import chunks
+from teamchat.storage.statements import chunks, listed
 
 Participants = tuple[str, str]
 
@@ -43,20 +43,44 @@ _SEEN_MESSAGE = f"{SEEN} and coalesce(m.parent_id, m.id) >= {FIRST_SEEN}"
 _MESSAGE = f"""select m.id, m.parent_id, m.author_id, {_ASKED} from
 (select id, room_id, parent_id, author_id from messages where id <= $1 order by id desc limit 1) m
 join rooms r on r.id = m.room_id {MINE} where case when {_SEEN_MESSAGE} then m.id end = $1"""  # noqa: S608
-_MESSAGES = f"""select m.id from messages m join rooms r on r.id = m.room_id
+_ANY_MESSAGE = f"""select m.id, m.parent_id, m.author_id, {ROOM} from messages m
+join rooms r on r.id = m.room_id where m.id = $1"""  # noqa: S608
+_MESSAGES = f"""select m.id, r.id from messages m join rooms r on r.id = m.room_id
 {MINE.replace("$2", "$1")} where m.id in ({{}}) and {_SEEN_MESSAGE}"""  # noqa: S608
 
 
 # Whatever hangs on a message is visible as the message is, a reply as its parent.
 _WHO_SEES = f"""select u.id from users u join rooms r on r.id = $1
 left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
-where u.removed_at is null and {SEEN} and $2 >= {FIRST_SEEN} and u.id in ({{}})"""  # noqa: S608
+where u.removed_at is null and u.deactivated_at is null and {SEEN} and $2 >= {FIRST_SEEN}
+and u.id in ({{}})"""  # noqa: S608
 _NAMED = f"""select u.user_name_key, u.id, u.removed_at is null and {SEEN} and $2 >= {FIRST_SEEN}
 from users u join rooms r on r.id = $1
 left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
-where u.user_name_key in ({{}})"""  # noqa: S608
+where u.user_name_key in ({{}}) and u.deactivated_at is null"""  # noqa: S608
 _CHANNELS = f"""select r.id from rooms r {MINE.replace("$2", "$1")}
 where r.kind <> 'direct' and ({SEEN} or r.id = $2) and r.id in ({{}})"""  # noqa: S608
+
+
+_SHARING = """select distinct other.user_id from memberships mine
+join memberships other on other.room_id = mine.room_id and other.user_id <> mine.user_id
+where mine.user_id = $1 limit $2"""
+_SHARING_IN = """select distinct other.user_id from memberships mine
+join memberships other on other.room_id = mine.room_id and other.user_id <> mine.user_id
+where mine.user_id = $1 and mine.room_id in ({})"""
+_IN_DEFAULT = """select r.id from rooms r where r.is_default = 1 and r.archived_at is null and not exists (
+select 1 from departures d where d.room_id = r.id and d.user_id = $1)"""
+# A bound between two messages is that of somebody who sees the one and not the other; those that are set
+# later lie after all that is there.
+_TOGETHER = """with pairs(one, other) as (values {}),
+roots as (select a.id as one, a.room_id, coalesce(a.parent_id, a.id) as root,
+  coalesce(b.parent_id, b.id) as other_root
+  from pairs join messages a on a.id = pairs.one
+  join messages b on b.id = pairs.other and b.room_id = a.room_id)
+select roots.one from roots join rooms r on r.id = roots.room_id
+where r.kind = 'direct' or other_root >= root or (r.is_private = 0 and r.public_from <= other_root)
+or ((r.is_private = 1 or r.public_from > root) and not exists (select 1 from memberships his
+  where his.room_id = r.id and his.visible_from > other_root and his.visible_from <= root))"""
 
 
 class Room(NamedTuple):
@@ -128,7 +152,9 @@ class SeenMessage(NamedTuple):
 async def channel(tx: Transaction, caller: Caller, channel_id: str) -> Room:
     """Return a channel the caller sees; raises `NotFound` for any other."""
     could_be_one = could_be_id(channel_id) and not is_conversation_id(channel_id)
-    rows = could_be_one and await tx.fetch(_CHANNEL, channel_id, caller.user.id)
+    rows = (
+        could_be_one and caller.reaches(channel_id) and await tx.fetch(_CHANNEL, channel_id, caller.user.id)
+    )
     if not rows:
         raise NotFound("No such channel.")
     return Room.of(rows[0])
@@ -139,6 +165,7 @@ async def conversation(tx: Transaction, caller: Caller, conversation_id: str) ->
     rows = (
         is_conversation_id(conversation_id)
         and could_be_id(conversation_id)
+        and caller.reaches(conversation_id)
         and await tx.fetch(_DIRECT, conversation_id)
     )
     if not rows:
@@ -167,6 +194,18 @@ async def message(tx: Transaction, caller: Caller, message_id: str) -> SeenMessa
     if not rows:
         raise NotFound("No such message.")
     [(id_, parent_id, author_id, *found)] = rows
+    place = Room.of(found)
+    if not caller.reaches(place.id):
+        raise NotFound("No such message.")
+    return SeenMessage(id_, place, parent_id, author_id)
+
+
+async def anywhere(tx: Transaction, message_id: str) -> SeenMessage | None:
+    """Return a message whoever sees it, for what happens to it by itself; None if it is not there."""
+    rows = await tx.fetch(_ANY_MESSAGE, message_id)
+    if not rows:
+        return None
+    [(id_, parent_id, author_id, *found)] = rows
     return SeenMessage(id_, Room.of(found), parent_id, author_id)
 
 
@@ -174,12 +213,24 @@ async def messages(tx: Transaction, caller: Caller, message_ids: Sequence[str]) 
     """Return which of these messages the caller sees."""
     found: set[str] = set()
     for marks, piece in chunks([one for one in message_ids if could_be_id(one)], after=1):
-        found |= {id_ for (id_,) in await tx.fetch(_MESSAGES.format(marks), caller.user.id, *piece)}
+        rows = await tx.fetch(_MESSAGES.format(marks), caller.user.id, *piece)
+        found |= {id_ for id_, room_id in rows if caller.reaches(room_id)}
+    return found
+
+
+async def seen_together(tx: Transaction, pairs: Sequence[tuple[str, str]]) -> set[str]:
+    """Return the firsts of those pairs of messages of one room of which whoever sees the first sees both."""
+    found: set[str] = set()
+    for rows, piece in listed([one for one in pairs if could_be_id(one[1])]):
+        found |= {id_ for (id_,) in await tx.fetch(_TOGETHER.format(rows), *piece)}
     return found
 
 
 async def who_sees(tx: Transaction, room_id: str, message_id: str, user_ids: Sequence[str]) -> set[str]:
-    """Return which of these users see a message of a room; of a reply, its parent is given."""
+    """Return which of these users see a message of a room; of a reply, its parent is given.
+
+    Who is deactivated sees nothing.
+    """
     found: set[str] = set()
     for marks, piece in chunks([one for one in user_ids if could_be_id(one)], after=2):
         found |= {id_ for (id_,) in await tx.fetch(_WHO_SEES.format(marks), room_id, message_id, *piece)}
@@ -189,7 +240,10 @@ async def who_sees(tx: Transaction, room_id: str, message_id: str, user_ids: Seq
 async def named(
     tx: Transaction, room_id: str, message_id: str, names: Sequence[str]
 ) -> dict[str, tuple[str, bool]]:
-    """Return the users of these folded names, by name: the id of each, and what `who_sees` says of them."""
+    """Return the users of these folded names, by name: the id of each, and what `who_sees` says of them.
+
+    Nobody means one who is deactivated.
+    """
     found: dict[str, tuple[str, bool]] = {}
     for marks, piece in chunks(names, after=2):
         for name, user_id, sees in await tx.fetch(_NAMED.format(marks), room_id, message_id, *piece):
@@ -206,7 +260,29 @@ async def channels(tx: Transaction, caller: Caller | None, ids: Sequence[str], *
     user_id = "" if caller is None else caller.user.id
     for marks, piece in chunks([one for one in ids if could_be_id(one)], after=2):
         found |= {id_ for (id_,) in await tx.fetch(_CHANNELS.format(marks), user_id, own, *piece)}
-    return found
+    return found if caller is None else set(filter(caller.reaches, found))
+
+
+async def company(tx: Transaction, caller: Caller, others: Sequence[str], most: int) -> list[str]:
+    """Return users with whom the caller is in a place, `most` at most.
+
+    In a default channel everybody is: then `others` are among them, as far as there is room.
+    """
+    found = await _sharing(tx, caller, most)
+    defaults = await tx.fetch(_IN_DEFAULT, caller.user.id) if len(found) < most else ()
+    if any(caller.reaches(room_id) for (room_id,) in defaults):
+        found = list(dict.fromkeys([*found, *(one for one in others if one != caller.user.id)]))
+    return found[:most]
+
+
+async def _sharing(tx: Transaction, caller: Caller, most: int) -> list[str]:
+    if caller.places is None:
+        return [other for (other,) in await tx.fetch(_SHARING, caller.user.id, most)]
+    found: dict[str, None] = {}
+    for marks, piece in chunks(sorted(caller.places), after=1):
+        rows = await tx.fetch(_SHARING_IN.format(marks), caller.user.id, *piece)
+        found |= dict.fromkeys(other for (other,) in rows)
+    return list(found)[:most]
 
 
 async def reply(tx: Transaction, caller: Caller, parent_id: str, reply_id: str) -> SeenMessage:

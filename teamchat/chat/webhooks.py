@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
+from teamchat.accounts import audit
 from teamchat.chat import sight
 from teamchat.chat.drafts import Draft, Stored
 from teamchat.chat.filters import Filters
@@ -98,6 +99,12 @@ class Webhooks:
             )
             await _insert(tx, webhook, _hash(token))
             await tx.append(NewWebhook(webhook.id, trimmed, channel_id).to(room.audience))
+            await audit.note(
+                *(tx, "webhook.create", "webhook", webhook.id),
+                by=caller.user.id,
+                name=trimmed,
+                channelId=channel_id,
+            )
         return webhook
 
     async def delete(self, caller: Caller, webhook_id: str) -> None:
@@ -107,6 +114,9 @@ class Webhooks:
             room = await _room_of(tx, webhook_id)
             if await tx.fetch("delete from webhooks where id = $1 returning id", webhook_id):
                 await tx.append(DeleteWebhook(webhook_id, room.id).to(room.audience))
+                await audit.note(
+                    *(tx, "webhook.delete", "webhook", webhook_id), by=caller.user.id, channelId=room.id
+                )
 
     async def check_post(self, webhook_id: str, token: str) -> Room:
         """Raise `Unauthorized` for a wrong token, then `NotFound`, then `Forbidden` if it is another's."""
@@ -119,15 +129,20 @@ class Webhooks:
         """Do what `submit` does, and return the message alone."""
         return (await self.submit(webhook_id, token, draft, key)).message
 
-    async def submit(self, webhook_id: str, token: str, draft: Draft, key: str | None = None) -> Stored:
-        """Post into the webhook's channel as a bot of the webhook's name; `key` is the Idempotency-Key."""
+    async def submit(
+        self, webhook_id: str, token: str, draft: Draft, key: str | None = None, path: str = "webhook"
+    ) -> Stored:
+        """Post into the webhook's channel as a bot of the webhook's name.
+
+        `key` is the Idempotency-Key, and `path` says of which request (`Submission`).
+        """
         kept = await self._filters.passed(
             draft, lambda: self.check_post(webhook_id, token), author_id=AUTHOR_PREFIX + webhook_id
         )
         async with self._storage.write() as tx:
             poster = await _authenticate(tx, webhook_id, token)
             check_open(poster.room)
-            submission = Submission(poster.author_id, draft, kept, key, "webhook", poster.name)
+            submission = Submission(poster.author_id, draft, kept, key, path, poster.name)
             return await post(tx, poster.room, submission, self._rules)
 
 

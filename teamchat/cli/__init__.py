@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from teamchat.cli import (
+    audit,
     backup,
     check,
     exporting,
@@ -31,6 +32,7 @@ from teamchat.cli.ending import ended
 _VERBS = (
     serve,
     user,
+    audit,
     check,
     backup,
     restore,

@@ -40,8 +40,16 @@ def add(commands: Commands) -> None:
     _action(actions, "promote", _promote, "make a user an admin")
     _action(actions, "demote", _demote, "make an admin a user; the last admin stays one")
     _action(actions, "remove", _remove, "remove a user, at once; their messages stay")
+    _action(actions, "deactivate", _deactivate, "shut a user out until they are activated; all is kept")
+    _action(actions, "activate", _activate, "let a user in again who was deactivated")
     reset = _action(actions, "reset-password", _reset, "give a user a new password; it ends their sessions")
     add_password_flags(reset)
+    _action(
+        actions,
+        "remove-second-factor",
+        _remove_second_factor,
+        "let a user sign in without a second factor, as when a phone was lost; it ends their sessions",
+    )
 
 
 def _action(
@@ -96,7 +104,10 @@ async def _list(users: UserOffice, options: argparse.Namespace) -> str:
     width = max(len(user.email) for user in listed)
     roles = {True: "admin", False: "user "}
     return "\n".join(
-        printable(f"{user.id}  {roles[user.is_admin]}  {user.email:{width}}  {user.user_name}")
+        printable(
+            f"{user.id}  {roles[user.is_admin]}  {user.email:{width}}  {user.user_name}"
+            f"{'  (deactivated)' if user.is_deactivated else ''}"
+        )
         for user in listed
     )
 
@@ -113,6 +124,14 @@ async def _remove(users: UserOffice, options: argparse.Namespace) -> str:
     return printable(f"{(await users.remove(options.email)).email} was removed. Their messages stay.")
 
 
+async def _deactivate(users: UserOffice, options: argparse.Namespace) -> str:
+    return printable(f"{(await users.deactivate(options.email)).email} is deactivated: nothing lets them in.")
+
+
+async def _activate(users: UserOffice, options: argparse.Namespace) -> str:
+    return printable(f"{(await users.activate(options.email)).email} may sign in again.")
+
+
 async def _reset(users: UserOffice, options: argparse.Namespace) -> str:
     from teamchat.operations.users import made_password
 
@@ -124,6 +143,11 @@ async def _reset(users: UserOffice, options: argparse.Namespace) -> str:
     user = await users.reset_password(options.email, password)
     said = printable(f"{user.email} has a new password, and all their sessions have ended.")
     return said + _shown(users, options, password)
+
+
+async def _remove_second_factor(users: UserOffice, options: argparse.Namespace) -> str:
+    user = await users.remove_second_factor(options.email)
+    return printable(f"{user.email} has no second factor any more, and all their sessions have ended.")
 
 
 def _shown(users: UserOffice, options: argparse.Namespace, password: str | None) -> str:

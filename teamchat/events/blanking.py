@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 _encode = msgspec.json.Encoder().encode
@@ -14,22 +16,27 @@ _STAYS = frozenset(
 _decode = msgspec.json.Decoder().decode
 
 
-def blanked(payload: str) -> str:
+def blanked(payload: str, fields: Sequence[str] | None = None) -> str:
     """Return what is left of a payload that carries what was said: no text, no images, no reactions.
 
     Nor what capabilities have added to the message: nobody knows what of it was said.  Everything else stays,
-    so that a client can read it as any other of its type.
+    so that a client can read it as any other of its type.  With `fields` the message itself is still there,
+    and nothing but those of its fields goes.
     """
-    fields = _decode(payload)
-    if not isinstance(fields, dict):
+    event = _decode(payload)
+    if not isinstance(event, dict):
         return "{}"  # A plugin's: nobody knows what of it was said.
-    said = fields.get("reply")
+    said = event.get("reply")
     if not isinstance(said, dict):
-        said = fields
+        said = event
+    if fields is not None:
+        for name in fields:
+            said.pop(name, None)
+        return _encode(event).decode()
     if "author" in said:  # A message; any other payload is a plugin's, and says itself what it has.
         for name in said.keys() - _STAYS:
             del said[name]
     said.pop("images", None)
     said["content"] = ""
     said["reactions"] = {}
-    return _encode(fields).decode()
+    return _encode(event).decode()

@@ -134,10 +134,16 @@ class Signal(Payload, frozen=True):
     have the same.  Where a client reads slowly, a signal takes the place of an earlier one of its type that
     has the same values in the fields `latest_of`, and is for the same users; without any fields, none takes
     another one's.
+
+    `watched_in` is the field that names a place: of its audience, only streams that watch the place are
+    told (I-1).  `done_by` is the field that names whose doing it tells of: they are not told themselves, and
+    nobody is once they don't see the place any more.
     """
 
     asked_as: ClassVar[str]
     latest_of: ClassVar[Sequence[str]] = ()
+    watched_in: ClassVar[str] = ""
+    done_by: ClassVar[str] = ""
 
     def recency(self) -> Sequence[int | str]:
         """Return what is greater the newer the state is that it tells of.

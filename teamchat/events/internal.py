@@ -17,7 +17,7 @@ class SessionsEnded(Payload, frozen=True):
 
 
 class UserGone(Payload, frozen=True):
-    """Internal: a user was removed or has left, and all their streams end."""
+    """Internal: a user was removed, has left or was deactivated, and all their streams end."""
 
     type = "_USER_GONE"
     user_id: str
@@ -26,12 +26,14 @@ class UserGone(Payload, frozen=True):
 class Blanked(Payload, frozen=True):
     """Internal: the log's events until here carry no more what was said in these messages of a room.
 
-    `message_ids` None means all of the room. Who keeps events in memory takes it out there too.
+    `message_ids` None means all of the room; with `fields` those of the messages are gone alone. Who keeps
+    events in memory takes it out there too.
     """
 
     type = "_BLANKED"
     room_id: str
     message_ids: Sequence[str] | None
+    fields: Sequence[str] | None = None
 
 
 class RoomChanged(Payload, frozen=True):

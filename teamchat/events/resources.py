@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET, UnsetType
+
 from teamchat.events.event import Payload
 
 
@@ -33,11 +35,15 @@ class UserExit(Payload, frozen=True):
 
 
 class UpdateUser(Payload, frozen=True):
-    """A user changed their name, or became an admin, or is none any more: load `GET /users` anew."""
+    """A user changed their name, or became an admin, or is none any more: load `GET /users` anew.
+
+    `is_deactivated` is there when they were deactivated or activated.
+    """
 
     type = "UPDATE_USER"
     id: str
     user_name: str
+    is_deactivated: bool | UnsetType = UNSET
 
 
 class NewConversation(Payload, frozen=True):

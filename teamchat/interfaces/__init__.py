@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from teamchat.interfaces.credentials import Credential, Credentials, NewCredential, TokenInfo
+from teamchat.interfaces.file_checks import CheckedFile, FileCheck
+from teamchat.interfaces.file_stores import FileStore, WrittenPart
 from teamchat.interfaces.protocols import (
     MOST_CARRIED_BYTES,
     NO_TRAITS,
     Backend,
     EventListener,
     Grant,
+    IdentityProvider,
     ImageStore,
     KeepsCopies,
     Mail,
@@ -34,14 +38,21 @@ __all__ = [
     "MOST_CARRIED_BYTES",
     "NO_TRAITS",
     "Backend",
+    "CheckedFile",
+    "Credential",
+    "Credentials",
     "EventListener",
+    "FileCheck",
+    "FileStore",
     "Grant",
+    "IdentityProvider",
     "ImageStore",
     "KeepsCopies",
     "Mail",
     "Mailer",
     "MessageFilter",
     "MissedEventsListener",
+    "NewCredential",
     "NoOptions",
     "OAuthProvider",
     "Posting",
@@ -54,6 +65,8 @@ __all__ = [
     "SpeaksDialect",
     "Storage",
     "T_co",
+    "TokenInfo",
     "Transaction",
     "Upgrade",
+    "WrittenPart",
 ]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from teamchat.interfaces import (
         Backend,
         EventListener,
+        FileCheck,
+        FileStore,
         ImageStore,
         Mailer,
         MessageFilter,
@@ -39,6 +41,15 @@ def storages() -> Sequence[Backend[Storage]]:  # type: ignore[empty-body]
 @hookspec
 def image_stores() -> Sequence[Backend[ImageStore]]:  # type: ignore[empty-body]
     """Offer image stores. One is chosen by ``images.backend``; the default is ``files``."""
+
+
+@hookspec
+def file_stores() -> Sequence[Backend[FileStore]]:  # type: ignore[empty-body]
+    """Offer stores for files. One is chosen by ``files.backend``; the default is ``directory``.
+
+    Its options are read from the table of the plugin that offers it, ``[plugins.<name>]``. An option `path`
+    that is None there is given the directory ``files`` in ``storage.path``.
+    """
 
 
 @hookspec
@@ -98,6 +109,15 @@ def message_filters(app: Teamchat) -> Sequence[MessageFilter]:  # type: ignore[e
 
     `Posting.room_kind` and `Posting.is_private` say where it is said: a ``channel``, which may be private, a
     ``group``, ``notes``, or a ``direct`` conversation.
+    """
+
+
+@hookspec
+def file_checks(app: Teamchat) -> Sequence[FileCheck]:  # type: ignore[empty-body]
+    """Offer checks of files, such as scanners for viruses.
+
+    Each file that was uploaded is put before all of them, in the plugins' name order, before anybody but its
+    uploader may have it. One that answers False blocks the file for good; while one fails, the file waits.
     """
 
 

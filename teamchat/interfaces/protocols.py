@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_check
 from msgspec import Struct
 
 from teamchat.events import Event, LoggedEvent
-from teamchat.model.resources import RoomKind
+from teamchat.model.resources import RoomKind, User
 
 if TYPE_CHECKING:
     import trio
@@ -76,12 +76,18 @@ class Transaction(Protocol):
         first: a type that is the server's own, or a payload that is no JSON.
         """
 
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(
+        self,
+        room_id: str,
+        message_ids: Sequence[str] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> None:
         """Take what was said in messages of a place, or with None in all of it, out of the log's events.
 
         It concerns every event appended before, in this transaction too, whose ``text_room`` and
         ``text_message`` say so: of its payload stays what `teamchat.events.blanked` returns, and it is found
-        no more.  Numbers, types and the order stay.  `teamchat.storage.log.blank_in` does it in the table.
+        no more; with `fields` only those of the message go, and it is found as before.  Numbers, types and
+        the order stay.  `teamchat.storage.log.blank_in` does it in the table.
         Raises `StorageError` in a reading transaction.
         """
 
@@ -290,7 +296,8 @@ class OAuthProvider:
 
     `profile` reads who signed in; it raises `OAuthFailed` with ``email_not_verified`` unless the provider
     vouches for the email (decision D-20).  `issuer`, if given, is what ``iss`` must be (RFC 9207; OpenID
-    Connect Core, section 3.1.3.7).
+    Connect Core, section 3.1.3.7); with `tells_issuer` it must come back with the browser.
+    `client_authentication` is how the client's secret is sent, ``client_secret_post`` or ``…_basic``.
     """
 
     id: str
@@ -301,6 +308,43 @@ class OAuthProvider:
     scopes: str
     profile: Callable[[Grant], Awaitable[Profile]]
     issuer: str | None = None
+    tells_issuer: bool = False
+    client_authentication: str = "client_secret_post"
+
+
+class IdentityProvider(Protocol):
+    """A provider of identities whose addresses are found while the server runs, as OpenID Connect has them.
+
+    A capability brings it (`Parts.identity_providers`), and people sign in by it as by those of the hook
+    ``oauth_providers``.  A user has one identity at it: another subject with their email is refused.
+    """
+
+    id: str
+    name: str
+    client_id: str
+    client_secret: str
+    redirect_uri: str | None
+    """None for the usual one, made from ``auth.appUrl``."""
+
+    def found(self) -> OAuthProvider | None:
+        """Return it with its addresses, or None while they are not known: then nobody is shown its button."""
+
+    async def claims(self, id_token: object, nonce: str) -> Mapping[str, Any]:
+        """Return the claims of an ID token, which is whatever the token endpoint gave as one.
+
+        Raises `OAuthFailed` unless it was made by the provider for this client, this sign-in, and lately.
+        """
+
+    async def admit_in(self, tx: Transaction, user: User, profile: Profile) -> None:
+        """Take part in a sign-in before the session begins, in its transaction.
+
+        `profile` is what `OAuthProvider.profile` returned.  Raises `OAuthFailed` to refuse it.
+        """
+
+    async def signed_in_in(
+        self, tx: Transaction, user: User, profile: Profile, session_id: str | None
+    ) -> None:
+        """Take part in a sign-in after that; without a session yet where something more is asked for."""
 
 
 class Posting(Struct, frozen=True):

@@ -21,8 +21,8 @@ _CJK = (
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_SPELT = re.compile(rf"(?:(?![{_CJK}])\w)+")
-"""A run of letters and digits of a writing that separates its words."""
+_SPELT = rf"(?:(?![{_CJK}])\w)"  # a letter or digit of a writing that separates its words
+_WITHIN = re.compile(rf"(?<={_SPELT}){_SPELT}")
 
 
 class Phrases(Generic[T]):
@@ -47,11 +47,12 @@ class Phrases(Generic[T]):
             return set()
         found: set[T] = set()
         folded = fold(text)
-        inner = {at for run in _SPELT.finditer(folded) for at in range(run.start() + 1, run.end())}
         for at in range(len(folded)):
-            if at in inner or (lengths := self._lengths.get(folded[at : at + 2])) is None:
+            lengths = self._lengths.get(folded[at : at + 2])
+            if lengths is None or _WITHIN.match(folded, at):
                 continue
             for length in lengths:
-                if at + length not in inner and (owners := self._owners.get(folded[at : at + length])):
+                owners = self._owners.get(folded[at : at + length])
+                if owners and not _WITHIN.match(folded, at + length):
                     found |= owners
         return found

@@ -22,7 +22,7 @@ from teamchat.mentions.stored import entities_of, store
 from teamchat.mentions.wide import WideMentions
 from teamchat.model.ids import could_be_id, new_id
 from teamchat.read_state import mentioned
-from teamchat.read_state.mentioned import Where
+from teamchat.read_state.mentioned import Telling, Where
 from teamchat.read_state.threads.follows import Thread, follow
 from teamchat.storage.statements import chunks
 
@@ -52,10 +52,10 @@ class Mentioning:
             await store(tx, written.message.id, entities)
         named = [one.id for one in entities if one.type == "user" and one.id != written.message.author.id]
         seeing = await _seeing(tx, written, list(dict.fromkeys(named)), known)
-        await self._reach(tx, written, seeing, entities)
+        telling = await self._reach(tx, written, seeing, entities)
         unreached = [one for one, sees in seeing.items() if not sees]
         beside = Unreached(unreached) if unreached else None
-        return Outcome(fields_of(entities) if entities else None, beside)
+        return Outcome(fields_of(entities) if entities else None, beside, telling)
 
     async def _entities(
         self, tx: Transaction, written: Written, before: Sequence[Entity]
@@ -83,23 +83,33 @@ class Mentioning:
 
     async def _reach(
         self, tx: Transaction, written: Written, seeing: Mapping[str, bool], entities: Sequence[Entity]
-    ) -> None:
-        """Note whom a message reaches; `seeing` are those whom it names, and whether they see it."""
+    ) -> Telling | None:
+        """Note whom a message reaches; `seeing` are those whom it names, and whether they see it.
+
+        Returns whom a new message reaches, if anybody.
+        """
         message, room = written.message, written.room
-        parent_id = None if message.thread_id is UNSET else message.thread_id
         is_new = written.before is None
+        found = await self._keywords.found(tx, written)
+        if is_new and not found and not entities:
+            return None
+        parent_id = None if message.thread_id is UNSET else message.thread_id
         where = Where(message.id, room.id, parent_id, message.id if is_new else new_id())
-        causes = dict.fromkeys(sorted(await self._keywords.found(tx, written)), "keyword")
+        causes = dict.fromkeys(sorted(found), "keyword")
         if not is_new:
             causes |= await self._still_listening(tx, written)
         causes |= dict.fromkeys((one for one, sees in seeing.items() if sees), "user")
         newly = await self._note(tx, where, causes, is_new=is_new)
         if parent_id is not None and newly:
             await follow(tx, Thread(parent_id, room.id), dict.fromkeys(newly, message.id))
-        if any(one.type == "wide" and one.id == "channel" for one in entities):
+        is_wide = any(one.type == "wide" and one.id == "channel" for one in entities)
+        if is_wide:
             await mentioned.reach_all(tx, where, message.author.id)
         elif not is_new:
             await mentioned.reach_all_no_longer(tx, message.id)
+        if not is_new or not (causes or is_wide):
+            return None
+        return Telling(sorted(causes), (), is_wide, message.id)
 
     async def _note(
         self, tx: Transaction, where: Where, causes: Mapping[str, str], *, is_new: bool

@@ -36,9 +36,10 @@ class User(_Wire, frozen=True):
 
 
 class ListedUser(User, frozen=True):
-    """A user in the list of users."""
+    """A user in the list of users. `is_deactivated` is there, and true, for one who can't sign in (L-1)."""
 
     created_at: int
+    is_deactivated: bool | UnsetType = UNSET
 
 
 class UserName(_Wire, frozen=True):
@@ -177,9 +178,18 @@ class Caller(Struct, frozen=True):
     """Who makes a request: a user, read afresh from the storage, in one of their sessions (decision D-09).
 
     `log_start` is where the event log ended when their account was made: nothing before it is theirs.
+    Who has a token instead of a session may do what its `scopes` are for, and of all that its user sees sees
+    nothing that hangs on another place than `places`; with None neither is limited.  `session_id` is then the
+    token's id (extension K-1).
     """
 
     user: User
     session_id: str
     must_change_password: bool = False
     log_start: int = 0
+    scopes: frozenset[str] | None = None
+    places: frozenset[str] | None = None
+
+    def reaches(self, place_id: str) -> bool:
+        """Tell whether a place is among those that a token is limited to, if it is."""
+        return self.places is None or place_id in self.places

@@ -128,6 +128,7 @@ commits = Histogram("teamchat_commit_seconds", "Time the storage took to commit 
 writes = Counter("teamchat_writes", "Writing transactions; those that come together share a commit.")
 passwords_waiting = Gauge("teamchat_passwords_waiting", "Passwords being checked, or waiting for it.")
 loop_lag = Histogram("teamchat_loop_lag_seconds", "How much later than asked for the event loop woke a task.")
+pushes = CounterTable("teamchat_pushes", "Pushes that push services have answered, or not.", ("outcome",))
 
 ALL: tuple[Measured, ...] = (
     connections,
@@ -139,5 +140,6 @@ ALL: tuple[Measured, ...] = (
     writes,
     passwords_waiting,
     loop_lag,
+    pushes,
 )
 """Every metric, in the order they are shown."""

@@ -10,6 +10,8 @@ of images, and nothing is written that its reader would find too long.
     tables/<name>.jsonl   a row a line: a JSON array of the values of the manifest's columns
     images.jsonl          an image a line: key, size in bytes, SHA-256
     images/<key>          the bytes of images and thumbnails
+    files.jsonl           a file of the store of files a line: key, size in bytes, SHA-256
+    files/<key>           the bytes of files, and of their thumbnails
     jwt-secret            the signing secret, if it was a generated one
 """
 
@@ -19,7 +21,7 @@ import hashlib
 import os
 import secrets
 import zipfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Annotated
@@ -37,6 +39,8 @@ VERSION = 1
 MANIFEST = "manifest.json"
 SECRET = "jwt-secret"  # noqa: S105 - a name
 IMAGES = "images.jsonl"
+FILES = "files.jsonl"
+NO_FILES = Summing().sum()
 MOST_MANIFEST_BYTES = 16 * 1024**2
 """With the names of a quarter of a million images that are missing."""
 MOST_IMAGE_BYTES = 256 * 1024**2
@@ -70,6 +74,7 @@ class Manifest(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     tables: dict[str, TableEntry]
     images: Sum
     missing_images: list[str] = field(default_factory=list)
+    files: Sum = NO_FILES
 
 
 class Damaged(OperatorError):
@@ -86,6 +91,8 @@ class ArchiveWriter:
         self._file = file
         self._images = Summing()
         self._list: list[bytes] = []
+        self._files = Summing()
+        self._file_list: list[bytes] = []
 
     @contextmanager
     def table(self, name: str) -> Iterator[IO[bytes]]:
@@ -103,6 +110,26 @@ class ArchiveWriter:
         entry.external_attr = 0o600 << 16
         self._file.writestr(entry, data, zipfile.ZIP_STORED)
         self._list.append(self._images.add((key, len(data), hashlib.sha256(data).hexdigest())))
+
+    async def add_file(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        """Add a file as its pieces come. Raises `OperatorError`."""
+        if len(self._file_list) >= MOST_DIRECTORY_BYTES // _ENTRY_BYTES:
+            raise OperatorError("There are more files than a backup can hold, two million. Copy them apart.")
+        entry = zipfile.ZipInfo(f"files/{key}")
+        entry.external_attr = 0o600 << 16
+        digest, size = hashlib.sha256(), 0
+        with self._file.open(entry, "w", force_zip64=True) as opened:
+            async for piece in pieces:
+                opened.write(piece)
+                digest.update(piece)
+                size += len(piece)
+        self._file_list.append(self._files.add((key, size, digest.hexdigest())))
+
+    def finish_files(self) -> Sum:
+        """Write the list of files and return its sum; without any there is no list."""
+        if self._file_list:
+            self._file.writestr(self._entry(FILES), b"".join(self._file_list), **_COMPRESSION)
+        return self._files.sum()
 
     def add_secret(self, secret: bytes) -> None:
         """Add the signing secret."""

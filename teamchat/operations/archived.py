@@ -21,11 +21,13 @@ from teamchat.errors import OperatorError
 from teamchat.interfaces import Row
 from teamchat.operations import zipfiles
 from teamchat.operations.archive import (
+    FILES,
     FORMAT,
     IMAGES,
     MANIFEST,
     MOST_IMAGE_BYTES,
     MOST_MANIFEST_BYTES,
+    NO_FILES,
     SECRET,
     VERSION,
     Manifest,
@@ -41,6 +43,8 @@ _PAGE_BYTES = 16 * 1024**2
 _MOST_SECRET_BYTES = 4096
 _Key = Annotated[str, Meta(pattern=r"^[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")]
 _Image = tuple[_Key, Annotated[int, Meta(ge=0, le=MOST_IMAGE_BYTES)], str]
+_File = tuple[Annotated[str, Meta(pattern=r"^[a-z0-9-]{1,80}\Z")], Annotated[int, Meta(ge=0, le=2**48)], str]
+_FILE_PIECE = 64 * 1024
 _Value = Annotated[str, Meta(pattern="^[^\0]*\\Z")] | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None
 """PostgreSQL has no text with a NUL, and teamchat stores none (decision D-04)."""
 
@@ -74,6 +78,12 @@ class Archive:
             raise Damaged(self._path, "the list of images in it is not what was written")
         for _ in self.images():
             pass
+        if self.manifest.files != NO_FILES:
+            if self._sum(FILES, self.manifest.files.rows) != self.manifest.files:
+                raise Damaged(self._path, "the list of files in it is not what was written")
+            for _, _, pieces in self.files():
+                for _ in pieces:
+                    pass
         if self.manifest.has_secret and len(self.secret()) < MIN_SECRET_BYTES:
             raise Damaged(self._path, "the signing secret in it is too short to be one")
 
@@ -117,6 +127,31 @@ class Archive:
                 if len(data) != size or hashlib.sha256(data).hexdigest() != sha256:
                     raise Damaged(self._path, "an image in it is not what was written")
                 yield key, data
+
+    def files(self) -> Iterator[tuple[str, int, Iterator[bytes]]]:
+        """Yield the key, the size and the bytes of every file; these are to be read to their end.
+
+        Reading raises `Damaged` for a file that is not right.
+        """
+        if self.manifest.files == NO_FILES:
+            return
+        decoder = msgspec.json.Decoder(_File)
+        with self._member(FILES) as listed:
+            for line in zipfiles.lines(listed, _MOST_ROW_BYTES):
+                key, size, sha256 = decoder.decode(line)
+                yield key, size, self._file_pieces(key, size, sha256)
+
+    def _file_pieces(self, key: str, size: int, sha256: str) -> Iterator[bytes]:
+        digest, left = hashlib.sha256(), size
+        with self._member(f"files/{key}") as opened:
+            while piece := opened.read(_FILE_PIECE):
+                digest.update(piece)
+                left -= len(piece)
+                if left < 0:
+                    break
+                yield piece
+        if left or digest.hexdigest() != sha256:
+            raise Damaged(self._path, "a file in it is not what was written")
 
     def secret(self) -> bytes:
         """Return the signing secret."""

@@ -9,13 +9,16 @@ file, only the number of the last one (`teamchat.operations.restore` says why).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 from teamchat import __version__
-from teamchat.interfaces import ImageStore, Storage, Transaction
+from teamchat.capabilities import KeepsFiles, KeptFile
+from teamchat.interfaces import FileStore, ImageStore, Storage, Transaction
 from teamchat.model import now_ms
 from teamchat.operations.archive import FORMAT, VERSION, ArchiveWriter, Manifest, TableEntry, written
 from teamchat.operations.installation import Installation
+from teamchat.operations.stored_files import kept_in, pieces_of
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.settings.signing import kept_secret
 from teamchat.storage.capability_tables import tables_in
@@ -27,11 +30,17 @@ from teamchat.storage.tables import LOG, Table
 
 async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_: None) -> list[str]:
     """Write a backup and return what is to be said about it. Raises an `OperatorError`."""
-    async with installation.existing_storage() as storage, installation.images() as images:
+    keeping = installation.capabilities().kept_files
+    async with (
+        installation.existing_storage() as storage,
+        installation.images() as images,
+        installation.files() as files,
+    ):
         with written(file) as archive:
             created_at = now_ms()
-            entries, keys = await _write_tables(storage, archive, tell)
+            entries, keys, kept = await _write_tables(storage, archive, keeping, tell)
             missing = await _write_images(images, archive, keys, tell)
+            gone = await _write_files(files, archive, kept, tell)
             has_secret = _write_secret(installation, archive)
             _, log_end = await storage.log_bounds()
             archive.finish(
@@ -46,23 +55,51 @@ async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_
                     tables=entries,
                     images=archive.finish_images(),
                     missing_images=missing,
+                    files=archive.finish_files(),
                 )
             )
         lost = await _still_named(storage, missing)
-    return _said(file, lost, has_secret=has_secret)
+        async with storage.read() as tx:
+            named = {one.key for one in await _kept(tx, keeping)}
+    return _said(file, lost, len(named.intersection(gone)), has_secret=has_secret)
 
 
 async def _write_tables(
-    storage: Storage, archive: ArchiveWriter, tell: Tell
-) -> tuple[dict[str, TableEntry], list[str]]:
-    """Write every table but the log, from one snapshot; return what was written and the keys of images."""
+    storage: Storage, archive: ArchiveWriter, keeping: Sequence[KeepsFiles], tell: Tell
+) -> tuple[dict[str, TableEntry], list[str], list[KeptFile]]:
+    """Write every table but the log, from one snapshot.
+
+    Returns what was written, the keys of images, and the files that there are.
+    """
     entries: dict[str, TableEntry] = {}
     keys: list[str] = []
     async with storage.read() as snapshot:
         for table in await tables_in(snapshot):
             if table.name != LOG:
                 entries[table.name] = await _write_table(snapshot, archive, table, keys, tell)
-    return entries, keys
+        return entries, keys, await _kept(snapshot, keeping)
+
+
+async def _kept(tx: Transaction, keeping: Sequence[KeepsFiles]) -> list[KeptFile]:
+    """Return the files that the tables name; a capability that was never on has no tables."""
+    there = {table.name for table in await tables_in(tx)}
+    return await kept_in(tx, [one for one in keeping if one.table in there])
+
+
+async def _write_files(
+    store: FileStore | None, archive: ArchiveWriter, kept: Sequence[KeptFile], tell: Tell
+) -> list[str]:
+    """Write the bytes of files, and return the keys of those that are gone."""
+    missing = []
+    for done, (key, _) in enumerate(kept, start=1):
+        pieces = None if store is None else await pieces_of(store, key)
+        if pieces is None:
+            missing.append(key)
+        else:
+            async with aclosing(pieces):
+                await archive.add_file(key, pieces)
+        tell("files", done, len(kept))
+    return missing
 
 
 async def _write_table(
@@ -119,8 +156,10 @@ async def _still_named(storage: Storage, missing: Sequence[str]) -> int:
     return lost
 
 
-def _said(file: Path, lost: int, *, has_secret: bool) -> list[str]:
+def _said(file: Path, lost: int, lost_files: int, *, has_secret: bool) -> list[str]:
     said = [f"{file} is written."]
+    if lost_files:
+        said.append(f"{lost_files} files have no bytes in their store, and so not in the backup either.")
     if lost:
         said.append(f"{lost} images have no bytes in the image store, and so not in the backup either.")
     if has_secret:

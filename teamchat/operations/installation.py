@@ -16,7 +16,7 @@ from typing import Self
 
 from teamchat.capabilities import Capabilities
 from teamchat.errors import SettingsError, StorageError
-from teamchat.interfaces import ImageStore, Storage
+from teamchat.interfaces import FileStore, ImageStore, Storage
 from teamchat.plugins import Plugins
 from teamchat.settings import Settings, backend_options, load
 from teamchat.storage.moving import refuse_unfinished
@@ -115,6 +115,29 @@ class Installation:
         backend = self.plugins.image_store(section.backend)
         async with backend.open(backend_options(section, backend)) as store:
             yield store
+
+    @asynccontextmanager
+    async def files(self) -> AsyncIterator[FileStore | None]:
+        """Open the store of files; None if no capability that is on keeps any."""
+        name = self.capabilities().file_backend
+        if name is None:
+            yield None
+            return
+        backend, options = self.plugins.file_store(name, self.settings)
+        async with backend.open(options) as store:
+            yield store
+
+    def keeps_files_as(self, other: Installation) -> bool:
+        """Return whether two installations keep their files at the same location."""
+        return self._location_of_files() == other._location_of_files()
+
+    def _location_of_files(self) -> object:
+        name = self.capabilities().file_backend
+        if name is None:
+            return None
+        _, options = self.plugins.file_store(name, self.settings)
+        path = getattr(options, "path", None)
+        return name, Path(path).resolve() if isinstance(path, str) else options
 
     def keeps_images_as(self, other: Installation) -> bool:
         """Return whether two installations keep their images at the same location."""

@@ -12,8 +12,10 @@ from teamchat.errors import SettingsError
 from teamchat.interfaces import Storage
 from teamchat.operations.installation import Installation
 from teamchat.operations.running import refuse_running
+from teamchat.operations.stored_files import copy_files
 from teamchat.operations.stored_images import copy_images
 from teamchat.settings.signing import keep_secret, kept_secret
+from teamchat.storage.capability_tables import tables_in
 from teamchat.storage.moving import Outcome, Tell, move
 
 
@@ -27,6 +29,7 @@ async def move_installation(
         await refuse_running(old, "the database of --from", waits)
         await refuse_running(new, "the database of --to", waits)
         said = await _move_images(source, target, old, tell)
+        said += await _move_files(source, target, old, tell)
         said += _move_secret(source, target)
         outcome = await move(old, new, tell)
         await refuse_running(old, "the database of --from", waits)
@@ -43,6 +46,23 @@ async def _move_images(source: Installation, target: Installation, old: Storage,
     if missing:
         return [f"The images were copied. {len(missing)} of them had no bytes where they were kept."]
     return ["The images were copied."]
+
+
+async def _move_files(source: Installation, target: Installation, old: Storage, tell: Tell) -> list[str]:
+    """Copy the bytes of files, unless both sides keep them at the same location, or there is none."""
+    keeping = source.capabilities().kept_files
+    async with old.read() as tx:
+        there = {table.name for table in await tables_in(tx)}
+    keeping = [one for one in keeping if one.table in there]
+    if not keeping or source.keeps_files_as(target):
+        return []
+    async with source.files() as from_, target.files() as to:
+        if from_ is None or to is None:
+            return ["The files were not copied, for the capability that keeps them is off on one side."]
+        missing = await copy_files(old, keeping, from_, to, tell)
+    if missing:
+        return [f"The files were copied. {len(missing)} of them had no bytes where they were kept."]
+    return ["The files were copied."]
 
 
 def _move_secret(source: Installation, target: Installation) -> list[str]:

@@ -24,12 +24,13 @@ from typing import NamedTuple
 import trio
 
 from teamchat.errors import DeclarationError, StorageError, TeamchatError
-from teamchat.interfaces import ImageStore, Storage
+from teamchat.interfaces import FileStore, ImageStore, Storage
 from teamchat.operations.archived import Archive, Damaged, opened
 from teamchat.operations.installation import Installation
 from teamchat.operations.restored_rows import image_keys_in, replace_rows
 from teamchat.operations.room import bytes_in, check_room
 from teamchat.operations.running import refuse_running
+from teamchat.operations.stored_files import is_there, put_file
 from teamchat.operations.stored_images import put_image
 from teamchat.settings.signing import secret_to_keep
 from teamchat.storage.capability_tables import defined
@@ -68,7 +69,12 @@ async def restore(
             await refuse_running(storage, "this installation", waits)
             await _refuse_used(storage, wishes)
             with _secret(installation, archive) as put_secret:
-                async with installation.images() as images, _images_put(images, storage, archive, tell):
+                async with (
+                    installation.images() as images,
+                    installation.files() as files,
+                    _images_put(images, storage, archive, tell),
+                    _files_put(files, archive, tell),
+                ):
                     await _put_rows(storage, archive, wishes, tell, marks=put_secret is not None)
                 if put_secret is not None:
                     put_secret()
@@ -138,6 +144,37 @@ async def _images_put(
             for key in put:
                 await store.delete(key)
         raise
+
+
+@asynccontextmanager
+async def _files_put(store: FileStore | None, archive: Archive, tell: Tell) -> AsyncIterator[None]:
+    """Put the files into their store; if what is done with them fails, take out what was not there.
+
+    Raises `StorageError` if there are some and no store: the capability that keeps them is off.
+    """
+    put, total = [], archive.manifest.files.rows
+    try:
+        for done, (key, size, pieces) in enumerate(archive.files(), start=1):
+            if store is None:
+                raise StorageError(
+                    "The backup has files, and the capability that keeps them is off here. Turn it on."
+                )
+            if not await is_there(store, key):
+                put.append(key)
+                await put_file(store, key, size, _as_they_come(pieces))
+            tell("files", done, total)
+        yield
+    except BaseException:
+        with trio.move_on_after(_TAKING_OUT_SECONDS, shield=True), suppress(TeamchatError, OSError):
+            for key in put:
+                if store is not None:
+                    await store.remove(key)
+        raise
+
+
+async def _as_they_come(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece
 
 
 async def _put_rows(storage: Storage, archive: Archive, wishes: Wishes, tell: Tell, *, marks: bool) -> None:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from teamchat.accounts import Accounts
-from teamchat.accounts.records import user_by_email, user_by_id
+from teamchat.accounts.audit import note
+from teamchat.accounts.records import Account, account_by_email, account_by_id
 from teamchat.accounts.scrypt import Hasher
 from teamchat.application import Application
 from teamchat.chat import Chat
@@ -72,7 +73,7 @@ class UserOffice:
         """Make a user an admin, or one no longer; the last admin stays one."""
         with _reported_to_operator():
             async with self._storage.write() as tx:
-                user = await _found(tx, who)
+                user, _ = await _found(tx, who)
                 await self._accounts.users.set_role_in(tx, user, is_admin=is_admin)
         return user
 
@@ -80,17 +81,47 @@ class UserOffice:
         """Remove a user, at once and in everything; their messages stay (decision D-22)."""
         with _reported_to_operator():
             async with self._storage.write() as tx:
-                user = await _found(tx, who)
+                user, _ = await _found(tx, who)
                 await self._accounts.users.remove_in(tx, user)
         return user
+
+    async def deactivate(self, who: str) -> User:
+        """Shut a user out, at once and in everything, until they are activated (extension L-1)."""
+        with _reported_to_operator():
+            async with self._storage.write() as tx:
+                account = await _found(tx, who)
+                await self._accounts.users.deactivate_in(tx, account)
+        return account.user
+
+    async def activate(self, who: str) -> User:
+        """Let a user in again who was deactivated."""
+        with _reported_to_operator():
+            async with self._storage.write() as tx:
+                account = await _found(tx, who)
+                await self._accounts.users.activate_in(tx, account)
+        return account.user
 
     async def reset_password(self, who: str, password: str) -> User:
         """Give a user a new password, which ends all their sessions (decision D-17)."""
         with _reported_to_operator():
             password_hash = await Hasher().hash(password)
             async with self._storage.write() as tx:
-                user = await _found(tx, who)
+                user, _ = await _found(tx, who)
                 await self._accounts.users.set_password_in(tx, user.id, password_hash, from_admin=True)
+        return user
+
+    async def remove_second_factor(self, who: str) -> User:
+        """Take a user's second factors away, as when a phone was lost; it ends all their sessions."""
+        step = self._accounts.second_steps.step
+        if step is None:
+            raise SettingsError("No plugin that is on keeps second factors.")
+        with _reported_to_operator():
+            async with self._storage.write() as tx:
+                user, _ = await _found(tx, who)
+                if not await step.forget_in(tx, user.id):
+                    raise BadRequest(f"{user.email} has no second factor.")
+                await self._accounts.sessions.end_all_in(tx, user.id)
+                await note(tx, "second-factor.remove", "user", user.id)
         return user
 
     async def mail_reset(self, who: str) -> User:
@@ -98,7 +129,9 @@ class UserOffice:
         self._require_mail()
         with _reported_to_operator():
             async with self._storage.write() as tx:
-                user = await _found(tx, who)
+                user, is_deactivated = await _found(tx, who)
+                if is_deactivated:
+                    raise BadRequest(f"{user.email} is deactivated; activate them first.")
                 await self._accounts.links.issue_in(tx, "reset", user.email)
         return user
 
@@ -121,7 +154,7 @@ async def open_users(installation: Installation) -> AsyncIterator[UserOffice]:
     async with installation.existing_storage() as storage:
         has_mail = settings.email is not None
         sign_in = installation.plugins.sign_in_traits_of(settings)
-        capabilities = installation.plugins.capabilities(settings.plugins)
+        capabilities = installation.plugins.capabilities(settings.plugins, settings)
         await refuse_older(storage, capabilities.tables)
         accounts = Accounts.build(
             storage,
@@ -146,12 +179,12 @@ def made_password() -> str:
     return secrets.token_urlsafe(_GENERATED_BYTES)
 
 
-async def _found(tx: Transaction, who: str) -> User:
-    """Return the user of an email or an id."""
-    user = await user_by_email(tx, who) or await user_by_id(tx, who)
-    if user is None:
+async def _found(tx: Transaction, who: str) -> Account:
+    """Return the user of an email or an id, also a deactivated one."""
+    account = await account_by_email(tx, who) or await account_by_id(tx, who)
+    if account is None:
         raise BadRequest(f"There is no user {who}. teamchat user list shows them all.")
-    return user
+    return account
 
 
 @contextmanager

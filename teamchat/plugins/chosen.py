@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from teamchat.errors import OperatorError, PluginError
-from teamchat.interfaces import Backend, ImageStore, Mailer, OAuthProvider, Storage
+from teamchat.interfaces import Backend, FileStore, ImageStore, Mailer, OAuthProvider, Storage
 from teamchat.interfaces.offers import AuthMode
 from teamchat.plugins.plugin import Plugin, raised
 from teamchat.settings import Settings
@@ -36,6 +36,7 @@ class Choice(NamedTuple):
 CHOICES = {
     "storages": Choice("storage.backend", "storage", Backend, Storage),
     "image_stores": Choice("images.backend", "image store", Backend, ImageStore),
+    "file_stores": Choice("files.backend", "file store", Backend, FileStore),
     "mailers": Choice("email.backend", "mailer", Backend, Mailer),
     "auth_modes": Choice("auth.authMode", "sign-in mode", Backend, AuthMode),
     "oauth_providers": Choice("oauth.presets", "provider", OAuthProvider),

@@ -11,7 +11,7 @@ import pluggy
 from teamchat.interfaces import hookspecs
 from teamchat.plugins.plugin import Plugin
 
-_ASYNC = {"services": "run", "event_listeners": "hear", "message_filters": "filter"}
+_ASYNC = {"services": "run", "event_listeners": "hear", "message_filters": "filter", "file_checks": "check"}
 """The method that is awaited of what these hooks offer."""
 
 

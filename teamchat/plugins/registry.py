@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pluggy
+from msgspec import Struct
+from msgspec.structs import replace
 
 from teamchat.capabilities import Capabilities, Capability, Options
 from teamchat.errors import OperatorError, PluginError, SettingsError
@@ -17,11 +20,13 @@ from teamchat.plugins.chosen import CHOICES, check_mode, routes_of, watched
 from teamchat.plugins.declared import hooks_of, wrong_about
 from teamchat.plugins.plugin import EntryPoint, Offer, Plugin, PluginReport, name_of, raised
 from teamchat.plugins.taking import taken
-from teamchat.settings import PluginsSettings, Settings, plugin_name
+from teamchat.settings import PluginsSettings, Settings, plugin_name, plugin_options
 
 if TYPE_CHECKING:
     from teamchat.interfaces import (
         EventListener,
+        FileCheck,
+        FileStore,
         ImageStore,
         Mailer,
         MessageFilter,
@@ -83,6 +88,18 @@ class Plugins:
         """Return the image store of that name. Raises `SettingsError` if no plugin offers it."""
         found: Backend[ImageStore] = self._choose("image_stores", name)
         return found
+
+    def file_store(self, name: str, settings: Settings) -> tuple[Backend[FileStore], Struct]:
+        """Return the store of files of that name, with its options.
+
+        Raises `SettingsError` if no plugin offers it, or for a wrong key in that plugin's table.
+        """
+        found: Backend[FileStore] = self._choose("file_stores", name)
+        plugin = self._offering("file_stores", name)
+        options = plugin_options(settings.plugins, plugin.name, found.options)
+        if getattr(options, "path", "") is None:
+            options = replace(options, path=str(Path(settings.storage.path) / "files"))
+        return found, options
 
     def auth_mode(self, name: str) -> Backend[AuthMode]:
         """Return the way to sign in of that name. Raises `SettingsError` if no plugin offers it."""
@@ -175,10 +192,17 @@ class Plugins:
         """Return every plugin's filters, in the plugins' order."""
         return self._from_all("message_filters", app=app)
 
-    def capabilities(self, settings: PluginsSettings) -> Capabilities:
-        """Return the capabilities that are on. Raises an `OperatorError` for one that can't be taken."""
+    def file_checks(self, app: Teamchat) -> list[FileCheck]:
+        """Return every plugin's checks of files, in the plugins' order."""
+        return self._from_all("file_checks", app=app)
+
+    def capabilities(self, settings: PluginsSettings, whole: Settings | None = None) -> Capabilities:
+        """Return the capabilities that are on. Raises an `OperatorError` for one that can't be taken.
+
+        With all settings of a server, those are left out that can't work with them.
+        """
         offers = self._from_all("capabilities")
-        found = [taken(offer, self._bringer(offer), settings, self._brought) for offer in offers]
+        found = [taken(offer, self._bringer(offer), settings, self._brought, whole) for offer in offers]
         return Capabilities([one for one in found if one is not None])
 
     def capability_offers(self) -> list[tuple[str, Capability]]:

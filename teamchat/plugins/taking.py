@@ -15,7 +15,7 @@ import msgspec
 from teamchat.capabilities import Capability, Options, Parts, Taken
 from teamchat.errors import DeclarationError, OperatorError
 from teamchat.plugins.plugin import Plugin, raised
-from teamchat.settings import PluginsSettings, plugin_options
+from teamchat.settings import PluginsSettings, Settings, plugin_options
 from teamchat.storage.capability_tables import CapabilityTables, check
 
 if TYPE_CHECKING:
@@ -26,26 +26,42 @@ _MOST_NAME = 40
 
 
 def taken(
-    offer: Any, plugin: Plugin, settings: PluginsSettings, brought: list[tuple[Any, Plugin]]
+    offer: Any,
+    plugin: Plugin,
+    settings: PluginsSettings,
+    brought: list[tuple[Any, Plugin]],
+    whole: Settings | None = None,
 ) -> Taken | None:
     """Return a capability as it is taken, or None if the configuration turns it off.
 
-    What its parts bring is noted in `brought`, with the plugin.
+    What its parts bring is noted in `brought`, with the plugin.  `whole` are all settings of the server that
+    is to offer it; without them it is not asked whether it can work with them.
 
     Raises a `PluginError` for an offer that can't be taken, `SettingsError` for a wrong key in its table.
     """
     if (wrong := _wrong_about(offer)) is not None:
         raise plugin.failure(wrong)
     options = plugin_options(settings, plugin.name, offer.options)
-    if not options.enabled:
+    if not options.enabled or not _is_possible(offer, plugin, whole, options):
         return None
 
     def make(app: Teamchat) -> Parts:
         parts = _parts(offer, plugin, app, options)
-        brought.extend((each, plugin) for each in parts.routes)
+        brought.extend((each, plugin) for each in (*parts.routes, *parts.services))
         return parts
 
-    return Taken(offer, make, plugin.label, _tables(offer, plugin), _folder(offer, plugin))
+    return Taken(offer, make, plugin.label, _tables(offer, plugin), _folder(offer, plugin), options)
+
+
+def _is_possible(offer: Capability, plugin: Plugin, whole: Settings | None, options: Options) -> bool:
+    if offer.is_possible is None or whole is None:
+        return True
+    try:
+        return bool(offer.is_possible(whole, options))
+    except OperatorError:
+        raise
+    except Exception as error:
+        raise plugin.failure(f"is_possible of {offer.name} {raised(error)}.") from error
 
 
 def _wrong_about(offer: Any) -> str | None:

@@ -24,8 +24,10 @@ def badge(states: Sequence[ReadState], threads: Sequence[ThreadState]) -> int:
     for thread in followed:
         in_followed[thread.place_id] += thread.mention_count
     in_places = sum(
-        one.unread_count if one.kind in COUNTS_ALL else max(0, one.mention_count - in_followed[one.place_id])
+        one.unread_count
+        if one.kind in COUNTS_ALL
+        else max(0, one.mention_count - in_followed.get(one.place_id, 0))
         for one in states
-        if not one.is_muted
+        if (one.unread_count or one.mention_count) and not one.is_muted
     )
     return in_places + sum(thread.place_id not in muted for thread in followed)

@@ -73,7 +73,7 @@ def section_for(states: ReadStates) -> Section:
     """Return the endpoints."""
     section = Section("read state")
 
-    @section.endpoint("GET", "/me/places", answer=Places, query=("since",))
+    @section.endpoint("GET", "/me/places", within_places=True, answer=Places, query=("since",))
     async def list_places(caller: Caller, since: str | None) -> Places:
         """List the places that one is a member of, with what is unread there."""
         found = await states.overview(caller, since)
@@ -98,7 +98,7 @@ def section_for(states: ReadStates) -> Section:
         """Mark a place as unread from a message on."""
         return Unread(await states.unread(caller, place_id, body.first))
 
-    @section.endpoint("PUT", "/me/read", body=ReadingAll, answer=ReadAll)
+    @section.endpoint("PUT", "/me/read", within_places=True, body=ReadingAll, answer=ReadAll)
     async def read_places(caller: Caller, body: ReadingAll) -> ReadAll:
         """Note that many places were shown."""
         return ReadAll(await states.read_all(caller, body.positions))

@@ -44,9 +44,6 @@ and message_id = $3"""
 
 _TELL = """update read_state_{} set told = 1 where message_id = $1 and is_there = 1 and told = 0
 returning {}, reached"""
-# Rows of a new message count as told at once: who is to be told is told in the same transaction.
-_TELL_NEW = """select user_id, reached from read_state_mentions where message_id = $1
-union all select null, reached from read_state_wide where message_id = $1"""
 _TELL_GONE = """update read_state_mentions set told = 2 where message_id = $1 and is_there = 0 and told = 1
 returning user_id, reached"""
 _TELL_BACK = "update read_state_mentions set told = 1 where message_id = $1 and is_there = 1 and told = 2"
@@ -166,18 +163,15 @@ class Telling(NamedTuple):
     reached: str
 
 
-async def to_tell(tx: Transaction, message_id: str, *, is_new: bool) -> Telling:
-    """Return who is to be told now, each once ever of the same message, and note that they were."""
-    gone: Sequence[str] = ()
-    if is_new:
-        found = await tx.fetch(_TELL_NEW, message_id)
-        rows = [row for row in found if row[0] is not None]
-        wide = [row for row in found if row[0] is None]
-    else:
-        rows = await tx.fetch(_TELL.format("mentions", "user_id"), message_id)
-        wide = await tx.fetch(_TELL.format("wide", "author_id"), message_id)
-        gone = [one for (one, _) in await tx.fetch(_TELL_GONE, message_id)]
-        await tx.fetch(_TELL_BACK, message_id)
+async def to_tell(tx: Transaction, message_id: str) -> Telling:
+    """Return who is to be told of an edited message, each once ever of the same, and note that they were.
+
+    Rows of a new message count as told at once: who is to be told is told in the same transaction.
+    """
+    rows = await tx.fetch(_TELL.format("mentions", "user_id"), message_id)
+    wide = await tx.fetch(_TELL.format("wide", "author_id"), message_id)
+    gone = [one for (one, _) in await tx.fetch(_TELL_GONE, message_id)]
+    await tx.fetch(_TELL_BACK, message_id)
     reached = max((reached for _, reached in (*rows, *wide)), default=message_id)
     return Telling(sorted(one for one, _ in rows), sorted(gone), bool(wide), reached)
 

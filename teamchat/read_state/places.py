@@ -15,7 +15,7 @@ from teamchat.chat.sight import FIRST_SEEN
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller
 from teamchat.read_state import mentioned
-from teamchat.read_state.levels.levels import Choice, Chosen
+from teamchat.read_state.levels.levels import NOTHING_CHOSEN, Choice, Chosen
 from teamchat.read_state.positions import Mark, moment
 from teamchat.read_state.tables import BEGINNING, COUNTED_UP_TO, NEWEST
 from teamchat.storage.statements import chunks, listed
@@ -94,9 +94,10 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
         """Return the place of a row of `_MINE`."""
-        id_, kind, archived_at, is_default, first_seen, since, joined_at, newest, mention, *rest = row
-        base, default_base, first_epoch, generation, room_changed, *own, ended, user_made_at = rest
-        position, own_generation, is_marked, changed, *choice, chosen_at = own
+        (id_, kind, archived_at, is_default, first_seen, since, joined_at, newest, mention,
+         base, default_base, first_epoch, generation, room_changed, position, own_generation, is_marked,
+         changed, level, is_muted, muted_until, ignores_wide, chosen_at, ended,
+         user_made_at) = row  # fmt: skip
         fresh = max(generation or 0, 0 if ended is None else ended + 1)  # Newer than what has ended.
         if position is not None:
             mark = Mark(position, own_generation, bool(is_marked))
@@ -114,7 +115,7 @@ class Place(NamedTuple):
             newest if newest is not None and newest >= first_seen else None,
             mention,
             mark,
-            Choice.of(choice),
+            NOTHING_CHOSEN if level is None else Choice.of((level, is_muted, muted_until, ignores_wide)),
             None if room_changed is None else max(room_changed, changed or 0, chosen_at or 0),
         )
 
@@ -170,23 +171,27 @@ async def states_of(
     places = list(places)
     counts = await _count(tx, user_id, [one for one in places if one.may_have_unread and one.id not in but])
     mentions = await mentioned.in_places(tx, user_id, places)
-    return [
-        ReadState(
-            place_id=place.id,
-            kind=place.kind,
-            position=place.position,
-            generation=place.mark.generation,
-            is_marked_unread=place.mark.is_marked,
-            unread_count=counts.get(place.id, 0),
-            last_message_id=place.newest,
-            level=place.choice.level,
-            is_muted=place.choice.is_muted,
-            muted_until=place.choice.muted_until,
-            ignore_channel_mentions=place.choice.ignores_wide or UNSET,
-            mention_count=mentions.get(place.id, 0),
-        )
-        for place in places
-    ]
+    return [_state(place, counts.get(place.id, 0), mentions.get(place.id, 0)) for place in places]
+
+
+def _state(place: Place, unread: int, mentions: int) -> ReadState:
+    _, generation, is_marked = place.mark
+    level, is_muted, muted_until, ignores_wide = place.choice
+    # By position: names would cost as much again as all the rest.
+    return ReadState(
+        place.id,
+        place.kind,
+        place.position,
+        generation,
+        is_marked,
+        unread,
+        place.newest,
+        mentions,
+        level,
+        is_muted,
+        muted_until,
+        ignores_wide or UNSET,
+    )
 
 
 async def unread_among(tx: Transaction, caller: Caller, ids: Sequence[str], _: str) -> set[str]:

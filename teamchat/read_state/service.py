@@ -69,7 +69,7 @@ class ReadStates:
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
             [(clock,)] = await tx.fetch("select changes from read_state_clock where id = 1")
-            places = await places_of(tx, user_id)
+            places = [one for one in await places_of(tx, user_id) if caller.reaches(one.id)]
             known = set() if after is None else {one.id for one in places if not _has_changed(one, after)}
             # Of what is not told the badge alone is worked out.
             but = {one.id for one in places if one.id in known and one.kind not in COUNTS_ALL}
@@ -81,7 +81,13 @@ class ReadStates:
             ]
             states = await states_of(tx, user_id, asked, but=but)
             left = [] if after is None else await _left(tx, user_id, places, after)
-            unread = await threads.states_of(tx, user_id, await threads.unread_of(tx, user_id))
+            left = [one for one in left if caller.reaches(one)]
+            following = await threads.unread_of(tx, user_id)
+            if caller.places is not None:
+                seen = await self._app.messages(tx, caller, [one.message_id for one in following])
+                among = {one.id for one in seen}
+                following = [one for one in following if one.message_id in among]
+            unread = await threads.states_of(tx, user_id, following)
         number = badge(states, unread)
         told = [state for state in states if state.place_id not in known]
         return Overview(told, left, unread, number, f"{clock}.{now_ms()}", as_of)
@@ -128,7 +134,11 @@ class ReadStates:
         for position in positions.values():
             check_position("positions", position)
         async with self._storage.write() as tx:
-            places = [one for one in await places_of(tx, caller.user.id) if one.id in positions]
+            places = [
+                one
+                for one in await places_of(tx, caller.user.id)
+                if one.id in positions and caller.reaches(one.id)
+            ]
             moved = {one: one.mark.read(positions[one.id], None, one.readable_to) for one in places}
             changed = await _store(tx, caller, moved)
         if changed:

@@ -20,17 +20,10 @@ import trio
 from teamchat.errors import StorageError
 from teamchat.events import LoggedEvent, is_internal
 from teamchat.interfaces import EventListener, MissedEventsListener, Storage
-from teamchat.model import now_ms
-from teamchat.model.ids import new_id
 from teamchat.model.text import plain
 from teamchat.observability.logs import get_logger
+from teamchat.storage.lease import AGAIN_SECONDS, Lease, LeaseLost
 
-HOLD_SECONDS = 15.0
-"""For how long a process holds a listener that it does not renew."""
-SAVE_SECONDS = 1.0
-"""How often, at most, it is written down how far a listener has come."""
-_RENEW_SECONDS = 5.0
-_AGAIN_SECONDS = 5.0
 _SLOW_SECONDS = 60.0
 """How long a listener may take for what was read at once before it is looked what left the log meanwhile."""
 
@@ -61,17 +54,17 @@ class Listeners:
             task_status.started()
 
     async def _tell_for_ever(self, listener: EventListener) -> None:
-        cursor = _Cursor(self._storage, plain(listener.name))
+        cursor = Lease(self._storage, plain(listener.name))
         while True:
             try:
                 await cursor.take()
                 await self._tell(listener, cursor)
-            except* (StorageError, _Lost) as group:
+            except* (StorageError, LeaseLost) as group:
                 reason = type(group.exceptions[0]).__name__
                 _log.warning("an event listener pauses", listener=listener.name, reason=reason)
-            await trio.sleep(_AGAIN_SECONDS)
+            await trio.sleep(AGAIN_SECONDS)
 
-    async def _tell(self, listener: EventListener, cursor: _Cursor) -> None:
+    async def _tell(self, listener: EventListener, cursor: Lease) -> None:
         async with trio.open_nursery() as nursery:
             try:
                 nursery.start_soon(cursor.keep)
@@ -90,7 +83,7 @@ class Listeners:
             finally:
                 await cursor.give_back()
 
-    async def _tell_missed(self, listener: EventListener, cursor: _Cursor, before: int | None = None) -> None:
+    async def _tell_missed(self, listener: EventListener, cursor: Lease, before: int | None = None) -> None:
         """Tell a listener of the events that left the log before it heard them, up to the one `before`.
 
         A number that no event has may be among them: those of changes that were rolled back.
@@ -120,77 +113,3 @@ class Listeners:
         _log.error(
             "an event listener failed", listener=listener.name, plugin=plugin, type=kind, exc_info=error
         )
-
-
-class _Lost(Exception):
-    """Another process holds the listener now: this one was away for too long."""
-
-
-class _Cursor:
-    """How far a listener has come, and which process delivers to it."""
-
-    def __init__(self, storage: Storage, name: str, clock: Callable[[], int] = now_ms) -> None:
-        self._storage = storage
-        self._name = name
-        self._clock = clock
-        self._holder = new_id()
-        self.position = 0
-        self._saved = 0
-
-    async def take(self) -> None:
-        """Wait for the listener's lease; return the position to deliver from."""
-        while not await self._taken():  # noqa: ASYNC110  # It is another process that will let it go.
-            await trio.sleep(_AGAIN_SECONDS)
-
-    async def keep(self) -> None:
-        """Renew the hold, and write down how far the listener has come. Raises `_Lost`."""
-        renewed = trio.current_time()
-        while True:
-            await trio.sleep(SAVE_SECONDS)
-            if self.position != self._saved or trio.current_time() - renewed >= _RENEW_SECONDS:
-                await self._save(self._clock() + int(HOLD_SECONDS * 1000))
-                renewed = trio.current_time()
-
-    async def give_back(self) -> None:
-        """Write down how far the listener has come, and let others have it."""
-        with trio.move_on_after(SAVE_SECONDS, shield=True):
-            try:
-                await self._save(0)
-            except (StorageError, _Lost):
-                return
-
-    async def _taken(self) -> bool:
-        now = self._clock()
-        _, end_of_log = await self._storage.log_bounds()
-        async with self._storage.write() as tx:
-            rows = await tx.fetch("select position, held_until from listeners where name = $1", self._name)
-            # A hold that is longer than any was written when the clock was ahead, and holds nothing.
-            if rows and now < rows[0][1] <= now + 2 * int(HOLD_SECONDS * 1000):
-                return False
-            self.position = rows[0][0] if rows else end_of_log
-            await tx.fetch(
-                """insert into listeners (name, position, holder, held_until) values ($1, $2, $3, $4)
-                on conflict (name) do update set
-                  holder = excluded.holder, held_until = excluded.held_until""",
-                self._name,
-                self.position,
-                self._holder,
-                now + int(HOLD_SECONDS * 1000),
-            )
-        self._saved = self.position
-        return True
-
-    async def _save(self, held_until: int) -> None:
-        position = self.position
-        async with self._storage.write() as tx:
-            kept = await tx.fetch(
-                """update listeners set position = $3, held_until = $4 where name = $1 and holder = $2
-                returning 1""",
-                self._name,
-                self._holder,
-                position,
-                held_until,
-            )
-        if not kept:
-            raise _Lost
-        self._saved = position

@@ -50,7 +50,7 @@ class Sweeper:
     def _housekeeping(self) -> Sequence[Job]:
         app = self._app
         jobs: list[Job] = [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
-        jobs.append(app.chat.groups.remove_empty)
+        jobs += [app.chat.groups.remove_empty, app.audit.sweep]
         return [*jobs, *app.capabilities.jobs]
 
     async def forget_events(self) -> None:

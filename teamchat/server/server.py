@@ -145,7 +145,7 @@ async def _serve_application(
     lifespan = WebLifespan(site)
     port = port_of(listeners)
     async with trio.open_nursery() as nursery:
-        brought = plugins.services(app)
+        brought = [*plugins.services(app), *app.capabilities.services]
         services: list[Service] = [app.hub, event_listeners, *brought, lifespan]
         for service in services:
             crashed = ServiceCrashed(service.name)

@@ -16,6 +16,7 @@ from teamchat.settings.keys import (
     InitialUser,
     LogsSettings,
     OAuthSettings,
+    OidcProvider,
     ServerSettings,
     Settings,
     Templates,
@@ -23,6 +24,9 @@ from teamchat.settings.keys import (
 
 MIN_SECRET_BYTES = 32
 _PROVIDER_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*\Z")
+_NO_PROVIDERS = frozenset({"providers", "logout"})
+"""What stands in the place of a provider's id in paths of their own."""
+_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*\Z")
 
 
@@ -136,3 +140,29 @@ def _oauth(oauth: OAuthSettings) -> None:
         _http_url(f"{key}.userInfoUrl", provider.user_info_url)
         if provider.redirect_uri is not None:
             _http_url(f"{key}.redirectUri", provider.redirect_uri)
+    for number, one in enumerate(oauth.oidc):
+        key = f"oauth.oidc[{number}]"
+        if not _PROVIDER_ID.match(one.id) or one.id in _NO_PROVIDERS:
+            raise SettingsError(f"{key}.id must be lower-case letters, digits and single hyphens.")
+        if one.id in taken:
+            raise SettingsError(f"{key}.id is taken by another provider.")
+        taken.add(one.id)
+        _oidc(key, one)
+
+
+def _oidc(key: str, provider: OidcProvider) -> None:
+    _not_blank(f"{key}.name", provider.name)
+    _not_blank(f"{key}.clientId", provider.client_id)
+    _not_blank(f"{key}.clientSecret", provider.client_secret)
+    _http_url(f"{key}.issuer", provider.issuer)
+    parts = urlsplit(provider.issuer)
+    # OpenID Connect Discovery, section 3. Plain http could be answered by whoever is in between.
+    if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+        raise SettingsError(f"{key}.issuer must be an https:// URL; http:// is for the loopback alone.")
+    if parts.query or parts.fragment:
+        raise SettingsError(f"{key}.issuer must have neither a query nor a fragment.")
+    if "openid" not in provider.scopes.split():
+        raise SettingsError(f"{key}.scopes must have openid among them.")
+    _not_blank(f"{key}.claims.groups", provider.claims.groups)
+    if provider.redirect_uri is not None:
+        _http_url(f"{key}.redirectUri", provider.redirect_uri)

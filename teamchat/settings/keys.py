@@ -83,6 +83,10 @@ class AuthSettings(Section, frozen=True):
     must_change_set_passwords: Annotated[
         bool, Meta(description="Whether a password that an admin set must be changed at the next sign-in.")
     ] = False
+    second_factor: Annotated[
+        Literal["optional", "admins", "all"],
+        Meta(description="Who must have a second factor: nobody (optional), admins, or all."),
+    ] = "optional"
     rate_limit: Annotated[
         RateLimit, Meta(description="Failed sign-ins and token checks, for each account and each address.")
     ] = field(default_factory=RateLimit)
@@ -317,6 +321,63 @@ class CustomProvider(Section, frozen=True):
     ] = False
 
 
+class OidcClaims(Section, frozen=True):
+    """What claims of an ID token, or of the profile, are called at a provider."""
+
+    groups: Annotated[
+        str,
+        Meta(
+            description="The claim with a user's groups; dots lead into objects.",
+            examples=["realm_access.roles"],
+        ),
+    ] = "groups"
+
+
+class OidcProvider(Section, frozen=True):
+    """A provider of identities that speaks OpenID Connect; its addresses are found by its issuer."""
+
+    id: Annotated[
+        str, Meta(description="Lower-case letters, digits and hyphens; part of URLs.", examples=["company"])
+    ]
+    name: Annotated[str, Meta(description="The name on the sign-in button.", examples=["Acme"])]
+    issuer: Annotated[
+        str,
+        Meta(
+            description="Its issuer, letter by letter. <issuer>/.well-known/openid-configuration is read at"
+            " the start and daily. http:// on the loopback alone.",
+            examples=["https://id.example.org/realms/acme"],
+        ),
+    ]
+    client_id: _ClientId
+    client_secret: _ClientSecret
+    redirect_uri: Annotated[
+        str | None,
+        Meta(
+            description="{base_url}/auth/oauth/<id>/callback; without it, made from auth.appUrl.",
+            examples=["https://chat.example.org/auth/oauth/company/callback"],
+        ),
+    ] = None
+    scopes: Annotated[str, Meta(description="Separated by spaces; openid is among them.")] = (
+        "openid email profile"
+    )
+    claims: Annotated[OidcClaims, Meta(description="What claims are called there.")] = OidcClaims()
+    admin_groups: Annotated[
+        list[str],
+        Meta(
+            description="Groups whose members are admins here, and nobody else who signs in there; it is"
+            " looked at on each sign-in. Without any, the provider says nothing of admins.",
+            examples=[["chat-admins"]],
+        ),
+    ] = field(default_factory=list)
+    is_email_trusted: Annotated[
+        bool,
+        Meta(
+            description="Accept an email though the provider does not say that it is verified."
+            " Only for a provider at which nobody can enter another's address."
+        ),
+    ] = False
+
+
 class OAuthSettings(Section, frozen=True):
     """Sign-in through other services, beside the chosen mode."""
 
@@ -326,6 +387,9 @@ class OAuthSettings(Section, frozen=True):
     ] = field(default_factory=dict)
     custom: Annotated[
         list[CustomProvider], Meta(description="A provider that is not built in; may be repeated.")
+    ] = field(default_factory=list)
+    oidc: Annotated[
+        list[OidcProvider], Meta(description="A provider that speaks OpenID Connect; may be repeated.")
     ] = field(default_factory=list)
     rate_limit: Annotated[
         RateLimit, Meta(description="Sign-ins begun, and sign-ins ended, for each address.")
@@ -424,6 +488,14 @@ class EventsSettings(Section, frozen=True):
     ] = 15
 
 
+class AuditSettings(Section, frozen=True):
+    """The audit log: who did what."""
+
+    retention_days: Annotated[
+        int, Meta(ge=1, le=36_500, description="How long its entries are kept, in days.")
+    ] = 400
+
+
 class LogsSettings(Section, frozen=True):
     """What is written to stderr, and how."""
 
@@ -454,6 +526,7 @@ class Settings(Section, frozen=True):
     email: EmailSettings | None = None
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
     logs: LogsSettings = field(default_factory=LogsSettings)
+    audit: AuditSettings = field(default_factory=AuditSettings)
     plugins: PluginsSettings = field(default_factory=PluginsSettings)
 
     def __post_init__(self) -> None:

@@ -30,10 +30,14 @@ def decoded_audience(column: str | None) -> Audience:
 
 
 class Blanking(NamedTuple):
-    """The messages of a place, or with None all of it, whose text goes out of events that are in memory."""
+    """The messages of a place, or with None all of it, whose text goes out of events that are in memory.
+
+    With `fields` those go alone, and the messages are still found.
+    """
 
     room_id: str
     message_ids: frozenset[str] | None
+    fields: Sequence[str] | None = None
 
     def concerns(self, text_room: str | None, text_message: str | None) -> bool:
         """Return whether an event that carries this text is blanked."""
@@ -42,11 +46,13 @@ class Blanking(NamedTuple):
     def of(self, events: Sequence[Event]) -> list[Event]:
         """Return events that are not in the table yet as they are from now on."""
         return [
-            Event(event.type, blanked(event.payload), event.audience)
-            if self.concerns(event.text_room, event.text_message)
-            else event
+            self._left_of(event) if self.concerns(event.text_room, event.text_message) else event
             for event in events
         ]
+
+    def _left_of(self, event: Event) -> Event:
+        texts = (None, None) if self.fields is None else (event.text_room, event.text_message)
+        return Event(event.type, blanked(event.payload, self.fields), event.audience, *texts)
 
 
 async def logged_in(tx: Transaction, after: int, limit: int) -> list[LoggedEvent]:
@@ -66,24 +72,36 @@ async def last_in(tx: Transaction, last: int) -> int:
     return max(last, found or 0)
 
 
-async def blank(tx: Transaction, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+async def blank(
+    tx: Transaction,
+    room_id: str,
+    message_ids: Sequence[str] | None = None,
+    fields: Sequence[str] | None = None,
+) -> None:
     """Take what was said in messages of a place, or in all of them, out of the log and of every memory of it.
 
-    It goes before the event of the deletion or the edit, in the same transaction.
+    It goes before the event of the deletion or the edit, in the same transaction.  With `fields` the messages
+    stay, and those of their fields go that show something else, as a quote does.
     """
-    await tx.blank(room_id, message_ids)
-    await tx.append(Blanked(room_id, message_ids).to())
+    await tx.blank(room_id, message_ids, fields)
+    await tx.append(Blanked(room_id, message_ids, fields).to())
 
 
-async def blank_in(tx: Transaction, room_id: str, message_ids: Sequence[str] | None) -> None:
+async def blank_in(
+    tx: Transaction,
+    room_id: str,
+    message_ids: Sequence[str] | None,
+    fields: Sequence[str] | None = None,
+) -> None:
     """Blank the events that stand in the table: what `Transaction.blank` does there, on every storage."""
+    lost = ", text_room = null, text_message = null" if fields is None else ""
     for marks, piece in chunks(await _with_text(tx, room_id, message_ids)):
         rows = await tx.fetch(f"select seq, payload from events where seq in ({marks})", *piece)  # noqa: S608
-        for some in in_pieces([(seq, blanked(payload)) for seq, payload in rows]):
+        for some in in_pieces([(seq, blanked(payload, fields)) for seq, payload in rows]):
             listed = values("({0}, {1})", 2, len(some), after=0)
             await tx.fetch(
                 f"""with emptied(seq, payload) as (values {listed})
-                update events set payload = emptied.payload, text_room = null, text_message = null
+                update events set payload = emptied.payload{lost}
                 from emptied where events.seq = emptied.seq""",  # noqa: S608
                 *flat(some),
             )

@@ -315,4 +315,23 @@ MIGRATIONS: tuple[Migration, ...] = (
             "alter table idempotency_keys add column beside text not null default ''",
         ),
     ),
+    Migration(
+        17,
+        (
+            # Since when a user can't sign in: all that is theirs stays for when they are back (L-1).
+            "alter table users add column deactivated_at {int}",
+        ),
+    ),
+    Migration(
+        18,
+        (
+            # Who did what, from where (L-4): rows are added, and removed when they are old. `details` is a
+            # JSON object.
+            """create table audit_entries (id text primary key, at {int} not null, actor_id text, ip text,
+               action text not null, target_type text, target_id text, details text not null){table_end}""",
+            "create index audit_entries_by_actor on audit_entries(actor_id, id)",
+            "create index audit_entries_by_action on audit_entries(action, id)",
+            "create index audit_entries_by_target on audit_entries(target_id, id)",
+        ),
+    ),
 )

@@ -2,7 +2,8 @@
 
 `hub` decides who gets what, `delivery` hands it out, `stream` is one client's side, `transport` the way to
 its socket; `recent` and `missed` have what a client that was away has missed; `sse` is the form on the wire;
-`registry` keeps the limit of streams across processes.
+`registry` keeps the limit of streams across processes; `showing` takes what a client says of its stream, and
+`activity` knows who is there, in all processes.
 """
 
 from teamchat.stream.hub import Hub

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import trio
 
-from teamchat.events import LoggedEvent, is_internal
+from teamchat.events import Audience, InRoom, LoggedEvent, is_internal
 from teamchat.observability.metrics import deliveries as deliveries_counted
 from teamchat.stream.sse import Batch, Frame, SharedBytes
 from teamchat.stream.stream import Stream
@@ -91,14 +91,24 @@ def _scoped(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:
     """Return what goes to streams that are told of their users' rooms alone; no others are looked at."""
     told: dict[Stream, list[Frame]] = {}
     for frame in frames:
-        for stream in streams.scoped_of(streams.rooms.joined(frame.audience)):
-            if stream.is_told(frame.audience):
+        for stream in _may_be_told(frame.audience, streams):
+            if stream.is_told(frame):
                 told.setdefault(stream, []).append(frame)
     batches: dict[tuple[int, ...], tuple[list[Stream], Batch]] = {}
     for stream, own in told.items():
         key = tuple(frame.position for frame in own)
         batches.setdefault(key, ([], Batch(own)))[0].append(stream)
     return list(batches.values())
+
+
+def _may_be_told(audience: Audience, streams: Subscriptions) -> Iterable[Stream]:
+    """Return scoped streams among which are all that are told of an event, each once."""
+    joined = streams.scoped_of(streams.rooms.joined(audience))
+    watching = streams.watching(audience.room_id) if isinstance(audience, InRoom) else ()
+    others = (*watching, *streams.limited)
+    if not others or joined is streams.scoped:
+        return joined
+    return dict.fromkeys([*joined, *(one for one in others if one in streams.scoped)])
 
 
 def _addressed(frames: Sequence[Frame], streams: Subscriptions) -> list[Delivery]:

@@ -18,6 +18,7 @@ import json
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import aclosing
+from secrets import token_bytes
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -39,13 +40,17 @@ from teamchat.model import Caller, now_ms
 from teamchat.observability.logs import get_logger
 from teamchat.storage.log import Blanking
 from teamchat.stream import sse
+from teamchat.stream.activity import GOSSIP, StreamActivity
 from teamchat.stream.backlog import Backlog
+from teamchat.stream.connection_ids import ConnectionIds
 from teamchat.stream.delivery import addressed, deliver, hand_out, together
 from teamchat.stream.expiry import Expiries, Expiry
 from teamchat.stream.missed import Missed, read_log, visible
+from teamchat.stream.places import Places
 from teamchat.stream.recent import Recent
 from teamchat.stream.registry import NoRegistry, StreamRegistry
 from teamchat.stream.rooms import Rooms
+from teamchat.stream.showing import SHOWN, Showing
 from teamchat.stream.signalling import Signalling
 from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import DISPLACED, Subscriptions
@@ -65,7 +70,8 @@ class Hub:
     """The service that hands the log's events to the open streams.
 
     With `expiries`, streams also end when their session expires by `clock`. `signals` are the names of those
-    that streams may ask for, and `carrier` brings them to other processes.
+    that streams may ask for, and `carrier` brings them to other processes. `secret` is the server's, and the
+    same in all of them.
     """
 
     name = "stream hub"
@@ -81,6 +87,7 @@ class Hub:
         expiries: Expiries | None = None,
         signals: Collection[str] = (),
         carrier: SignalCarrier | None = None,
+        secret: bytes = b"",
         clock: Callable[[], int] = now_ms,
     ) -> None:
         self.position = 0
@@ -90,8 +97,12 @@ class Hub:
         self._storage = storage
         self._registry = registry or NoRegistry()
         self._keep_alive_seconds = settings.keep_alive_seconds
-        self._streams = Subscriptions(settings.max_streams_per_user)
-        self.signalling = Signalling(self._streams, signals, carrier)
+        self.activity = StreamActivity(self._tell_others, lambda: self._registry.is_shared)
+        self._streams = Subscriptions(settings.max_streams_per_user, self.activity)
+        self._ids = ConnectionIds(secret or token_bytes())
+        self.showing = Showing(self._streams, self._ids, self.activity, self._tell_others)
+        heard = {GOSSIP: self.activity.hear, SHOWN: self.showing.hear}
+        self.signalling = Signalling(self._streams, signals, carrier, heard)
         self._expiry = None if expiries is None else Expiry(self._streams, expiries, clock)
         self._accepts = False
         self._nursery: trio.Nursery | None = None
@@ -114,6 +125,7 @@ class Hub:
                 self._nursery.start_soon(self._tick)
                 self._nursery.start_soon(self._registry.run)
                 self._nursery.start_soon(self.signalling.run)
+                self._nursery.start_soon(self.activity.run)
                 if self._expiry is not None:
                     self._nursery.start_soon(self._expiry.run)
                 self._accepts = True
@@ -149,7 +161,17 @@ class Hub:
             raise Unavailable("The server is shutting down.")
         asks = self.signalling.known(ephemeral)
         with_ids = last_event_id is not None
-        stream = Stream(self, caller, transport, with_ids=with_ids, asks=asks, joined_alone=joined_alone)
+        places = None if caller.places is None else await self._places(caller.places)
+        stream = Stream(
+            self,
+            caller,
+            transport,
+            with_ids=with_ids,
+            asks=asks,
+            joined_alone=joined_alone,
+            connection_id=self._ids.new(caller.session_id),
+            places=places,
+        )
         self._streams.add(stream)
         stream.number = self._registry.opened(stream)
         try:
@@ -193,10 +215,17 @@ class Hub:
         self._streams.remove(stream)
         self._registry.closed(stream.number)
 
+    async def _places(self, ids: frozenset[str]) -> Places:
+        async with self._storage.read() as tx:
+            return await Places.read(tx, ids)
+
     async def reach(self, position: int) -> None:
         """Wait until the hub is at `position`: another server may have handed out more of the same log."""
         while self.position < position:
             await self._moved.wait()
+
+    def _tell_others(self, kind: str, text: str) -> None:
+        self.signalling.tell(kind, text)
 
     async def _begin(self, stream: Stream) -> None:
         """Let a stream begin at the log's present end: what was answered before does not come as new."""
@@ -256,8 +285,9 @@ class Hub:
         elif event.type == UserGone.type:
             self._streams.end_user(payload["userId"])
         elif event.type == Blanked.type:
-            messages = payload["messageIds"]
-            blanking = Blanking(payload["roomId"], None if messages is None else frozenset(messages))
+            told = msgspec.convert(payload, Blanked)
+            messages = None if told.message_ids is None else frozenset(told.message_ids)
+            blanking = Blanking(told.room_id, messages, told.fields)
             self.missed.blank(blanking, before=event.seq)
         elif event.type == RoomChanged.type:
             self.rooms.change(msgspec.convert(payload, RoomChanged))

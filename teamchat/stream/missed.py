@@ -51,7 +51,7 @@ class Page(NamedTuple):
         size = self.size
         for frame in self.frames:
             if frame.position < before and blanking.concerns(frame.text_room, frame.text_message):
-                frame.blank()
+                frame.blank(blanking.fields)
         return size - self.size
 
 

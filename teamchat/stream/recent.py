@@ -87,10 +87,12 @@ class Recent:
     def blank(self, blanking: Blanking) -> None:
         """Let go of what was said in messages that were deleted or edited."""
         for message in self._held_of(blanking):
-            for frame in self._of_message.pop(message, ()):
+            for frame in self._of_message.get(message, ()):
                 self._bytes -= _size(frame)
-                frame.blank()
+                frame.blank(blanking.fields)
                 self._bytes += _size(frame)
+            if blanking.fields is None:
+                self._of_message.pop(message, None)
 
     def _held_of(self, blanking: Blanking) -> Iterable[str]:
         if blanking.message_ids is not None:

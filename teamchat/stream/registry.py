@@ -41,6 +41,8 @@ _log = get_logger(__name__)
 class NoRegistry:
     """The registry of a hub that serves alone: nothing is counted, and nobody asks for anything."""
 
+    is_shared = False
+
     async def run(self) -> None:
         """There is nothing to write."""
 
@@ -68,7 +70,8 @@ class StreamRegistry:
         self._most_a_user = most_a_user
         self._numbers = count(1)
         self._open: dict[int, Stream] = {}
-        self._is_shared = False
+        self.is_shared = False
+        """Whether other processes serve the same storage, as far as is known."""
         self._unwritten: dict[int, None] = {}
         self._written: set[int] = set()
         self._ended: set[int] = set()  # written, and closed since
@@ -85,7 +88,7 @@ class StreamRegistry:
         """Take a stream up, and return the number it has from now on."""
         number = next(self._numbers)
         self._open[number] = stream
-        if self._is_shared:
+        if self.is_shared:
             self._unwritten[number] = None
             self._news.set()
         return number
@@ -112,15 +115,15 @@ class StreamRegistry:
     def _looked(self, was_removed: bool) -> None:
         """Begin to write when others have come, and when this process's rows were removed with it."""
         is_shared = self._members.others > 0
-        if is_shared and (was_removed or not self._is_shared):
+        if is_shared and (was_removed or not self.is_shared):
             self._unwritten = dict.fromkeys(self._open)
             self._written.clear()
             self._ended.clear()
-        elif self._is_shared and not is_shared:
+        elif self.is_shared and not is_shared:
             self._unwritten = {}
             self._ended |= self._written
             self._written.clear()
-        self._is_shared = is_shared
+        self.is_shared = is_shared
         if self._unwritten or self._ended:
             self._news.set()
 

@@ -121,6 +121,13 @@ class Rooms:
             return None
         return room.connected
 
+    def knows_of(self, user_id: str, other_id: str) -> bool:  # noqa: ARG002
+        """Tell whether a user may know that another one is there: whoever is signed in may.
+
+        The one place that has to say otherwise of guests, who know of those that they share a place with.
+        """
+        return True
+
     def knows(self, audience: Audience) -> bool:
         """Tell whether the log has been handed out as far as an audience was made from."""
         if not isinstance(audience, InRoom):

@@ -8,7 +8,7 @@ audience of a room that was changed since the log was last handed out here waits
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import cast
 
@@ -34,6 +34,7 @@ CARRY_SECONDS = 0.02
 """At least so long lies between two texts that are carried, so that a burst is a few of them."""
 RETRY_SECONDS = 5.0
 _MOST_EARLY = 256
+_ABOUT_PORTION = 32  # streams that are told of users between two checkpoints; each may be told of hundreds
 
 _log = get_logger(__name__)
 
@@ -50,14 +51,22 @@ _decode = msgspec.json.Decoder(_Carried).decode
 
 
 class Signalling:
-    """Sends signals to the streams of `streams` that ask for one of `names`, and to other processes."""
+    """Sends signals to the streams of `streams` that ask for one of `names`, and to other processes.
+
+    `heard` takes what `tell` sends at another process, by its kind.
+    """
 
     def __init__(
-        self, streams: Subscriptions, names: Collection[str] = (), carrier: SignalCarrier | None = None
+        self,
+        streams: Subscriptions,
+        names: Collection[str] = (),
+        carrier: SignalCarrier | None = None,
+        heard: Mapping[str, Callable[[str], object]] | None = None,
     ) -> None:
         self._streams = streams
         self._names = frozenset(names)
         self._carrier = carrier
+        self._heard = heard or {}
         self._origin = new_id()
         self._inbox, self._outbox = SignalQueue(MOST_QUEUED), SignalQueue(MOST_QUEUED)
         self._early: deque[tuple[float, SentSignal]] = deque(maxlen=_MOST_EARLY)
@@ -76,15 +85,18 @@ class Signalling:
         if self._carrier is not None:
             self._outbox.put(sent)
 
+    def tell(self, kind: str, text: str) -> None:
+        """Tell all other processes of something that is no stream's. It may be lost; it never waits."""
+        if self._carrier is not None:
+            self._outbox.put(SentSignal("", kind, text, None, new_id()))
+
     @property
     def waiting(self) -> list[SentSignal]:
         """What was sent and is not handed out yet."""
         return self._inbox.waiting
 
     async def run(self) -> None:
-        """Hand out and carry until cancelled; without any names there is nothing to do."""
-        if not self._names:
-            return
+        """Hand out and carry until cancelled."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._hand_out_all)
             if self._carrier is not None:
@@ -116,6 +128,8 @@ class Signalling:
 
     def _addressed(self, signal: SentSignal) -> Sequence[Stream]:
         rooms, name = self._streams.rooms, signal.asked_as
+        if signal.watched:
+            return self._watching(signal)
         if rooms.is_for_everyone(signal.audience):
             return tuple(self._streams.asking(name))
         return [
@@ -124,6 +138,36 @@ class Signalling:
             if rooms.sees(user, signal.audience)
             for stream in self._streams.asking_of(user, name)
         ]
+
+    def _watching(self, signal: SentSignal) -> Sequence[Stream]:
+        """Return the streams that watch a place, of those in the audience but for who did it."""
+        sees, audience = self._streams.rooms.sees, signal.audience
+        if signal.by and not sees(signal.by, audience):
+            return ()
+        return [
+            stream
+            for stream in self._streams.watching(signal.watched)
+            if signal.asked_as in stream.asks
+            and stream.user_id != signal.by
+            and sees(stream.user_id, audience)
+        ]
+
+    async def hand_out_about(self, signals: Mapping[str, Signal]) -> None:
+        """Hand out what is about users, by their ids, to the streams here that name them; carry it nowhere.
+
+        What a stream gets leaves together.
+        """
+        told: dict[Stream, list[SharedSignal]] = {}
+        for user_id, signal in signals.items():
+            shared = SharedSignal(SentSignal.of(signal, None))
+            for stream in self._streams.naming(user_id):
+                if signal.asked_as in stream.asks and self._streams.rooms.knows_of(stream.user_id, user_id):
+                    told.setdefault(stream, []).append(shared)
+            await trio.lowlevel.checkpoint()
+        for number, (stream, own) in enumerate(told.items(), start=1):
+            stream.put_signals(own)
+            if not number % _ABOUT_PORTION:
+                await trio.lowlevel.checkpoint()
 
     async def _carry_all(self, carrier: SignalCarrier) -> None:
         """What comes while one is being carried is carried together, the latest of each alone."""
@@ -151,7 +195,10 @@ class Signalling:
             carried = _decode(text)
             if carried.origin != self._origin:
                 for signal in carried.signals:
-                    self._inbox.put(signal)
+                    if (hear := self._heard.get(signal.type)) is not None:
+                        hear(signal.payload)
+                    elif signal.asked_as in self._names:
+                        self._inbox.put(signal)
 
     def _tell(self, error: Exception) -> None:
         """Log that signals don't go between processes, once until they do again."""

@@ -31,6 +31,7 @@ class SentSignal(Struct, frozen=True, array_like=True):
     """A signal as it goes from process to process: `key` says which one it takes the place of.
 
     It does not of one with a greater `recency`: what two processes send at the same time comes in any.
+    `watched` is a place: only streams that watch it are told. `by` is a user who is not.
     """
 
     asked_as: str
@@ -39,6 +40,8 @@ class SentSignal(Struct, frozen=True, array_like=True):
     audience: tuple[str, ...] | InRoom | None
     key: str
     recency: tuple[int | str, ...] = ()
+    watched: str = ""
+    by: str = ""
 
     @classmethod
     def of(cls, signal: Signal, audience: InRoom | Sequence[str] | None) -> SentSignal:
@@ -46,7 +49,15 @@ class SentSignal(Struct, frozen=True, array_like=True):
         event = signal.to(audience)
         latest = [getattr(signal, name) for name in signal.latest_of] or [new_id()]
         key = _encode([event.type, _users_of(event.audience), *latest]).decode()
-        sent = cls(signal.asked_as, event.type, event.payload, event.audience, key, tuple(signal.recency()))
+        sent = cls(
+            signal.asked_as,
+            event.type,
+            event.payload,
+            event.audience,
+            key,
+            tuple(signal.recency()),
+            *(getattr(signal, name) if name else "" for name in (signal.watched_in, signal.done_by)),
+        )
         if len(_encode(sent)) > MOST_SIGNAL_BYTES:
             raise StorageError(
                 f"The signal {event.type} can't be sent: with its audience it has more than "
@@ -58,10 +69,10 @@ class SentSignal(Struct, frozen=True, array_like=True):
 class SharedSignal:
     """A signal that is handed out: framed once, for all streams; it has no id."""
 
-    __slots__ = ("_chunk", "audience", "key", "plain", "recency")
+    __slots__ = ("_chunk", "audience", "key", "plain", "recency", "watched")
 
     def __init__(self, sent: SentSignal) -> None:
-        self.key, self.recency = sent.key, sent.recency
+        self.key, self.recency, self.watched = sent.key, sent.recency, sent.watched
         self.audience: Audience = sent.audience
         self.plain = sse.frame(sent.type, sent.payload)
         self._chunk: bytes | None = None

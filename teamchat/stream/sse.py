@@ -74,11 +74,13 @@ class Frame:
             self._identified = with_id(self.position, self.plain)
         return self._identified
 
-    def blank(self) -> None:
-        """Let go of what was said: the message was deleted, or edited."""
+    def blank(self, fields: Sequence[str] | None = None) -> None:
+        """Let go of what was said: the message was deleted, or edited; or of some fields of it alone."""
         event = _decode(self.plain.removeprefix(b"data: "))
-        self.plain = frame(event.type, blanked(bytes(event.payload).decode()))
-        self._identified = self.text_room = self.text_message = None
+        self.plain = frame(event.type, blanked(bytes(event.payload).decode(), fields))
+        self._identified = None
+        if fields is None:
+            self.text_room = self.text_message = None
 
 
 class SharedBytes:

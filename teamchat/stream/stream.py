@@ -15,13 +15,14 @@ An idle stream is one object of a few slots, without a task, a queue or a buffer
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import trio
 
-from teamchat.events import Audience, Connected, Event, Resync
+from teamchat.events import Audience, Connected, Event, InRoom, Resync
+from teamchat.interfaces.activity import NEVER
 from teamchat.model import Caller, now_ms
 from teamchat.model.ids import new_id
 from teamchat.observability import metrics
@@ -34,6 +35,7 @@ from teamchat.stream.transport import CLIENT_IS_GONE, Transport
 if TYPE_CHECKING:
     from teamchat.stream.backlog import Backlog
     from teamchat.stream.missed import Missed
+    from teamchat.stream.places import Places
     from teamchat.stream.rooms import Rooms
 
 MOST_WAITING = 1024 * 1024
@@ -87,17 +89,23 @@ class Stream:
         "_transport",
         "_waiting",
         "_writer",
+        "active_until",
         "asks",
+        "change",
+        "connection_id",
         "end_reason",
         "form",
         "is_live",
         "joined_alone",
         "number",
         "opened_at",
+        "places",
+        "presence_of",
         "send_now",
         "session_id",
         "size",
         "user_id",
+        "watches",
     )
 
     def __init__(
@@ -109,13 +117,21 @@ class Stream:
         with_ids: bool,
         asks: frozenset[str] = _NOTHING,
         joined_alone: bool = False,
+        connection_id: str = "",
+        places: Places | None = None,
     ) -> None:
+        self.connection_id = connection_id or new_id()
         self.user_id = caller.user.id
         self.session_id = caller.session_id
         self.form = (sse.WITH_IDS if with_ids else 0) | (sse.CHUNKED if transport.chunked else 0)
         self.asks = asks  # for signals, by name
         self.is_live = False
+        self.places = places  # to which its token is limited (K-1)
         self.joined_alone = joined_alone  # told of those rooms alone that its user is in (X-9)
+        self.watches: Sequence[str] = ()  # places, and of which users it is told whether they are there (I-1)
+        self.presence_of: Sequence[str] = ()
+        self.active_until = NEVER
+        self.change = ""  # which one of those it was that came in pieces
         self.number = 0  # in the registry
         self.opened_at = now_ms()
         self.end_reason: str | None = None
@@ -138,6 +154,11 @@ class Stream:
         """Whether the client opted into resuming."""
         return bool(self.form & sse.WITH_IDS)
 
+    @property
+    def is_scoped(self) -> bool:
+        """Whether it is asked of each event if it is told."""
+        return self.joined_alone or self.places is not None
+
     def resume_after(self, position: int | None) -> None:
         """Go on after `position`; None means that the client named none that this log ever had.
 
@@ -152,7 +173,7 @@ class Stream:
             message="Connected to the event stream.",
             timestamp=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             user_id=self.user_id,
-            connection_id=new_id(),
+            connection_id=self.connection_id,
         )
         return self._own_frame(connected.to())
 
@@ -166,12 +187,21 @@ class Stream:
         else:
             self._rest()
 
-    def is_told(self, audience: Audience) -> bool:
+    def is_told(self, frame: sse.Frame) -> bool:
         """Tell whether an event is for this stream."""
-        rooms = self._hub.rooms
-        return rooms.sees(self.user_id, audience) and (
-            not self.joined_alone or rooms.is_joined(self.user_id, audience)
+        rooms, audience = self._hub.rooms, frame.audience
+        return (
+            rooms.sees(self.user_id, audience)
+            and (not self.joined_alone or rooms.is_joined(self.user_id, audience) or self._watches(audience))
+            and (self.places is None or self.places.have(audience, frame.plain))
         )
+
+    def takes(self, signal: SharedSignal) -> bool:
+        """Tell whether a signal that its user is told of is within the places of its token."""
+        return self.places is None or self.places.have(signal.audience, signal.plain)
+
+    def _watches(self, audience: Audience) -> bool:
+        return isinstance(audience, InRoom) and audience.room_id in self.watches
 
     def put(self, shared: SharedBytes) -> None:
         """Take what could not be sent at once; cut a client that is too far behind."""
@@ -196,7 +226,7 @@ class Stream:
 
     def put_signal(self, signal: SharedSignal) -> None:
         """Send a signal, or keep it until there is room: no stream is cut because of one."""
-        if self.end_reason is not None:
+        if self.end_reason is not None or not self.takes(signal):
             return
         if self._signals is None:
             if self._sends_now(signal.framed(self.form)):
@@ -204,6 +234,16 @@ class Stream:
             self._signals = KeptSignals()
         self._signals.keep(signal)
         self.send_signals()
+
+    def put_signals(self, signals: Sequence[SharedSignal]) -> None:
+        """Send several signals in one write, or keep them until there is room."""
+        signals = [one for one in signals if self.takes(one)]
+        if self._signals is None and self.end_reason is None:
+            joined = self._framed(b"".join([one.plain for one in signals]))
+            if self._sends_now(joined):
+                return
+        for signal in signals:
+            self.put_signal(signal)
 
     def send_signals(self) -> None:
         """Send the signals that were kept, if there are any and the client takes them now."""
@@ -303,7 +343,11 @@ class Stream:
         if self._signals is None or self.end_reason is not None:
             return b""
         sees = self._hub.rooms.sees
-        seen = [one.plain for one in self._signals if sees(self.user_id, one.audience)]
+        seen = [
+            one.plain
+            for one in self._signals
+            if sees(self.user_id, one.audience) and (not one.watched or one.watched in self.watches)
+        ]
         return self._framed(b"".join(seen))
 
     async def _replay(self) -> bytes:
@@ -323,7 +367,7 @@ class Stream:
         # The log may have been read further than the hub is: who is in which room then is known there alone.
         await self._hub.reach(reaches)
         self._position = reaches
-        seen = [frame.identified for frame in frames if self.is_told(frame.audience)]
+        seen = [frame.identified for frame in frames if self.is_told(frame)]
         return self._framed(b"".join(seen))
 
     def _reload(self) -> bytes:

@@ -35,6 +35,8 @@ from teamchat.testing.auth import AuthModeContract  # noqa: E402
 from teamchat.testing.bodies import MALFORMED_BODIES  # noqa: E402
 from teamchat.testing.capabilities import CapabilityContract  # noqa: E402
 from teamchat.testing.commands import CommandContract  # noqa: E402
+from teamchat.testing.file_checks import FileCheckContract  # noqa: E402
+from teamchat.testing.files import FileStoreContract  # noqa: E402
 from teamchat.testing.filters import MessageFilterContract  # noqa: E402
 from teamchat.testing.images import ImageStoreContract  # noqa: E402
 from teamchat.testing.listeners import EventListenerContract, sample_events  # noqa: E402
@@ -58,6 +60,8 @@ __all__ = [
     "CommandContract",
     "EventListenerContract",
     "Events",
+    "FileCheckContract",
+    "FileStoreContract",
     "ImageStoreContract",
     "MailerContract",
     "MessageFilterContract",

@@ -26,6 +26,7 @@ from teamchat.storage import capability_tables
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.stream import Hub
 from teamchat.testing.bodies import MALFORMED_BODIES
+from teamchat.testing.files import MemoryFileStore
 from teamchat.testing.images import MemoryStore
 from teamchat.web.app import create_app
 
@@ -67,6 +68,7 @@ async def application(
             hub=Hub(storage, settings.events, signals=capabilities.signals),
             sign_in=traits,
             capabilities=capabilities,
+            stored_files=MemoryFileStore() if capabilities.kept_files else None,
         )
         capabilities.bring(app)
         await app.accounts.ensure_initial_user(settings.chat.initial_user)

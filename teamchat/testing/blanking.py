@@ -27,6 +27,12 @@ def saying(room_id: str, message_id: str, content: str) -> Event:
     return Event("TEST", msgspec.json.encode(payload).decode(), None, room_id, message_id)
 
 
+def quoting(room_id: str, message_id: str) -> Event:
+    """Return an event that carries a message which shows another."""
+    payload = {"id": message_id, "content": "text", "quoted": {"content": "of another"}}
+    return Event("TEST", msgspec.json.encode(payload).decode(), None, room_id, message_id)
+
+
 def said(event: LoggedEvent) -> str:
     """Return what an event says."""
     return str(msgspec.json.decode(event.payload)["content"])
@@ -90,6 +96,26 @@ class BlankingContract:
                 nursery.start_soon(append)
                 nursery.start_soon(blank)
             assert [said(event) for event in await followed(storage, 0, 1)] == [""]
+
+    async def test_blanking_fields_takes_those_alone_and_the_message_is_found_again(
+        self, tmp_path: Path
+    ) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await _append(storage, quoting("p", "1"), quoting("p", "2"))
+            async with storage.write() as tx:
+                await tx.append(quoting("p", "1"))
+                await tx.blank("p", ["1"], ["quoted"])
+            events = await followed(storage, 0, 3)
+            assert ["quoted" in msgspec.json.decode(event.payload) for event in events] == [
+                *(False, True, False)
+            ], "what was taken out of an event it shows still"
+            assert [said(event) for event in events] == ["text"] * 3
+            assert [(event.text_room, event.text_message) for event in events] == [
+                *(("p", "1"), ("p", "2"), ("p", "1"))
+            ]
+            async with storage.write() as tx:
+                await tx.blank("p", ["1"])
+            assert [said(event) for event in await followed(storage, 0, 3)] == ["", "text", ""]
 
     async def test_blanking_that_is_taken_back_has_changed_nothing(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:

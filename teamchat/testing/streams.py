@@ -26,7 +26,7 @@ class Events:
     """The events of one stream, in the order they came.  `listening` opens one.
 
     `last_id` is the id of the newest event, for a stream that was opened with `last_event_id`; with another
-    stream it stays empty.
+    stream it stays empty. `connection_id` is what CONNECTED told, for ``PUT /events/:connectionId``.
     """
 
     def __init__(self, stream: trio.abc.Stream, target: str) -> None:
@@ -35,6 +35,7 @@ class Events:
         self._reader = h11.Connection(our_role=h11.CLIENT)
         self._text = b""
         self.last_id = ""
+        self.connection_id = ""
 
     async def open(self) -> None:
         """Send the request; the answer must be a stream whose first event is CONNECTED."""
@@ -42,6 +43,7 @@ class Events:
         await self._stream.send_all(self._reader.send(request) or b"")
         first = await self.next()
         assert first["type"] == "CONNECTED", f"a stream begins with CONNECTED, and this one with {first}"
+        self.connection_id = first["payload"]["connectionId"]
 
     async def next(self, seconds: float = DEADLINE) -> dict[str, Any]:
         """Wait for the next event and return it: its ``type`` and its ``payload``.

@@ -22,7 +22,7 @@ from teamchat.web.headers import REQUEST_ID
 
 _MOST_PATH = 500
 _MOST_METHOD = 20
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # The addresses of this server, ids and names of images in them: nothing there to redact or to escape.
 _PLAIN = re.compile(r"(?:/(?:dm:)?[a-z0-9.-]{0,39})+")
 # A query string that was escaped into the path is one nevertheless.

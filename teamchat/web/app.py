@@ -181,7 +181,7 @@ def create_app(app: Application, routes: Sequence[Routes], bringers: Bringers | 
     site = App(app)
     for section in SECTIONS:
         site.register_section(section)
-    site.register_events(EventStream(app, site.guard.admit, site.headers))
+    site.register_events(EventStream(app, site.guard.admit, site.headers, site.guard.client_address))
     register(site, routes, bringers or Nobody())
     return site
 

@@ -13,6 +13,9 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Any, Any, Any], Awaitable[None]]
 RawHeaders = list[tuple[bytes, bytes]]
 
+WHOLE_BODY = "teamchat.body"
+"""The name of the ASGI extension that returns a request's body without waiting; None if not all has come."""
+
 
 async def refuse(send: Send, status: int, sentence: str, extra: RawHeaders) -> None:
     """Send an error as the interface shapes it (part 7), before there is an application to ask."""

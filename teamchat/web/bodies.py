@@ -12,7 +12,7 @@ from typing import Any, Self
 import trio
 
 from teamchat.errors import BadRequest, BodyTimeout, TooLarge
-from teamchat.web.asgi import Receive
+from teamchat.web.asgi import WHOLE_BODY, Receive
 from teamchat.web.budget import Hold
 from teamchat.web.reader import BODY_LIMIT
 
@@ -20,6 +20,8 @@ BODY_SECONDS = 60.0
 CHECK_SECONDS = 5.0
 UNCOUNTED_BYTES = 16 * 1024
 """How much of each body takes no room from the others': who fills the room up stops no short request."""
+PIECE_BYTES = 64 * 1024
+"""A body that is read as it arrives comes in pieces of at most so many bytes."""
 _SLOWEST = 16 * 1024
 """Bytes a second: a long body has longer, as the line of a phone wants it."""
 _MOST_UNREAD = 16 * 1024
@@ -31,19 +33,35 @@ class Body:
     It stands where Quart keeps its own, so a plugin's plain Quart view can ``await request.get_data()``.
     """
 
-    def __init__(self, receive: Receive, announced: int, make_hold: Callable[[], Hold]) -> None:
+    def __init__(
+        self,
+        receive: Receive,
+        announced: int,
+        make_hold: Callable[[], Hold],
+        whole: Callable[[], bytes | None] | None = None,
+    ) -> None:
         self._receive = receive
+        self._whole = whole
         self._announced = announced
         self._make_hold = make_hold
         self._hold: Hold | None = None
         self._data: bytes | None = None
+        self._arrived = 0
+        self._timeout = BODY_SECONDS
+        self._check_at = trio.current_time() + CHECK_SECONDS
         self.check: Callable[[], Awaitable[object]] | None = None
         """Asked every few seconds while the body arrives; what it raises ends that."""
 
     @classmethod
     def of(cls, scope: Any, receive: Receive, make_hold: Callable[[Any], Hold]) -> Self:
         """Return the body of a request."""
-        return cls(receive, _announced(scope), partial(make_hold, scope))
+        whole = (scope.get("extensions") or {}).get(WHOLE_BODY)
+        return cls(receive, _announced(scope), partial(make_hold, scope), whole)
+
+    @property
+    def announced(self) -> int | None:
+        """How many bytes were announced (``Content-Length``); None if that was not said, or it is 0."""
+        return self._announced if self._announced > 0 else None
 
     @property
     def is_left_unread(self) -> bool:
@@ -59,8 +77,19 @@ class Body:
         if self._data is None:
             if self._announced > limit:
                 raise TooLarge(f"The body is larger than {limit} bytes.")
-            self._data = await self._pull(limit)
+            # Most come with their heads, and need no deadline.
+            whole = None
+            if self._whole is not None and self._announced <= UNCOUNTED_BYTES:
+                whole = self._whole()
+            self._data = await self._pull(limit) if whole is None else whole
         return self._data
+
+    def pieces(self, limit: int) -> Pieces:
+        """Return the body as it arrives, in pieces of at most 64 KiB, of which none is kept here.
+
+        Iterating raises as `read` does, but waits for no room.
+        """
+        return Pieces(self, limit)
 
     def __await__(self) -> Generator[Any, None, bytes]:
         return self.read().__await__()
@@ -69,7 +98,7 @@ class Body:
         yield await self.read()
 
     def clear(self) -> None:
-        """Forget what was read."""
+        """Forget what was read; it has come whole."""
         self._data = b""
 
     def release(self) -> None:
@@ -81,32 +110,37 @@ class Body:
     async def _pull(self, limit: int) -> bytes:
         # Not a list of pieces: in pieces of two bytes a body would take 28 times what its hold says.
         arrived = bytearray()
-        size, timeout = 0, BODY_SECONDS
-        check_at = trio.current_time() + CHECK_SECONDS
-        more = True
-        while more:
-            since = trio.current_time()
-            with trio.move_on_at(since + timeout) as deadline:
-                message = await self._receive()
-            if deadline.cancelled_caught:
-                raise BodyTimeout("The body did not arrive in time.")
-            if message["type"] != "http.request":
-                raise BadRequest("The body is incomplete.")
-            piece: bytes = message.get("body", b"")
-            more = message.get("more_body", False)
-            size += len(piece)
-            if size > limit:
-                raise TooLarge(f"The body is larger than {limit} bytes.")
-            timeout += len(piece) / _SLOWEST - (trio.current_time() - since)
+        while True:
+            piece, more = await self.next_piece(limit)
+            size = len(arrived) + len(piece)
             if size > UNCOUNTED_BYTES:
                 await self._make_room(size - UNCOUNTED_BYTES, may_wait=more)
-            if more and self.check is not None and trio.current_time() >= check_at:
-                await self.check()
-                check_at = trio.current_time() + CHECK_SECONDS
             if not arrived and not more:
                 return piece
             arrived += piece
-        return bytes(arrived)
+            if not more:
+                return bytes(arrived)
+
+    async def next_piece(self, limit: int) -> tuple[bytes, bool]:
+        """Return what arrives next, and whether there is more to come after it."""
+        since = trio.current_time()
+        with trio.move_on_at(since + self._timeout) as deadline:
+            message = await self._receive()
+        if deadline.cancelled_caught:
+            raise BodyTimeout("The body did not arrive in time.")
+        if message["type"] != "http.request":
+            raise BadRequest("The body is incomplete.")
+        piece: bytes = message.get("body", b"")
+        more: bool = message.get("more_body", False)
+        self._arrived += len(piece)
+        if self._arrived > limit:
+            raise TooLarge(f"The body is larger than {limit} bytes.")
+        now = trio.current_time()
+        self._timeout += len(piece) / _SLOWEST - (now - since)
+        if more and self.check is not None and now >= self._check_at:
+            await self.check()
+            self._check_at = trio.current_time() + CHECK_SECONDS
+        return piece, more
 
     async def _make_room(self, size: int, *, may_wait: bool) -> None:
         """Hold as much as has arrived; where there is no room wait for it, and read nothing meanwhile."""
@@ -116,9 +150,36 @@ class Body:
             await hold.wait(hold, more)
 
 
+class Pieces:
+    """A body on its way, in pieces."""
+
+    def __init__(self, body: Body, limit: int) -> None:
+        self._body = body
+        self._limit = limit
+        self._rest = b""
+        self._more = True
+
+    def __aiter__(self) -> Pieces:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if (self._body.announced or 0) > self._limit:
+            raise TooLarge(f"The body is larger than {self._limit} bytes.")
+        while not self._rest and self._more:
+            self._rest, self._more = await self._body.next_piece(self._limit)
+            if not self._more:
+                self._body.clear()
+        if not self._rest:
+            raise StopAsyncIteration
+        piece, self._rest = self._rest[:PIECE_BYTES], self._rest[PIECE_BYTES:]
+        return piece
+
+
 def _announced(scope: Any) -> int:
-    """Return how long a request says its body is, in bytes."""
+    """Return how long a request says its body is, in bytes; -1 for one that comes in chunks."""
+    is_chunked = False
     for name, value in scope["headers"]:
         if name == b"content-length":
             return int(value) if value.isdigit() else 0
-    return 0
+        is_chunked = is_chunked or name == b"transfer-encoding"
+    return -1 if is_chunked else 0

@@ -94,7 +94,8 @@ def routes(app: Application) -> Sequence[Section]:
         if not described:
             brought = site.core.capabilities
             fields, drafts = brought.message_fields.offered, brought.drafts.offered
-            described.append(_encode(document(site.endpoints, fields, drafts)))
+            users = brought.user_fields.offered
+            described.append(_encode(document(site.endpoints, fields, drafts, users)))
         return _document(described[0], "application/json")
 
     @section.endpoint("GET", "/config.json", answer=ClientConfiguration, open=True)

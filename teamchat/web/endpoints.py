@@ -30,12 +30,15 @@ import msgspec
 from msgspec import Struct
 
 from teamchat.accounts.acting import acting_for
+from teamchat.accounts.audit import asked_by
+from teamchat.accounts.scopes import SCOPES
 from teamchat.capabilities import MessageBody
 from teamchat.errors import DeclarationError, NotFound, Problem
 from teamchat.web import reader
 from teamchat.web.budget import USER
 from teamchat.web.guard import bearer
 from teamchat.web.responses import Response, response_of
+from teamchat.web.token_scopes import PLACE_PARAMETERS, default_scopes
 
 if TYPE_CHECKING:
     from teamchat.application import Application
@@ -83,12 +86,16 @@ class Endpoint:
         open: bool = False,
         first: Callable[..., Awaitable[None]] | None = None,
         upload: bool = False,
+        streamed: bool = False,
         optional: bool = False,
         query: Sequence[str] = (),
         security: str | None = None,
         before_password_change: bool = False,
         failed: Failed | None = None,
         static: bool = False,
+        statuses: Sequence[int] = (),
+        scopes: Sequence[str] | None = None,
+        within_places: bool | None = None,
     ) -> None:
         self.section, self.method, self.handler, self.name = section, method, handler, handler.__name__
         self.rule = _COLON.sub(r"<\1>", path)
@@ -100,6 +107,13 @@ class Endpoint:
         self.upload, self.optional, self.security = upload, optional, security
         self._before_password_change = before_password_change
         self._failed, self.static = failed, static
+        self.streamed, self.statuses = streamed, statuses
+        self.scopes = default_scopes(method, self.rule) if scopes is None else tuple(scopes)
+        self.within_places = (
+            not PLACE_PARAMETERS.isdisjoint(self.path_parameters) if within_places is None else within_places
+        )
+        if unknown_scopes := set(self.scopes) - set(SCOPES):
+            raise DeclarationError(f"{method} {path}: there is no scope {', '.join(sorted(unknown_scopes))}")
         self._names = tuple(inspect.signature(handler).parameters)
         self._first_names = _names_of(first)
         wanted = set(self._names) | set(self._first_names)
@@ -109,7 +123,7 @@ class Endpoint:
         self.query = (*query, *(("limit", *reader.POSITIONS) if self.takes_page else ()))
         self._path = [(name, _snake(name), _FORMS[form]) for form, name in forms]
         self._query = [(name, _snake(name)) for name in query]
-        self._early = upload or (open and first is not None)
+        self._early = upload or streamed or (open and first is not None)
         self._decode = msgspec.json.Decoder(body).decode if body is not None else None
         self._is_of_message = body is not None and issubclass(body, MessageBody)
         self._check_names(wanted)
@@ -127,6 +141,9 @@ class Endpoint:
         values = await self._admit(site, request)
         if self._early:
             await self._check_first(values)
+        if self.streamed:
+            reader.check_coding(request.headers)
+            self._body(request, values)
         if not self.upload:
             return await self._finish(site, request, values)
         reader.check_coding(request.headers)
@@ -141,9 +158,11 @@ class Endpoint:
         values: dict[str, Any] = {"app": site.core, "site": site, "request": request}
         if not self.open:
             caller = values["caller"] = await site.guard.caller(
-                request.headers, before_password_change=self._before_password_change
+                request.headers, before_password_change=self._before_password_change, scopes=self.scopes
             )
             request.scope[USER] = caller.user.id
+            if caller.scopes is not None:
+                site.guard.admit_token(caller, request.scope, within_places=self.within_places)
         if self._takes_visitor:
             values["visitor"] = site.guard.visitor(request.scope)
         if self.takes_bearer:
@@ -163,7 +182,9 @@ class Endpoint:
         await self._ask_again(site, values)
         if self.answer is bytes:  # It may be made piece by piece: room for that, before anything is opened.
             await site.answer_space.open_stream(request.scope)
-        with acting_for(values.get("caller")):
+        caller = values.get("caller")
+        address = partial(site.guard.client_address, request.scope)
+        with acting_for(caller), asked_by(None if caller is None else caller.user.id, address):
             return await self.handler(**{name: values[name] for name in self._names})
 
     async def _ask_again(self, site: Site, values: dict[str, Any]) -> None:
@@ -242,22 +263,35 @@ class Section:
         open: bool = False,
         first: Callable[..., Awaitable[None]] | None = None,
         upload: bool = False,
+        streamed: bool = False,
         optional: bool = False,
         query: Sequence[str] = (),
         security: str | None = None,
         before_password_change: bool = False,
         failed: Failed | None = None,
         static: bool = False,
+        statuses: Sequence[int] = (),
+        scopes: Sequence[str] | None = None,
+        within_places: bool | None = None,
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint; the decorated handler is left as it was.
 
         `answer` is the struct the handler returns, `str` for plain text, `bytes` for a file, None for another
         `Response`; the media type of a text response may be given here, such as ``"text/javascript"``.
-        `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB.
+        `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB of
+        JSON. With `streamed` the handler reads a body of any kind as it arrives, ``request.body.pieces``; as
+        with `upload`, `first` is asked before anything of it is read, and it breaks off with the session.
         `security` names the OpenAPI scheme of the token an open endpoint takes.  `before_password_change`
         lets in a session whose password must be changed before anything else (decision D-43).  `failed` makes
         the answer of what was raised.  `static` files are a client's: no part of the interface, not in the
-        OpenAPI document, and not counted by ``server.rateLimit``.
+        OpenAPI document, and not counted by ``server.rateLimit``.  `statuses` are those of errors that the
+        document is to name beside the usual ones.
+
+        `scopes` are those of which a token needs one (extension K-1); with none the endpoint is for sessions
+        alone.  By default it is ``read`` for GET and ``write`` for all else, ``admin`` below ``/admin/``, and
+        none below ``/auth/``.  `within_places` says that whoever has a token which is limited to some places
+        gets and changes nothing of others here; any other endpoint is refused to them.  By default it is what
+        names a place or a message in its path, for that is looked up by `Teamchat.room` and the like.
         """
 
         def declare(handler: Handler) -> Handler:
@@ -271,12 +305,16 @@ class Section:
                 open=open,
                 first=first,
                 upload=upload,
+                streamed=streamed,
                 optional=optional,
                 query=query,
                 security=security,
                 before_password_change=before_password_change,
                 failed=failed,
                 static=static,
+                statuses=statuses,
+                scopes=scopes,
+                within_places=within_places,
             )
             self._check_name(declared)
             self.endpoints.append(declared)

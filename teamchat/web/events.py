@@ -29,6 +29,8 @@ from teamchat.web.request import Headers as RequestHeaders
 if TYPE_CHECKING:
     from teamchat.application import Application
 
+SCOPES = ("read", "events")
+"""A token needs one of these for a stream (extension K-1)."""
 _MOST_QUERY = 16 * 1024
 _STREAM_HEADERS: RawHeaders = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -38,14 +40,21 @@ _STREAM_HEADERS: RawHeaders = [
 
 
 class EventStream:
-    """The event stream. `admit` may refuse a request before anything else is looked at, by a `Problem`."""
+    """The event stream. `admit` may refuse a request before anything else is looked at, by a `Problem`.
+
+    `address` returns the client's address."""
 
     method, rule, name = "GET", "/events", "events"
     path_parameters = ()
 
     def __init__(
-        self, app: Application, admit: Callable[[Scope], Awaitable[object]], headers: Headers
+        self,
+        app: Application,
+        admit: Callable[[Scope], Awaitable[object]],
+        headers: Headers,
+        address: Callable[[Scope], str] = lambda _: "",
     ) -> None:
+        self._address = address
         self._app = app
         self._admit = admit
         self._headers = headers
@@ -92,7 +101,8 @@ class EventStream:
         await self._admit(scope)
         headers, query = RequestHeaders(scope["headers"]), _query(scope)
         token = _token(headers, query)
-        caller = await self._app.accounts.authenticate(token)
+        caller = await self._app.accounts.authenticate(token, scopes=SCOPES)
+        self._app.accounts.used(caller, self._address(scope))
         if scope["method"] == "HEAD":
             return None
         stream = await self._app.hub.open(
@@ -104,7 +114,7 @@ class EventStream:
         )
         try:
             # The session may have ended between the look at it and the subscription.
-            await self._app.accounts.authenticate(token)
+            await self._app.accounts.authenticate(token, scopes=SCOPES)
         except BaseException:
             stream.leave()
             raise

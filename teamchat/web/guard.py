@@ -8,7 +8,7 @@ what stands left of the first untrusted address is the client's own claim and ig
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,9 +17,11 @@ from msgspec import Struct
 
 from teamchat.accounts.acting import acting_for
 from teamchat.accounts.attempts import network_of
+from teamchat.accounts.audit import asked_by
+from teamchat.accounts.scopes import SESSION_ALONE, check_within_places
 from teamchat.errors import Unauthorized
 from teamchat.web.budget import USER, Owner
-from teamchat.web.limits import RequestLimit
+from teamchat.web.limits import RequestLimit, Windows
 
 if TYPE_CHECKING:
     from teamchat.accounts import Accounts
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from teamchat.settings import Settings
 
 _BEARER = re.compile(r"bearer +([A-Za-z0-9\-._~+/]+=*) *\Z", re.IGNORECASE)
+TOKEN_CHANGES_A_SECOND = 10
+"""How many requests of a user's tokens that change something a process takes in a second (extension K)."""
 _MOST_USER_AGENT = 512
 
 Address = IPv4Address | IPv6Address
@@ -53,18 +57,39 @@ class Guard:
     def __init__(self, settings: Settings, accounts: Accounts, storage: Storage) -> None:
         self._accounts = accounts
         self._proxies = [ip_network(text, strict=False) for text in settings.server.trusted_proxies]
+        self.token_changes = Windows(TOKEN_CHANGES_A_SECOND, 1.0)
         limit = settings.server.rate_limit
         self._limit = RequestLimit(storage, limit) if limit is not None else None
 
-    async def caller(self, headers: Any, *, before_password_change: bool = False) -> Caller:
+    async def caller(
+        self,
+        headers: Any,
+        *,
+        before_password_change: bool = False,
+        scopes: Collection[str] = SESSION_ALONE,
+    ) -> Caller:
         """Return the caller a request's access token stands for, or raise `Unauthorized`.
 
-        `before_password_change` is as in `Accounts.authenticate`.
+        `before_password_change` and `scopes` are as in `Accounts.authenticate`.
         """
         token = bearer(headers)
         if token is None:
             raise Unauthorized
-        return await self._accounts.authenticate(token, before_password_change=before_password_change)
+        return await self._accounts.authenticate(
+            token, before_password_change=before_password_change, scopes=scopes
+        )
+
+    def admit_token(self, caller: Caller, scope: Any, *, within_places: bool) -> None:
+        """Note the use of a token; `within_places` is of the endpoint.
+
+        Raises `Forbidden` for one that is limited to places where the endpoint is not about these alone, and
+        `TooManyRequests` if its user changes something too often by tokens.
+        """
+        if not within_places:
+            check_within_places(caller)
+        if scope["method"] not in {"GET", "HEAD"}:
+            self.token_changes.count(caller.user.id)
+        self._accounts.used(caller, self.client_address(scope))
 
     async def ask_again(self, caller: Caller) -> Caller:
         """Return a caller as they are now (decision D-39). Raises `Unauthorized`, `Forbidden`."""
@@ -115,18 +140,22 @@ class Guard:
 
 
 @asynccontextmanager
-async def signed_in(app: Application, request: HasHeaders) -> AsyncIterator[Caller]:
+async def signed_in(
+    app: Application, request: HasHeaders, scopes: Collection[str] = SESSION_ALONE
+) -> AsyncIterator[Caller]:
     """Act for the caller of a request within the context, in a plain Quart view; endpoints do it themselves.
 
     Enter it when the body has been read: it tells who asks, as they are at that moment, and what is written
-    in it asks for them again (decision D-39).  Raises `Unauthorized`, also if their session has ended since,
-    and `Forbidden` if they are an admin no longer.
+    in it asks for them again (decision D-39).  `scopes` are those of which a token needs one that is no
+    session's (extension K-1): without any none is taken.  Raises `Unauthorized`, also if their session has
+    ended since, and `Forbidden` if they are an admin no longer.
     """
     token = bearer(request.headers)
     if token is None:
         raise Unauthorized
-    caller = await app.accounts.authenticate(token)
-    with acting_for(caller):
+    caller = await app.accounts.authenticate(token, scopes=scopes)
+    check_within_places(caller)
+    with acting_for(caller), asked_by(caller.user.id):
         yield caller
 
 

@@ -24,12 +24,19 @@ _DEFAULTS: RawHeaders = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 ]
-_EXPOSED = (b"access-control-expose-headers", b"ETag, Retry-After, Allow, X-Request-Id")
+_EXPOSED = (
+    b"access-control-expose-headers",
+    b"ETag, Retry-After, Allow, X-Request-Id, Location, WWW-Authenticate, Accept-Ranges, Content-Range, "
+    b"Content-Disposition, "
+    b"Tus-Resumable, Tus-Version, Tus-Extension, Tus-Max-Size, Tus-Checksum-Algorithm, "
+    b"Upload-Offset, Upload-Length, Upload-Expires",
+)
 _PREFLIGHT: RawHeaders = [
-    (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, DELETE"),
+    (b"access-control-allow-methods", b"GET, HEAD, POST, PUT, PATCH, DELETE"),
     (
         b"access-control-allow-headers",
-        b"Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID",
+        b"Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, "
+        b"Range, If-Range, Tus-Resumable, Upload-Length, Upload-Offset, Upload-Metadata, Upload-Checksum",
     ),
     (b"access-control-max-age", b"600"),
 ]

@@ -14,7 +14,7 @@ from teamchat.web.asgi import AsgiApp, Message, Receive, Scope, Send
 
 ENDPOINT = "teamchat.endpoint"
 """Where the scope of a request holds the rule of its endpoint, once that is known."""
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"})
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class RequestMeter:

@@ -14,10 +14,11 @@ from typing import Any
 import msgspec
 
 from teamchat import __version__
-from teamchat.capabilities import DraftFields, MessageFields
+from teamchat.capabilities import DraftFields, MessageFields, UserFields
 from teamchat.model.pages import PAGE_DEFAULT, PAGE_MOST
 from teamchat.web.endpoints import Endpoint
 from teamchat.web.problems import Error
+from teamchat.web.responses import NoContent
 
 Document = dict[str, Any]
 
@@ -31,13 +32,17 @@ _PROBLEMS = {
     "403": ("Forbidden", "The caller may not do this."),
     "404": ("NotFound", "What the path names does not exist."),
     "408": ("Timeout", "The body did not arrive in time."),
+    "409": ("Conflict", "What the path names is in another state."),
     "410": ("Gone", "What the path names was there, and comes back no more."),
     "412": ("PreconditionFailed", "There is another version of it."),
     "413": ("TooLarge", "The body is too large."),
     "415": ("UnsupportedMedia", "The body is encoded."),
+    "416": ("RangeNotSatisfiable", "There are no such bytes in it."),
     "429": ("TooManyRequests", "A rate limit is exceeded."),
     "500": ("ServerError", "The server failed."),
+    "460": ("ChecksumMismatch", "What arrived is not what its checksum is of."),
     "503": ("Unavailable", "The server can't do this now; nothing was changed."),
+    "507": ("StorageFull", "There is no room for it."),
 }
 _SECURITY: Document = {
     "accessToken": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
@@ -66,6 +71,10 @@ _QUERY = {
     "joined": "`true` for those alone that the caller is in.",
     "size": "`thumb` for the thumbnail; without one it is the image.",
     "reaction": "The reaction, if the body does not name it.",
+    "before": "What the answer before this one gave as `next`.",
+    "actorId": "The id of the user who did it.",
+    "action": "An action such as `user.role`; without a dot all that begin with it.",
+    "targetId": "The id of what it was done to.",
 }
 _KEY: Document = {
     "name": "Idempotency-Key",
@@ -87,15 +96,19 @@ def document(
     endpoints: Sequence[Endpoint],
     fields: Sequence[MessageFields] = (),
     drafts: Sequence[DraftFields] = (),
+    users: Sequence[UserFields] = (),
 ) -> Document:
     """Return the document that describes `endpoints` and the event stream.
 
-    `fields` are what capabilities add to messages, and `drafts` what to the bodies of posts and edits.
+    `fields` are what capabilities add to messages, `drafts` what to the bodies of posts and edits, and
+    `users` what to users.
     """
     endpoints = [endpoint for endpoint in endpoints if not endpoint.static]
     schemas, components = _schemas(endpoints)
     for one in fields:
         _add_fields(components, one.kind, ("Message",))
+    for user in users:
+        _add_fields(components, user.kind, ("User", "ListedUser"))
     for draft in drafts:
         _add_fields(components, draft.kind, ("Draft", "MessageEdit"))
         if draft.beside is not None:
@@ -200,6 +213,8 @@ def _operation(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
     if endpoint.body is not None:
         content = {"application/json": {"schema": schemas[endpoint.body]}}
         operation["requestBody"] = {"required": not endpoint.optional, "content": content}
+    if endpoint.streamed:
+        operation["requestBody"] = {"content": {"application/offset+octet-stream": {}}}
     return operation
 
 
@@ -233,9 +248,12 @@ def _responses(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
         statuses |= {"401"}
     if endpoint.takes_condition:
         statuses |= {"410", "412"}
-    if endpoint.body is not None:
+    if endpoint.body is not None or endpoint.streamed:
         statuses |= {"408", "413", "415"}
+    statuses |= {str(status) for status in endpoint.statuses}
     responses: Document = {} if endpoint.answer is None else {"200": _success(endpoint, schemas)}
+    if endpoint.answer is NoContent:
+        responses = {"204": {"description": "Done."}}
     if endpoint.answer is bytes:
         responses["304"] = {"description": "The client has it already."}
     for status in sorted(statuses):

@@ -12,24 +12,16 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgspec
-from msgspec import Struct
 from werkzeug.exceptions import HTTPException
 from werkzeug.routing import RequestRedirect
 
-from teamchat.errors import (
-    MethodNotAllowed,
-    Problem,
-    StorageError,
-    TooManyRequests,
-    Unauthorized,
-    Unavailable,
-)
+from teamchat.errors import Problem, StorageError
 from teamchat.observability.logs import get_logger
+from teamchat.web.refusals import Error, of_problem, response
 from teamchat.web.responses import Response, Unencodable
 
 _logger = get_logger(__name__)
-_encode = msgspec.json.Encoder().encode
+__all__ = ["Error", "answer", "outline", "response"]
 NOWHERE: Mapping[str, str] = {}
 _SENTENCES = {
     400: "The request is not valid.",
@@ -39,18 +31,12 @@ _SENTENCES = {
 }
 
 
-class Error(Struct, frozen=True):
-    """The body of every error response (interface, part 7)."""
-
-    error: str
-
-
 def answer(error: BaseException, of: Mapping[str, str] = NOWHERE) -> Response:
     """Return the response for `error`; `of` names the failed endpoint in the log."""
     if isinstance(error, BaseExceptionGroup):
         error = _only_problem(error) or error
     if isinstance(error, Problem):
-        return _of_problem(error)
+        return of_problem(error)
     if isinstance(error, HTTPException):
         return _of_http(error)
     fields: dict[str, Any] = dict(of)
@@ -58,26 +44,9 @@ def answer(error: BaseException, of: Mapping[str, str] = NOWHERE) -> Response:
     return response(500, "The server failed. Nothing more can be said here; its log says more.")
 
 
-def response(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    """Return an error response."""
-    body = _encode(Error(sentence))
-    return Response(body, "application/json", status=status, headers=headers)
-
-
 def outline(error: BaseException) -> str:
     """Return the types and frames of an exception and its causes, with a storage's messages alone."""
     return " | ".join(_frames(one) for one in _chain(error))
-
-
-def _of_problem(problem: Problem) -> Response:
-    headers = {}
-    if isinstance(problem, TooManyRequests | Unavailable) and problem.retry_after is not None:
-        headers["Retry-After"] = str(problem.retry_after)
-    if isinstance(problem, Unauthorized):
-        headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(problem, MethodNotAllowed):
-        headers["Allow"] = ", ".join(problem.allowed)
-    return response(problem.status, problem.sentence, headers)
 
 
 def _of_http(error: HTTPException) -> Response:

@@ -70,10 +70,7 @@ class Response:
 
     async def unless_known(self, if_none_match: str | None) -> Response:
         """Return this, or 304 for a client that has it: a weak comparison (RFC 9110, section 13.1.2)."""
-        if self.etag is None or if_none_match is None:
-            return self
-        given = [one.strip().removeprefix("W/") for one in if_none_match.split(",")]
-        if f'"{self.etag}"' not in given and given != ["*"]:
+        if self.etag is None or not is_known(self.etag, if_none_match):
             return self
         await self.close()
         known = Response(status=304)
@@ -87,6 +84,23 @@ class Response:
                 pass
 
 
+class NoContent(Response):
+    """What was asked for is done, and there is nothing to answer."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(status=204)
+
+
+def is_known(etag: str, if_none_match: str | None) -> bool:
+    """Whether a client has it already: a weak comparison (RFC 9110, section 13.1.2)."""
+    if if_none_match is None:
+        return False
+    given = [one.strip().removeprefix("W/") for one in if_none_match.split(",")]
+    return f'"{etag}"' in given or given == ["*"]
+
+
 class Stream(Response):
     """A response whose body is sent piece by piece as it is made; `size` is its length in bytes, if known."""
 
@@ -98,10 +112,11 @@ class Stream(Response):
         content_type: str,
         *,
         size: int | None = None,
+        status: int = 200,
         headers: Mapping[str, str] | None = None,
         etag: str | None = None,
     ) -> None:
-        super().__init__(b"", content_type, headers=headers, etag=etag)
+        super().__init__(b"", content_type, status=status, headers=headers, etag=etag)
         self.length = size
         self.pieces = _closing(pieces)
 

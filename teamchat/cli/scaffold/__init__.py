@@ -31,9 +31,11 @@ KINDS = {
     "routes": Kind("an endpoint"),
     "service": Kind("something that runs beside the server"),
     "message-filter": Kind("a filter of messages", ("[plugins.$plugin]", 'words = ["darn"]')),
+    "file-check": Kind("a check of files", ("[plugins.$plugin]", 'endings = [".exe"]')),
     "event-listener": Kind("a listener to what happens"),
     "command": Kind("a verb of the command line"),
     "image-store": Kind("a store of images", ("[images]", 'backend = "$plugin"', 'path = "pictures"')),
+    "file-store": Kind("a store of files", ("[files]", 'backend = "$plugin"')),
     "mailer": Kind("a mailer", ("[email]", 'backend = "$plugin"', 'path = "mbox"')),
     "auth-mode": Kind(
         "a way to sign in",

@@ -20,6 +20,7 @@ from teamchat.http.http1.head import Head, HeadReader, Refusal
 from teamchat.http.http1.transport import Address, Transport
 from teamchat.observability.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
+from teamchat.web.asgi import WHOLE_BODY
 
 if TYPE_CHECKING:
     from teamchat.web.asgi import AsgiApp
@@ -176,7 +177,7 @@ class Connection:
         return goes_on
 
     def _scope_of(self, head: Head, exchange: Exchange) -> dict[str, Any]:
-        extensions: dict[str, Any] = {ABORT: exchange.abort}
+        extensions: dict[str, Any] = {ABORT: exchange.abort, WHOLE_BODY: exchange.whole_body}
         if head.version == "1.1" and head.method != "HEAD":
             extensions[EXTENSION] = exchange
         return {

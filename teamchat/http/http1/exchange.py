@@ -14,7 +14,7 @@ import trio
 
 from teamchat.errors import BodyTimeout, Problem
 from teamchat.http.http1 import response
-from teamchat.http.http1.body import Body, body_of
+from teamchat.http.http1.body import Body, LengthBody, body_of
 from teamchat.http.http1.head import Refusal
 from teamchat.observability import logs
 from teamchat.stream import slow_clients
@@ -114,6 +114,14 @@ class Exchange:
         if not self._transport.is_gone:
             await self._until_over()
         return {"type": "http.disconnect"}
+
+    def whole_body(self) -> bytes | None:
+        """Return the body without waiting, if all of it has come with the head."""
+        body = self._body
+        if self._had_request or not isinstance(body, LengthBody) or body.left > len(self._transport.unread):
+            return None
+        self._had_request = True
+        return self._decode(body, self._transport.take())
 
     async def _part_or_disconnect(self, body: Body) -> Message:
         try:

@@ -136,5 +136,5 @@ def refusal(refused: Refusal, method: str = "GET", extra: Pairs = ()) -> bytes:
 
 def allowed_methods(*, closes: bool) -> bytes:
     """Return the answer to ``OPTIONS *``, which asks about the server as a whole (RFC 9110, 9.3.7)."""
-    headers = [(b"allow", b"GET, HEAD, POST, PUT, DELETE, OPTIONS")]
+    headers = [(b"allow", b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")]
     return Answer(204, headers, "OPTIONS").head(chunked=False, closes=closes)

@@ -45,6 +45,8 @@ def configuration() -> Config:
     chosen.ssl_handshake_timeout = HEADER_SECONDS
     chosen.h11_max_incomplete_size = 32 * 1024
     chosen.keep_alive_max_requests = 100_000
+    # Parts of a body that wait for the application, each of up to 64 KiB: a file is no more in memory.
+    chosen.max_app_queue_size = 2
     return chosen
 
 

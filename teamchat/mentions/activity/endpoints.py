@@ -58,7 +58,13 @@ def section_for(feed: Feed) -> Section:
     """Return the endpoints."""
     section = Section("activity")
 
-    @section.endpoint("GET", "/me/activity", answer=Activity, query=("kinds", "unread", "limit", "before"))
+    @section.endpoint(
+        "GET",
+        "/me/activity",
+        within_places=True,
+        answer=Activity,
+        query=("kinds", "unread", "limit", "before"),
+    )
     async def list_activity(
         caller: Caller, kinds: str | None, unread: str | None, limit: str | None, before: str | None
     ) -> Activity:

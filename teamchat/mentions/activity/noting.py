@@ -18,6 +18,7 @@ from teamchat.interfaces import Transaction
 from teamchat.mentions.activity.events import DeleteActivity, NewActivity
 from teamchat.model.ids import id_at, new_id
 from teamchat.read_state import mentioned
+from teamchat.read_state.mentioned import Telling
 from teamchat.read_state.threads.follows import followers
 
 _ADDED = """select user_id, added_by, joined_at from memberships
@@ -29,10 +30,19 @@ class NoFields(Struct, frozen=True):
     """Bodies of messages have nothing for the feed."""
 
 
+def concerns(written: Written) -> bool:
+    """Return whether there may be somebody to tell: not of what is new, reaches nobody and is no reply."""
+    is_reply = written.message.thread_id is not UNSET
+    return is_reply or written.before is not None or Telling in written.from_others
+
+
 async def write(tx: Transaction, written: Written) -> Outcome:
     """Tell whom a message concerns: those it mentions, and who follows the thread that it is in."""
     message, room = written.message, written.room
-    telling = await mentioned.to_tell(tx, message.id, is_new=written.before is None)
+    if written.before is None:
+        telling = written.from_others.get(Telling, Telling((), (), False, message.id))
+    else:
+        telling = await mentioned.to_tell(tx, message.id)
     parent_id = None if message.thread_id is UNSET else message.thread_id
     author_id, reached = message.author.id, telling.reached
     await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, telling.users)

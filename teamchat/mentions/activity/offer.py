@@ -9,7 +9,7 @@ from teamchat.interfaces import Storage
 from teamchat.mentions.activity.endpoints import section_for
 from teamchat.mentions.activity.events import DeleteActivity, NewActivity
 from teamchat.mentions.activity.exported import ActivityExported
-from teamchat.mentions.activity.noting import NoFields, Noting, write
+from teamchat.mentions.activity.noting import NoFields, Noting, concerns, write
 from teamchat.mentions.activity.service import Feed
 from teamchat.mentions.activity.tables import CHECKS, KEPT_MS, MIGRATIONS
 from teamchat.model import now_ms
@@ -45,7 +45,7 @@ def parts(app: Teamchat, _: Options) -> Parts:
         limits={"countedUpTo": COUNTED_UP_TO},
         routes=[section_for(Feed(app))],
         changes=Noting(),
-        draft_fields=DraftFields(kind=NoFields, write=write),
+        draft_fields=DraftFields(kind=NoFields, write=write, concerns=concerns),
         jobs=[Upkeep(app.storage).run],
     )
 

@@ -12,7 +12,13 @@ from teamchat.errors import OperatorError
 from teamchat.operations.checking.database import check_database
 from teamchat.operations.checking.findings import Finding, Level, Say, problem
 from teamchat.operations.checking.place import check_directory
-from teamchat.operations.checking.services import check_clock, check_images, check_mail, check_servers
+from teamchat.operations.checking.services import (
+    check_clock,
+    check_files,
+    check_images,
+    check_mail,
+    check_servers,
+)
 from teamchat.operations.checking.stated import check_certificate, check_configuration, check_secret
 from teamchat.operations.installation import Installation
 
@@ -45,6 +51,8 @@ async def check(
             await check_database(storage, installation.settings.storage.backend, note, tables)
             note(await check_clock(storage))
             for finding in await check_images(installation, storage):
+                note(finding)
+            for finding in await check_files(installation, storage):
                 note(finding)
             note(await check_servers(storage, waits))
     except OperatorError as error:

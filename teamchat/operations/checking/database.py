@@ -26,7 +26,7 @@ RULES = (
         "users",
         "there is an admin",
         "select case when count(*) = 0 then 1 else 0 end from users"
-        " where is_admin = 1 and removed_at is null",
+        " where is_admin = 1 and removed_at is null and deactivated_at is null",
         "Make one: teamchat user promote EMAIL",
     ),
     Check(
@@ -34,6 +34,13 @@ RULES = (
         "those who are gone have no session and no password",
         """select count(*) from users u where removed_at is not null and (password_hash is not null
            or exists (select 1 from sessions s where s.user_id = u.id))""",
+    ),
+    Check(
+        "users",
+        "those who are deactivated have no session",
+        """select count(*) from users u where deactivated_at is not null
+           and exists (select 1 from sessions s where s.user_id = u.id)""",
+        "End it: teamchat user activate EMAIL, then teamchat user deactivate EMAIL.",
     ),
     Check(
         "messages",

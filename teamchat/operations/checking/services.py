@@ -7,20 +7,22 @@ import secrets
 import socket
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 
 import trio
 
 from teamchat.errors import MailDelayed, MailRefused, OperatorError
-from teamchat.interfaces import ImageStore, Mail, Storage
+from teamchat.interfaces import FileStore, ImageStore, Mail, Storage
 from teamchat.model import now_ms
 from teamchat.model.ids import new_id
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
 from teamchat.operations.running import is_running
+from teamchat.operations.stored_files import is_there, pieces_of, put_file
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.settings import EmailSettings, backend_options
+from teamchat.storage.capability_tables import tables_in
 
 _SECONDS = 20.0
 _SAMPLED = 20
@@ -67,6 +69,57 @@ async def _sample(store: ImageStore, storage: Storage) -> Finding:
             "Is this the place where they were kept? If they are lost, restore the last backup.",
         )
     return ok("image store", f"has the {len(keys)} newest images" if keys else "works; it has no images yet")
+
+
+async def check_files(installation: Installation, storage: Storage) -> list[Finding]:
+    """Put a probe into the store of files, read and remove it; look for files there that the tables name."""
+    try:
+        with trio.fail_after(_SECONDS):
+            async with installation.files() as store:
+                if store is None:
+                    return []
+                return [await _probe_files(store), await _sample_files(installation, store, storage)]
+    except Exception as error:
+        return [problem("file store", f"does not work: {_why(error)}", "See files in the configuration.")]
+
+
+async def _probe_files(store: FileStore) -> Finding:
+    key, data = f"check-{secrets.token_hex(16)}", secrets.token_bytes(1000)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield data
+
+    begun = time.perf_counter()
+    await put_file(store, key, len(data), pieces())
+    try:
+        found = await pieces_of(store, key)
+        came_back = b"" if found is None else b"".join([piece async for piece in found])
+    finally:
+        await store.remove(key)
+    took = (time.perf_counter() - begun) * 1000
+    if came_back != data:
+        return problem("file store", "gave other bytes than it was given", "Check its disk or its service.")
+    if await is_there(store, key):
+        return problem("file store", "does not remove", "See what this user may do there.")
+    return ok("file store", f"writes, reads and removes in {took:.0f} ms")
+
+
+async def _sample_files(installation: Installation, store: FileStore, storage: Storage) -> Finding:
+    keys: list[str] = []
+    async with storage.read() as tx:
+        there = {table.name for table in await tables_in(tx)}
+        for one in installation.capabilities().kept_files:
+            if one.table in there:
+                for start in ("", secrets.token_hex(2)):  # The first, and some that are others each time.
+                    keys += [file.key for file in await one.after(tx, start, _SAMPLED)]
+    missing = [key for key in keys if not await is_there(store, key)]
+    if missing:
+        return problem(
+            "file store",
+            f"{len(missing)} of {len(keys)} files are not there",
+            "Is this the place where they were kept? If they are lost, restore the last backup.",
+        )
+    return ok("file store", f"has {len(keys)} files that were looked for" if keys else "works")
 
 
 async def check_mail(installation: Installation, recipient: str | None) -> Finding:

@@ -86,12 +86,13 @@ def _take_up_plugins(installation: Installation, modes: Mapping[str, AuthMode]) 
         composer=Composer.build(settings),
         sign_in=sign_in,
         oauth_provider=plugins.oauth_provider,
-        capabilities=plugins.capabilities(settings.plugins),
+        capabilities=plugins.capabilities(settings.plugins, settings),
     )
     app.capabilities.bring(app)
     blueprints = [*plugins.sign_in_routes(app, modes), *app.capabilities.routes, *plugins.routes(app)]
     create_app(app, blueprints, plugins)
     plugins.message_filters(app)
+    plugins.file_checks(app)
     plugins.event_listeners(app)
     plugins.services(app)
 

@@ -49,7 +49,10 @@ class Portable(Struct, frozen=True, kw_only=True):
 
 
 class PortableUser(Portable, frozen=True, rename="camel", omit_defaults=True):
-    """A user; one who is gone (`removed_at`) or unknown has no email, and is there as an author alone."""
+    """A user; one who is gone (`removed_at`) or unknown has no email, and is there as an author alone.
+
+    One who is deactivated (`deactivated_at`) can't sign in until they are activated.
+    """
 
     id: str
     user_name: str
@@ -57,6 +60,7 @@ class PortableUser(Portable, frozen=True, rename="camel", omit_defaults=True):
     is_admin: bool = False
     created_at: Time = 0
     removed_at: Time | None = None
+    deactivated_at: Time | None = None
 
 
 class PortableMember(Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -17,7 +17,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from teamchat.accounts import names
-from teamchat.accounts.records import user_by_email
+from teamchat.accounts.records import account_by_email
 from teamchat.capabilities import Capabilities
 from teamchat.chat.rooms_table import insert_direct, pair_key
 from teamchat.errors import BadRequest
@@ -128,12 +128,12 @@ class Importer:
             self._report.find("users")
             return user.id
         if user.email and user.removed_at is None:
-            same = await user_by_email(tx, user.email)
+            same = await account_by_email(tx, user.email)
             if same is not None:
                 self._report.merge(
                     "user", user.origin or user.id, "the email is that of a user here, whose name stays"
                 )
-                return same.id
+                return same.user.id
         await self._insert_user(tx, user)
         self._report.create("users")
         return user.id
@@ -150,8 +150,8 @@ class Importer:
             self._report.change("user", user.origin or user.id, "the name is taken here; a number was added")
         await tx.fetch(
             """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at,
-               removed_at, log_start)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, (select coalesce(max(seq), 0) from events))""",
+               removed_at, deactivated_at, log_start)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, (select coalesce(max(seq), 0) from events))""",
             user.id,
             name,
             None if is_gone else text.fold(name),
@@ -160,6 +160,7 @@ class Importer:
             int(user.is_admin and not is_gone),
             user.created_at,
             (user.removed_at or now_ms()) if is_gone else None,
+            None if is_gone else user.deactivated_at,
         )
         if not is_gone:
             await names.note_in(tx, user.id, name)

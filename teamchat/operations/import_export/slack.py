@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from teamchat.chat.image_formats import MAX_BYTES
+from teamchat.model import slack as slack_text
 from teamchat.model.ids import id_at
-from teamchat.operations.import_export import slack_text
 from teamchat.operations.import_export.files import AnyPath
 from teamchat.operations.import_export.form import (
     PortableAuthor,
@@ -31,6 +31,7 @@ from teamchat.operations.import_export.form import (
 from teamchat.operations.import_export.report import Report
 from teamchat.operations.import_export.slack_files import Record, SlackFiles
 from teamchat.operations.import_export.slack_rooms import SlackRooms, user_id
+from teamchat.operations.import_export.slack_shapes import shared_in
 
 _IMAGE_ENDINGS = {"jpg", "jpeg", "png", "webp", "svg"}
 _NOBODY = "USLACKBOT"
@@ -91,14 +92,28 @@ class SlackExport:
                 yield self._message(room_id, where, record)
 
     def sections(self) -> Mapping[str, Section]:
-        count = sum(1 for _ in self._mentions())
-        return {"mentions": Section(1, count)} if count else {}
+        counts = {name: sum(1 for _ in records) for name, records in self._of_capabilities().items()}
+        return {name: Section(1, count) for name, count in counts.items() if count}
 
     def section(self, name: str, kind: type[Portion]) -> Iterator[Portion]:
-        """Yield who is mentioned where; nobody is reached by what was said elsewhere."""
-        if name == "mentions":
-            for record in self._mentions():
-                yield msgspec.convert(record, kind)
+        """Yield who is mentioned, what is pinned or shared; nobody is reached by what was said elsewhere."""
+        for record in self._of_capabilities().get(name, ()):
+            yield msgspec.convert(record, kind)
+
+    def _of_capabilities(self) -> Mapping[str, Iterator[dict[str, Any]]]:
+        return {"mentions": self._mentions(), "pins": self._pins(), "quotes": self._quotes()}
+
+    def _quotes(self) -> Iterator[dict[str, Any]]:
+        """Yield which messages share others; a link that Slack has unfolded is one too."""
+        for room_id, _, record in self._records():
+            shared = [(self._rooms.of_slack.get(one.channel_id), one.ts) for one in shared_in(record)]
+            for quoted_room, ts in [(room, ts) for room, ts in shared if room][:1]:  # Here one is quoted.
+                yield {
+                    "messageId": _message_id(room_id, record["ts"]),
+                    "channelId": room_id,
+                    "quotedMessageId": _message_id(quoted_room, ts),
+                    "quotedChannelId": quoted_room,
+                }
 
     def _mentions(self) -> Iterator[dict[str, Any]]:
         for room_id, _, record in self._records():
@@ -113,6 +128,16 @@ class SlackExport:
                     ],
                 }
 
+    def _pins(self) -> Iterator[dict[str, Any]]:
+        for room, pin in sorted(self._rooms.pins, key=lambda found: _milliseconds(found[1]["id"])):
+            yield {
+                "messageId": _message_id(room.id, pin["id"]),
+                "channelId": room.id,
+                "pinnedBy": user_id(_pinned_by(pin)),
+                "pinnedAt": int(pin.get("created") or 0) * 1000 or _milliseconds(pin["id"])[0],
+                "place": f"{room.where}/{pin['id']}",
+            }
+
     def bytes_of(self, key: str) -> bytes | None:
         found = self._uploads.get(key)
         return None if found is None else self._files.read(found, MAX_BYTES)
@@ -124,6 +149,8 @@ class SlackExport:
         found.setdefault(_NOBODY, {"id": _NOBODY, "name": "slackbot", "is_bot": True})
         for one in self._rooms.partners:
             found.setdefault(one, {"id": one, _UNLISTED: True})
+        for _, pin in self._rooms.pins:
+            found.setdefault(_pinned_by(pin), {"id": _pinned_by(pin), _UNLISTED: True})
         for _, _, record in self._records():
             profile = record.get("user_profile") or {}
             if (user := record.get("user")) and (user not in found or (profile and _is_bare(found[user]))):
@@ -242,6 +269,10 @@ def _marked(record: Record) -> str:
 def _files_of(record: Record) -> list[Record]:
     """Return the files of a message; before 2018 there was one at most."""
     return record.get("files") or ([record["file"]] if record.get("file") else [])
+
+
+def _pinned_by(pin: Record) -> str:
+    return str(pin.get("user") or _NOBODY)
 
 
 def _milliseconds(ts: str) -> tuple[int, int]:

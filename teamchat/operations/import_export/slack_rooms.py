@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from teamchat.chat.permissions import MANAGER
 from teamchat.model import now_ms
+from teamchat.model import slack as slack_text
 from teamchat.model.ids import CONVERSATION_PREFIX, id_at
-from teamchat.operations.import_export import slack_text
 from teamchat.operations.import_export.form import PortableChannel, PortableConversation, PortableMember
 from teamchat.operations.import_export.report import Report
 from teamchat.operations.import_export.slack_files import Record, SlackFiles
+from teamchat.operations.import_export.slack_shapes import Pin, has_shape
 
 _LISTS = {
     "channels.json": "channel",
@@ -74,6 +75,8 @@ class SlackRooms:
                     report.omit(kind, room.where, "not between two users")
                 else:
                     self._rooms.append(room)
+        self.of_slack = {str(room.record["id"]): room.id for room in self._rooms}
+        """The id of each room here, by the one that Slack has for it."""
         self._unreadable = {
             folder
             for folder, rooms in claims.items()
@@ -81,6 +84,8 @@ class SlackRooms:
         }
         for folder in sorted(self._unreadable):
             report.omit("folder", folder, "two claim it, and not both are public: whose messages are these?")
+        self.pins = [(room, pin) for room in self._rooms for pin in _pins(room, report)]
+        """The messages that are pinned, by Slack's records."""
         named = [room for room in self._rooms if room.kind != "conversation"]
         self._own_names = {room.id: {room.record["id"]: room.record["name"]} for room in named}
         self._names_for_all = {
@@ -123,8 +128,6 @@ class SlackRooms:
 
     def _channel(self, room: SlackRoom, users: Mapping[str, str]) -> PortableChannel:
         record, is_public = room.record, room.kind == "channel"
-        if record.get("pins"):
-            self._report.omit("pins", room.where, "they are not brought over")
         return PortableChannel(
             id=room.id,
             name=record["name"],
@@ -158,6 +161,16 @@ def _room(kind: str, record: Record) -> SlackRoom:
     own_id = id_at(created_at, f"slack conversation {record['id']}")
     room = SlackRoom(own_id, kind, record["id"], record)
     return room if room.is_of_one else room._replace(id=CONVERSATION_PREFIX + own_id)
+
+
+def _pins(room: SlackRoom, report: Report) -> Iterator[Record]:
+    """Yield the pins of messages; there were such of files once."""
+    pins = room.record.get("pins") or []
+    for pin in pins if isinstance(pins, list) else [pins]:
+        if has_shape(pin, Pin):
+            yield pin
+        else:
+            report.omit("pin", room.where, "not of a message")
 
 
 def _members(room: SlackRoom) -> Sequence[PortableMember]:

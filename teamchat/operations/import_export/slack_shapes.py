@@ -6,6 +6,7 @@ types; one that has not is left out, and the report says where it stood.  What i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -53,6 +54,17 @@ class Channel(Struct):
     purpose: Note | None = None
 
 
+class Pin(Struct):
+    """What stands in ``pins`` of a channel or conversation: the message's time, who has pinned it, and when.
+
+    Each is judged by itself, so that an odd one takes no channel with it.
+    """
+
+    id: Ts
+    user: str | None = None
+    created: Seconds | None = None
+
+
 class Conversation(Struct):
     """A record of ``dms.json``."""
 
@@ -95,6 +107,15 @@ class Said(Struct):
     edited: Edited | None = None
 
 
+class Shared(Struct):
+    """An attachment that is another message: one that was shared, or that a link leads to."""
+
+    channel_id: str
+    ts: Ts
+    is_share: bool = False
+    is_msg_unfurl: bool = False
+
+
 SAID = {None, "bot_message", "me_message", "file_share", "file_comment", "thread_broadcast", "tombstone",
         "slackbot_response", "assistant_app_thread"}  # fmt: skip
 """The subtypes of what somebody said (Slack's documentation of the event ``message``)."""
@@ -118,10 +139,22 @@ LISTS: dict[str, type[Struct]] = {
 }
 
 
-def has_shape(record: dict[str, Any], shape: type[Struct]) -> bool:
+def has_shape(record: Any, shape: type[Struct]) -> bool:
     """Return whether everything that is read of a record is of its type."""
     try:
         msgspec.convert(record, shape)
     except msgspec.ValidationError:
         return False
     return True
+
+
+def shared_in(record: dict[str, Any]) -> Iterator[Shared]:
+    """Yield the messages that one shares; attachments of any other shape are passed over."""
+    attached = record.get("attachments")
+    for one in attached if isinstance(attached, list) else ():
+        try:
+            shared = msgspec.convert(one, Shared)
+        except msgspec.ValidationError:
+            continue
+        if shared.is_share or shared.is_msg_unfurl:
+            yield shared

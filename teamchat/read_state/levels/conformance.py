@@ -30,7 +30,7 @@ SETTINGS: dict[str, Any] = {
 _ALL = "/me/notifications"
 _ONE = "/me/places/:placeId/notifications"
 _OF_PLACE = ("placeId", "level", "isMuted", "mutedUntil", "ignoreChannelMentions")
-_TOLD = {**dict.fromkeys(SETTINGS), "urgentFrom": None}
+_TOLD = {**dict.fromkeys(SETTINGS), "urgentFrom": None, "sharePresence": None, "shareTyping": None}
 
 area = Area(
     "LEVELS",

@@ -30,6 +30,8 @@ class NotificationChoices(Answer, frozen=True):
     paused_until: int | None
     preview: Preview
     urgent_from: Sequence[str]
+    share_presence: bool
+    share_typing: bool
 
 
 class ChosenForPlace(Answer, frozen=True):
@@ -42,7 +44,7 @@ def section_for(notifications: Notifications) -> Section:
     """Return the endpoints."""
     section = Section("notification levels")
 
-    @section.endpoint("GET", "/me/notifications", answer=NotificationChoices)
+    @section.endpoint("GET", "/me/notifications", within_places=True, answer=NotificationChoices)
     async def get_notifications(caller: Caller) -> NotificationChoices:
         """Read what notifies one."""
         return NotificationChoices(**asdict(await notifications.settings(caller)))

@@ -26,3 +26,5 @@ class NotificationSettings(Payload, frozen=True):
     paused_until: int | UnsetType | None = UNSET
     preview: Preview | UnsetType = UNSET
     urgent_from: Sequence[str] | UnsetType = UNSET
+    share_presence: bool | UnsetType = UNSET
+    share_typing: bool | UnsetType = UNSET

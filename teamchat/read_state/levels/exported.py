@@ -56,6 +56,8 @@ class PortableNotifications(Struct, frozen=True, rename="camel"):
     preview: Preview
     urgent_from: Sequence[str]
     places: Sequence[PortableLevel]
+    share_presence: bool = True
+    share_typing: bool = True
 
 
 class NotificationsExported(ExportPart):
@@ -98,6 +100,8 @@ async def _record(tx: Transaction, user_id: str) -> PortableNotifications:
             PortableLevel(room_id, level, bool(is_muted), until, bool(ignores_wide))
             for room_id, level, is_muted, until, ignores_wide in await tx.fetch(_PLACES, user_id)
         ],
+        chosen.share_presence,
+        chosen.share_typing,
     )
 
 
@@ -110,6 +114,8 @@ async def _take(tx: Transaction, user: str, record: PortableNotifications, impor
         paused_until=record.paused_until,
         preview=record.preview,
         urgent_from=urgent,
+        share_presence=record.share_presence,
+        share_typing=record.share_typing,
     )
     try:
         await settings.change(tx, user, Settings(), asked)

@@ -21,12 +21,13 @@ LEVELS: tuple[Chosen, ...] = get_args(Chosen)
 DEFAULTS: Mapping[str, Level] = {"channel": "mentions", "group": "all", "direct": "all", "thread": "all"}
 """The levels of kinds of places, and of threads that one follows, where a user has chosen nothing."""
 
-_COLUMNS = """r.kind, n.level, n.is_muted, n.muted_until, n.ignores_wide,
+COLUMNS = """r.kind, n.level, n.is_muted, n.muted_until, n.ignores_wide,
 s.of_channels, s.of_groups, s.of_direct, s.of_threads"""
-_OF_USER = f"""select r.id, {_COLUMNS} from rooms r
+"""What of a room `r`, a choice `n` and a user's settings `s` makes a `Listening`."""
+_OF_USER = f"""select r.id, {COLUMNS} from rooms r
 left join notification_levels n on n.room_id = r.id and n.user_id = $1
 left join notification_levels_settings s on s.user_id = $1 where r.id in ({{}})"""  # noqa: S608
-_IN_ROOM = f"""select u.id, {_COLUMNS} from users u join rooms r on r.id = $1
+_IN_ROOM = f"""select u.id, {COLUMNS} from users u join rooms r on r.id = $1
 left join notification_levels n on n.room_id = r.id and n.user_id = u.id
 left join notification_levels_settings s on s.user_id = u.id where u.id in ({{}})"""  # noqa: S608
 
@@ -78,7 +79,7 @@ class Listening(NamedTuple):
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Listening:
-        """Return it of a row with `_COLUMNS`."""
+        """Return it of a row with `COLUMNS`."""
         kind, *chosen = row[:5]
         defaults = dict(zip(DEFAULTS, row[5:], strict=True))
         choice = Choice.of(chosen)

@@ -10,6 +10,7 @@ from teamchat.read_state.levels.endpoints import section_for
 from teamchat.read_state.levels.events import NotificationSettings
 from teamchat.read_state.levels.exported import NotificationsExported
 from teamchat.read_state.levels.following import Following
+from teamchat.read_state.levels.notices import LevelNotices
 from teamchat.read_state.levels.service import Notifications
 from teamchat.read_state.levels.settings import MOST_URGENT
 from teamchat.read_state.levels.tables import CHECKS, MIGRATIONS
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
 def parts(app: Teamchat, _: Options) -> Parts:
     """Return what the capability brings to one server."""
     limits = {"keywords": keywords.MOST, "urgentFrom": MOST_URGENT}
-    return Parts(limits=limits, routes=[section_for(Notifications(app))], changes=Following())
+    names = app.announced().capabilities
+    return Parts(
+        limits=limits,
+        routes=[section_for(Notifications(app))],
+        changes=Following(),
+        notices=LevelNotices(has_mentions="mentions" in names, has_activity="activity" in names),
+    )
 
 
 LEVELS = Capability(

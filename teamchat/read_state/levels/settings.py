@@ -29,14 +29,16 @@ Preview = Literal["full", "sender", "none"]
 """How much of a message a notification shows."""
 Time = Annotated[int, Meta(ge=0, lt=2**53)]
 
-_READ = """select of_channels, of_groups, of_direct, of_threads, quiet_hours, paused_until, preview
-from notification_levels_settings where user_id = $1"""
+_READ = """select of_channels, of_groups, of_direct, of_threads, quiet_hours, paused_until, preview,
+shares_presence, shares_typing from notification_levels_settings where user_id = $1"""
 _STORE = """insert into notification_levels_settings
-(user_id, of_channels, of_groups, of_direct, of_threads, quiet_hours, paused_until, preview)
-values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (user_id) do update set
+(user_id, of_channels, of_groups, of_direct, of_threads, quiet_hours, paused_until, preview,
+shares_presence, shares_typing) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+on conflict (user_id) do update set
 of_channels = excluded.of_channels, of_groups = excluded.of_groups, of_direct = excluded.of_direct,
 of_threads = excluded.of_threads, quiet_hours = excluded.quiet_hours,
-paused_until = excluded.paused_until, preview = excluded.preview"""
+paused_until = excluded.paused_until, preview = excluded.preview,
+shares_presence = excluded.shares_presence, shares_typing = excluded.shares_typing"""
 
 
 class Defaults(Struct, frozen=True):
@@ -63,7 +65,8 @@ class QuietHours(Struct, frozen=True):
 class Settings(Struct, frozen=True, rename="camel"):
     """What a user has chosen. `paused_until` is in epoch milliseconds; one in the past is none any more.
 
-    `urgent_from` are the users whose messages come through in quiet hours and while paused.
+    `urgent_from` are the users whose messages come through in quiet hours and while paused. `share_presence`
+    and `share_typing` say whether others are told that one is there, and that one types (I-4).
     """
 
     defaults: Defaults = Defaults()
@@ -72,6 +75,8 @@ class Settings(Struct, frozen=True, rename="camel"):
     paused_until: int | None = None
     preview: Preview = "full"
     urgent_from: Sequence[str] = ()
+    share_presence: bool = True
+    share_typing: bool = True
 
 
 class DefaultsChange(Struct, frozen=True):
@@ -95,6 +100,8 @@ class SettingsChange(Struct, frozen=True, rename="camel"):
     paused_until: Time | UnsetType | None = UNSET
     preview: Preview | UnsetType = UNSET
     urgent_from: Sequence[str] | UnsetType = UNSET
+    share_presence: bool | UnsetType = UNSET
+    share_typing: bool | UnsetType = UNSET
 
 
 async def read(tx: Transaction, user_id: str) -> Settings:
@@ -103,9 +110,10 @@ async def read(tx: Transaction, user_id: str) -> Settings:
     rows = await tx.fetch(_READ, user_id)
     if not rows:
         return Settings(keywords=words, urgent_from=urgent)
-    *defaults, quiet, paused_until, preview = rows[0]
+    *defaults, quiet, paused_until, preview, shares_presence, shares_typing = rows[0]
     hours = None if quiet is None else msgspec.json.decode(quiet, type=QuietHours)
-    return Settings(Defaults(*defaults), words, hours, _ahead(paused_until), preview, urgent)
+    shares = bool(shares_presence), bool(shares_typing)
+    return Settings(Defaults(*defaults), words, hours, _ahead(paused_until), preview, urgent, *shares)
 
 
 async def change(tx: Transaction, user_id: str, settings: Settings, asked: SettingsChange) -> Settings:
@@ -133,7 +141,8 @@ async def change(tx: Transaction, user_id: str, settings: Settings, asked: Setti
 async def _store(tx: Transaction, user_id: str, before: Settings, now: Settings) -> None:
     quiet = None if now.quiet_hours is None else msgspec.json.encode(now.quiet_hours).decode()
     levels = msgspec.structs.astuple(now.defaults)
-    await tx.fetch(_STORE, user_id, *levels, quiet, now.paused_until, now.preview)
+    shares = int(now.share_presence), int(now.share_typing)
+    await tx.fetch(_STORE, user_id, *levels, quiet, now.paused_until, now.preview, *shares)
     if now.keywords != before.keywords:
         await keywords.store(tx, user_id, now.keywords)
     if now.urgent_from != before.urgent_from:

@@ -34,6 +34,14 @@ MIGRATIONS = (
             "insert into notification_levels_versions (id, keywords) values (1, 0)",
         ),
     ),
+    Migration(
+        2,
+        (
+            # Whether others are told that one is there, and that one types.
+            "alter table notification_levels_settings add column shares_presence {int} not null default 1",
+            "alter table notification_levels_settings add column shares_typing {int} not null default 1",
+        ),
+    ),
 )
 
 CHECKS = (

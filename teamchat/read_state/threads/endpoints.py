@@ -55,7 +55,13 @@ def section_for(threads: FollowedThreads) -> Section:
     """Return the endpoints."""
     section = Section("threads one follows")
 
-    @section.endpoint("GET", "/me/threads", answer=FollowedThreadPage, query=("filter", "limit", "cursor"))
+    @section.endpoint(
+        "GET",
+        "/me/threads",
+        within_places=True,
+        answer=FollowedThreadPage,
+        query=("filter", "limit", "cursor"),
+    )
     async def list_followed_threads(
         caller: Caller, filter: str | None, limit: str | None, cursor: str | None
     ) -> FollowedThreadPage:

@@ -51,15 +51,28 @@ class FollowedThreads:
         _, last = await self._storage.log_bounds()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
-            found = await states.page_of(
-                tx, caller.user.id, after=after, limit=limit + 1, is_unread=is_unread
-            )
+            found = await self._page(tx, caller, after, limit + 1, is_unread=is_unread)
             shown = found[:limit]
             told = await states.states_of(tx, caller.user.id, shown)
             parents = await self._app.messages(tx, caller, [one.message_id for one in shown])
         by_id = {one.message_id: one for one in told}
         following = _cursor_after(shown[-1]) if len(found) > limit else None
         return ThreadPage([(parent, by_id[parent.id]) for parent in parents], following, as_of)
+
+    async def _page(
+        self, tx: Transaction, caller: Caller, after: Cursor, limit: int, *, is_unread: bool
+    ) -> list[ThreadMark]:
+        """Return the next threads; for a token that is limited to places those that are in one of them."""
+        found: list[ThreadMark] = []
+        while True:
+            marks = await states.page_of(tx, caller.user.id, after=after, limit=limit, is_unread=is_unread)
+            if caller.places is None:
+                return list(marks)
+            seen = {one.id for one in await self._app.messages(tx, caller, [one.message_id for one in marks])}
+            found += [one for one in marks if one.message_id in seen]
+            if len(found) >= limit or len(marks) < limit:
+                return found[:limit]
+            after = Cursor(marks[-1].last_reply_at or 0, marks[-1].message_id)
 
     async def check_thread(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` for no message that the caller sees, `BadRequest` for one without a thread."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -28,6 +29,7 @@ from teamchat.events import LoggedEvent
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
 from teamchat.storage.log import logged_in
+from teamchat.storage.sqlite.committing import CommitThread
 from teamchat.storage.sqlite.connections import connect
 from teamchat.storage.sqlite.datagrams import Datagrams
 from teamchat.storage.sqlite.transaction import DiskUnwritable, SqliteTransaction, failure_of
@@ -82,8 +84,7 @@ class SqliteStorage:
         self._turns = Turns(path.with_name(f"{path.name}-turns"))
         self._version = self._position = -1
         self._committed = trio.Event()
-        # Not of those that everybody takes threads from: whatever keeps them busy, a commit need not wait.
-        self._thread = trio.CapacityLimiter(1)
+        self._thread = CommitThread()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqliteTransaction]:
@@ -185,7 +186,7 @@ class SqliteStorage:
                 return
             began, failure = trio.current_time(), None
             try:
-                await trio.to_thread.run_sync(self._writer.execute, "commit", limiter=self._thread)
+                await self._thread.run(partial(self._writer.execute, "commit"))
             except Exception as error:  # Whatever it was: nobody may take this batch for committed.
                 failure = failure_of("could not commit", error)
             self._end(batch, failure)
@@ -208,7 +209,7 @@ class SqliteStorage:
     async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
         while True:
             committed = self._committed
-            events = await self.logged(after)
+            events = [] if after == self._position else await self.logged(after)
             if events:
                 after = events[-1].seq
                 yield events
@@ -270,6 +271,7 @@ class SqliteStorage:
 
     def close(self) -> None:
         """Close every connection; the last one, of all processes, folds the log into the database."""
+        self._thread.close()
         for reader in (*self._readers, self._watch):
             reader.close()
         self._writer.close()

@@ -68,10 +68,15 @@ class SqliteTransaction:
             event.text_message,
         )
 
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(
+        self,
+        room_id: str,
+        message_ids: Sequence[str] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> None:
         if not self._writable:
             raise StorageError("The log can be changed in a writing transaction alone.")
-        await blank_in(self, room_id, message_ids)
+        await blank_in(self, room_id, message_ids, fields)
 
     async def advance_log(self, last: int) -> None:
         if not self._writable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from teamchat.accounts.audit import AuditPage, AuditQuery
 from teamchat.application import Application
 from teamchat.chat.administration import AdminChannelPage
 from teamchat.model import Caller
@@ -22,6 +23,31 @@ class Reason(Struct, frozen=True):
 
 async def _check(app: Application, caller: Caller) -> None:
     await app.chat.administration.check(caller)
+
+
+async def _check_audit(app: Application, caller: Caller) -> None:
+    await app.audit.check(caller)
+
+
+@section.endpoint(
+    "GET",
+    "/admin/audit",
+    answer=AuditPage,
+    first=_check_audit,
+    query=("limit", "before", "actorId", "action", "targetId"),
+)
+async def read_audit(
+    app: Application,
+    caller: Caller,
+    limit: str | None,
+    before: str | None,
+    actor_id: str | None,
+    action: str | None,
+    target_id: str | None,
+) -> AuditPage:
+    """Read who did what, newest first (admin). An `action` without a dot means all that begin with it."""
+    query = AuditQuery(actor_id, action, target_id)
+    return await app.audit.page(caller, read_limit(limit), before, query)
 
 
 @section.endpoint("GET", "/admin/channels", answer=AdminChannelPage, first=_check, query=("limit", "cursor"))

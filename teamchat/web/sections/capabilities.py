@@ -34,10 +34,11 @@ async def list_capabilities(app: Application) -> Response:
     return Response(data, "application/json", headers={"Cache-Control": "no-cache"}, etag=etag)
 
 
-@section.endpoint("GET", "/me", answer=MyRights)
+@section.endpoint("GET", "/me", within_places=True, answer=MyRights)
 async def my_rights(app: Application, caller: Caller) -> MyRights:
     """Read who is signed in, and what they may do."""
     _, as_of = await app.storage.log_bounds()  # before what is read: nothing is missed after it
     async with app.storage.read() as tx:
         may = {*await app.capabilities.may(tx, caller), *app.chat.may(caller)}
-    return MyRights(caller.user, "admin" if caller.user.is_admin else "user", sorted(may), str(as_of))
+        user = await app.accounts.users.whole_in(tx, caller.user)
+    return MyRights(user, "admin" if caller.user.is_admin else "user", sorted(may), str(as_of))

@@ -55,7 +55,7 @@ async def _check_privacy(app: Application, caller: Caller, channel_id: str) -> N
     await app.chat.privacy.check(caller, channel_id)
 
 
-@section.endpoint("GET", "/channels", answer=ChannelList, query=("archived", "joined"))
+@section.endpoint("GET", "/channels", within_places=True, answer=ChannelList, query=("archived", "joined"))
 async def list_channels(
     app: Application, caller: Caller, archived: str | None, joined: str | None
 ) -> ChannelList:
@@ -75,14 +75,21 @@ async def read_channel(app: Application, caller: Caller, channel_id: str) -> One
     return OneChannel(await app.chat.channels.get(caller, channel_id))
 
 
-@section.endpoint("POST", "/channels", body=NewChannel, answer=MadeChannel, first=_check_create)
+@section.endpoint(
+    "POST", "/channels", scopes=("manage",), body=NewChannel, answer=MadeChannel, first=_check_create
+)
 async def create_channel(app: Application, caller: Caller, body: NewChannel) -> MadeChannel:
     """Create a channel (admin, or who chat.publicChannelsBy says)."""
     return _made(await app.chat.channels.create(caller, body))
 
 
 @section.endpoint(
-    "POST", "/private-channels", body=NewPrivateChannel, answer=MadeChannel, first=_check_create_private
+    "POST",
+    "/private-channels",
+    scopes=("manage",),
+    body=NewPrivateChannel,
+    answer=MadeChannel,
+    first=_check_create_private,
 )
 async def create_private_channel(
     app: Application, caller: Caller, body: NewPrivateChannel, key: str | None
@@ -91,7 +98,14 @@ async def create_private_channel(
     return _made(await app.chat.channels.create(caller, body, key))
 
 
-@section.endpoint("PUT", "/channels/:channelId", body=ChannelChange, answer=OneChannel, first=_check_change)
+@section.endpoint(
+    "PUT",
+    "/channels/:channelId",
+    scopes=("manage",),
+    body=ChannelChange,
+    answer=OneChannel,
+    first=_check_change,
+)
 async def change_channel(
     app: Application, caller: Caller, channel_id: str, body: ChannelChange
 ) -> OneChannel:
@@ -100,7 +114,12 @@ async def change_channel(
 
 
 @section.endpoint(
-    "PUT", "/channels/:channelId/privacy", body=PrivacyChange, answer=OneChannel, first=_check_privacy
+    "PUT",
+    "/channels/:channelId/privacy",
+    scopes=("manage",),
+    body=PrivacyChange,
+    answer=OneChannel,
+    first=_check_privacy,
 )
 async def change_privacy(
     app: Application, caller: Caller, channel_id: str, body: PrivacyChange
@@ -109,19 +128,19 @@ async def change_privacy(
     return OneChannel(await app.chat.privacy.change(caller, channel_id, body))
 
 
-@section.endpoint("POST", "/channels/:channelId/archive", answer=OneChannel)
+@section.endpoint("POST", "/channels/:channelId/archive", scopes=("manage",), answer=OneChannel)
 async def archive_channel(app: Application, caller: Caller, channel_id: str) -> OneChannel:
     """Archive a channel (managers, admins)."""
     return OneChannel(await app.chat.channels.archive(caller, channel_id, is_archived=True))
 
 
-@section.endpoint("POST", "/channels/:channelId/unarchive", answer=OneChannel)
+@section.endpoint("POST", "/channels/:channelId/unarchive", scopes=("manage",), answer=OneChannel)
 async def unarchive_channel(app: Application, caller: Caller, channel_id: str) -> OneChannel:
     """Open an archived channel again (managers, admins)."""
     return OneChannel(await app.chat.channels.archive(caller, channel_id, is_archived=False))
 
 
-@section.endpoint("DELETE", "/channels/:channelId", answer=Success)
+@section.endpoint("DELETE", "/channels/:channelId", scopes=("manage",), answer=Success)
 async def delete_channel(app: Application, caller: Caller, channel_id: str) -> Success:
     """Delete a channel with its messages and webhooks (admin)."""
     await app.chat.channels.delete(caller, channel_id)

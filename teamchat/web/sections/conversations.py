@@ -48,7 +48,7 @@ async def _check_edit(app: Application, caller: Caller, conversation_id: str, me
     await app.chat.conversations.check_edit(caller, conversation_id, message_id)
 
 
-@section.endpoint("GET", "/conversations", answer=ConversationList)
+@section.endpoint("GET", "/conversations", within_places=True, answer=ConversationList)
 async def list_conversations(app: Application, caller: Caller) -> ConversationList:
     """List the caller's conversations."""
     return ConversationList(await app.chat.conversations.list(caller))

@@ -31,20 +31,32 @@ async def _check_sees(app: Application, caller: Caller, channel_id: str) -> None
     await app.chat.groups.check_sees(caller, channel_id)
 
 
-@section.endpoint("POST", "/groups", body=GroupOf, answer=FoundChannel)
+@section.endpoint("POST", "/groups", scopes=("manage",), body=GroupOf, answer=FoundChannel)
 async def open_group(app: Application, caller: Caller, body: GroupOf, key: str | None) -> FoundChannel:
     """Open the group of the caller and 2 to 8 others; the same people have the same one."""
     return FoundChannel(*await app.chat.groups.open(caller, body, key))
 
 
-@section.endpoint("POST", "/groups/:channelId/members", body=NewMembers, answer=OneChannel, first=_check_sees)
+@section.endpoint(
+    "POST",
+    "/groups/:channelId/members",
+    scopes=("manage",),
+    body=NewMembers,
+    answer=OneChannel,
+    first=_check_sees,
+)
 async def add_to_group(app: Application, caller: Caller, channel_id: str, body: NewMembers) -> OneChannel:
     """Add people to a group, of up to 9 in all; they see what is said from then on."""
     return OneChannel(await app.chat.groups.add(caller, channel_id, body.user_ids))
 
 
 @section.endpoint(
-    "POST", "/groups/:channelId/convert", body=ConvertedGroup, answer=OneChannel, first=_check_sees
+    "POST",
+    "/groups/:channelId/convert",
+    scopes=("manage",),
+    body=ConvertedGroup,
+    answer=OneChannel,
+    first=_check_sees,
 )
 async def convert_group(
     app: Application, caller: Caller, channel_id: str, body: ConvertedGroup

@@ -58,6 +58,7 @@ async def _check_conversation(app: Application, caller: Caller, conversation_id:
 @section.endpoint(
     "POST",
     "/channels/:channelId/messages/image",
+    scopes=("write", "files"),
     body=Upload,
     answer=Uploaded,
     first=_check_channel,
@@ -74,6 +75,7 @@ async def upload_to_channel(app: Application, caller: Caller, channel_id: str, b
 @section.endpoint(
     "POST",
     "/messages/:messageId/thread/image",
+    scopes=("write", "files"),
     body=Upload,
     answer=Uploaded,
     first=_check_thread,
@@ -90,6 +92,7 @@ async def upload_to_thread(app: Application, caller: Caller, message_id: str, bo
 @section.endpoint(
     "POST",
     "/conversations/:conversationId/messages/image",
+    scopes=("write", "files"),
     body=Upload,
     answer=Uploaded,
     first=_check_conversation,
@@ -107,7 +110,13 @@ async def upload_to_conversation(
     )
 
 
-@section.endpoint("GET", "/channels/:channelId/messages/image/:filename", answer=bytes, query=("size",))
+@section.endpoint(
+    "GET",
+    "/channels/:channelId/messages/image/:filename",
+    scopes=("read", "files"),
+    answer=bytes,
+    query=("size",),
+)
 async def read_channel_image(
     app: Application,
     site: Site,
@@ -124,7 +133,11 @@ async def read_channel_image(
 
 
 @section.endpoint(
-    "GET", "/conversations/:conversationId/messages/image/:filename", answer=bytes, query=("size",)
+    "GET",
+    "/conversations/:conversationId/messages/image/:filename",
+    scopes=("read", "files"),
+    answer=bytes,
+    query=("size",),
 )
 async def read_conversation_image(
     app: Application,

@@ -47,13 +47,13 @@ async def _check_sees(app: Application, caller: Caller, channel_id: str) -> None
     await app.chat.channels.check_sees(caller, channel_id)
 
 
-@section.endpoint("POST", "/channels/:channelId/join", answer=OneChannel)
+@section.endpoint("POST", "/channels/:channelId/join", scopes=("manage",), answer=OneChannel)
 async def join_channel(app: Application, caller: Caller, channel_id: str) -> OneChannel:
     """Join a public channel."""
     return OneChannel(await app.chat.members.join(caller, channel_id))
 
 
-@section.endpoint("POST", "/channels/:channelId/leave", answer=Success)
+@section.endpoint("POST", "/channels/:channelId/leave", scopes=("manage",), answer=Success)
 async def leave_channel(app: Application, caller: Caller, channel_id: str) -> Success:
     """Leave a channel."""
     await app.chat.members.leave(caller, channel_id)
@@ -80,7 +80,12 @@ async def list_members(
 
 
 @section.endpoint(
-    "POST", "/channels/:channelId/members", body=NewMembers, answer=AddedMembers, first=_check_add
+    "POST",
+    "/channels/:channelId/members",
+    scopes=("manage",),
+    body=NewMembers,
+    answer=AddedMembers,
+    first=_check_add,
 )
 async def add_members(app: Application, caller: Caller, channel_id: str, body: NewMembers) -> AddedMembers:
     """Add users to a channel: as a member, or where invitePolicy says so a manager."""
@@ -88,7 +93,12 @@ async def add_members(app: Application, caller: Caller, channel_id: str, body: N
 
 
 @section.endpoint(
-    "PUT", "/channels/:channelId/members/:userId", body=MemberRole, answer=OneMember, first=_check_manage
+    "PUT",
+    "/channels/:channelId/members/:userId",
+    scopes=("manage",),
+    body=MemberRole,
+    answer=OneMember,
+    first=_check_manage,
 )
 async def change_member(
     app: Application, caller: Caller, channel_id: str, user_id: str, body: MemberRole
@@ -97,7 +107,7 @@ async def change_member(
     return OneMember(await app.chat.members.set_role(caller, channel_id, user_id, body.role))
 
 
-@section.endpoint("DELETE", "/channels/:channelId/members/:userId", answer=Success)
+@section.endpoint("DELETE", "/channels/:channelId/members/:userId", scopes=("manage",), answer=Success)
 async def remove_member(app: Application, caller: Caller, channel_id: str, user_id: str) -> Success:
     """Remove a member (managers, admins)."""
     await app.chat.members.remove(caller, channel_id, user_id)

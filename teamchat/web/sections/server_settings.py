@@ -27,13 +27,15 @@ async def _check_manage(app: Application, caller: Caller) -> None:
     await app.chat.server_settings.check_manage(caller)
 
 
-@section.endpoint("GET", "/server/settings", answer=ServerName)
+@section.endpoint("GET", "/server/settings", within_places=True, answer=ServerName)
 async def read_server_settings(app: Application, caller: Caller) -> ServerName:  # noqa: ARG001
     """Read the server's name."""
     return ServerName(await app.chat.server_settings.name())
 
 
-@section.endpoint("PUT", "/server/settings", body=NewServerName, answer=ServerName, first=_check_manage)
+@section.endpoint(
+    "PUT", "/server/settings", scopes=("admin",), body=NewServerName, answer=ServerName, first=_check_manage
+)
 async def rename_server(app: Application, caller: Caller, body: NewServerName) -> ServerName:
     """Rename the server (admin)."""
     return ServerName(await app.chat.server_settings.rename(caller, body.name))

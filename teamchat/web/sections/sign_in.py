@@ -34,10 +34,14 @@ class EndSessions(Struct, frozen=True, rename="camel"):
 
 
 class Me(Answer, frozen=True):
-    """The current user. `must_change_password` is there, and true, as long as the session must (D-43)."""
+    """The current user. `must_change_password` is there, and true, as long as the session must (D-43).
+
+    So is `must_set_up_second_factor` as long as the user lacks the one that the server wants of them.
+    """
 
     user: User
     must_change_password: bool | UnsetType = UNSET
+    must_set_up_second_factor: bool | UnsetType = UNSET
 
 
 class SessionList(Answer, frozen=True):
@@ -71,11 +75,14 @@ async def logout(app: Application, caller: Caller, body: Logout) -> Success:
     return Success()
 
 
-@section.endpoint("GET", "/auth/me", answer=Me, before_password_change=True)
+@section.endpoint(
+    "GET", "/auth/me", scopes=("read",), within_places=True, answer=Me, before_password_change=True
+)
 async def me(app: Application, caller: Caller) -> Me:
     """Tell who is signed in."""
     is_due = caller.must_change_password and app.settings.auth.must_change_set_passwords
-    return Me(caller.user, is_due or UNSET)
+    lacks_factor = await app.accounts.second_steps.is_missing(caller)
+    return Me(caller.user, is_due or UNSET, lacks_factor or UNSET)
 
 
 @section.endpoint("GET", "/auth/sessions", answer=SessionList)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from teamchat.accounts.scopes import SESSION_ALONE
 from teamchat.application import Application
 from teamchat.model import Caller, ListedUser, User
 from teamchat.web.endpoints import Answer, Section, Success
@@ -73,39 +74,62 @@ async def _check_manage(app: Application, caller: Caller, id: str) -> None:
     await app.accounts.users.check_manage(caller, id)
 
 
-@section.endpoint("GET", "/users", answer=UserList)
+@section.endpoint("GET", "/users", within_places=True, answer=UserList)
 async def list_users(app: Application, caller: Caller) -> UserList:  # noqa: ARG001
     """List the users."""
     return UserList(await app.accounts.users.list())
 
 
-@section.endpoint("POST", "/users/add", body=NewUser, answer=Added, first=_check_admin)
+@section.endpoint("POST", "/users/add", scopes=("admin",), body=NewUser, answer=Added, first=_check_admin)
 async def add_user(app: Application, caller: Caller, body: NewUser) -> Added:
     """Add a user (admin). In password mode with mail, one without a password is mailed an invitation."""
     return Added(await app.accounts.users.add(caller, body.email, body.role, body.password))
 
 
-@section.endpoint("POST", "/users/:id/reset-password", body=NewPassword, answer=Success, first=_check_admin)
+@section.endpoint(
+    "POST",
+    "/users/:id/reset-password",
+    scopes=SESSION_ALONE,
+    body=NewPassword,
+    answer=Success,
+    first=_check_admin,
+)
 async def reset_password(app: Application, caller: Caller, id: str, body: NewPassword) -> Success:
     """Set a user's password (admin)."""
     await app.accounts.users.reset_password(caller, id, body.password)
     return Success()
 
 
-@section.endpoint("DELETE", "/users/:id", answer=Success)
+@section.endpoint("DELETE", "/users/:id", scopes=("admin",), answer=Success)
 async def remove_user(app: Application, caller: Caller, id: str) -> Success:
     """Remove a user (admin)."""
     await app.accounts.users.remove(caller, id)
     return Success()
 
 
-@section.endpoint("PUT", "/users/:id/role", body=NewRole, answer=Renamed, first=_check_manage)
+@section.endpoint("POST", "/users/:id/deactivate", scopes=("admin",), answer=Success)
+async def deactivate_user(app: Application, caller: Caller, id: str) -> Success:
+    """Shut a user out at once, until they are activated; what was theirs is kept (admin)."""
+    await app.accounts.users.deactivate(caller, id)
+    return Success()
+
+
+@section.endpoint("POST", "/users/:id/activate", scopes=("admin",), answer=Success)
+async def activate_user(app: Application, caller: Caller, id: str) -> Success:
+    """Let a user in again who was deactivated (admin)."""
+    await app.accounts.users.activate(caller, id)
+    return Success()
+
+
+@section.endpoint(
+    "PUT", "/users/:id/role", scopes=("admin",), body=NewRole, answer=Renamed, first=_check_manage
+)
 async def change_role(app: Application, caller: Caller, id: str, body: NewRole) -> Renamed:
     """Make a user an admin, or one no longer (admin)."""
     return Renamed(await app.accounts.users.set_role(caller, id, body.role))
 
 
-@section.endpoint("POST", "/users/exit", answer=Left)
+@section.endpoint("POST", "/users/exit", scopes=SESSION_ALONE, answer=Left)
 async def exit_user(app: Application, caller: Caller) -> Left:
     """Leave the server for good."""
     await app.accounts.users.exit(caller)

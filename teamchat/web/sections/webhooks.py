@@ -47,13 +47,15 @@ async def _check_post(app: Application, webhook_id: str, bearer: str | None) -> 
     await app.chat.webhooks.check_post(webhook_id, bearer)
 
 
-@section.endpoint("GET", "/webhooks", answer=WebhookList)
+@section.endpoint("GET", "/webhooks", scopes=("admin",), answer=WebhookList)
 async def list_webhooks(app: Application, caller: Caller) -> WebhookList:
     """List the webhooks (admin)."""
     return WebhookList(await app.chat.webhooks.list(caller))
 
 
-@section.endpoint("POST", "/webhooks", body=NewWebhook, answer=OneWebhook, first=_check_manage)
+@section.endpoint(
+    "POST", "/webhooks", scopes=("admin",), body=NewWebhook, answer=OneWebhook, first=_check_manage
+)
 async def create_webhook(app: Application, caller: Caller, body: NewWebhook) -> OneWebhook:
     """Make a webhook (admin)."""
     made = await app.chat.webhooks.create(
@@ -62,7 +64,7 @@ async def create_webhook(app: Application, caller: Caller, body: NewWebhook) -> 
     return OneWebhook(made)
 
 
-@section.endpoint("DELETE", "/webhooks/:webhookId", answer=Success)
+@section.endpoint("DELETE", "/webhooks/:webhookId", scopes=("admin",), answer=Success)
 async def delete_webhook(app: Application, caller: Caller, webhook_id: str) -> Success:
     """Delete a webhook (admin)."""
     await app.chat.webhooks.delete(caller, webhook_id)

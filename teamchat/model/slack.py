@@ -7,10 +7,13 @@ The form is that of Slack's documentation, "Formatting text for app surfaces": w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-_MARKED = re.compile(r"<([^<>]+)>")
+MARKED = re.compile(r"<([^<>]+)>")
+"""A link or a mention."""
+Link = Callable[[str, str], str]
+"""Writes a link of an address and its label, which is empty or the address where there is no other."""
 _DEEPEST = 40
 _SKIN = re.compile(r"(.+)::skin-tone-[2-6]\Z")
 # The most frequent ones. The others keep the name they have in Slack, between colons.
@@ -23,7 +26,14 @@ _EMOJI = {
     "question": "❓", "exclamation": "❗", "heart_eyes": "😍", "wink": "😉",
     "sweat_smile": "😅", "rofl": "🤣",
     "partying_face": "🥳", "bulb": "💡", "point_up": "☝️", "heavy_plus_sign": "➕", "bow": "🙇",
-    "coffee": "☕",
+    "coffee": "☕", "rotating_light": "🚨", "red_circle": "🔴", "large_green_circle": "🟢", "bell": "🔔",
+    "large_yellow_circle": "🟡", "large_orange_circle": "🟠", "large_blue_circle": "🔵", "green_heart": "💚",
+    "no_entry": "⛔", "no_entry_sign": "🚫", "bangbang": "‼️", "boom": "💥", "bug": "🐛", "zap": "⚡",
+    "heavy_exclamation_mark": "❗", "hourglass": "⌛", "hourglass_flowing_sand": "⏳", "stopwatch": "⏱️",
+    "information_source": "ℹ️", "memo": "📝", "link": "🔗", "chart_with_upwards_trend": "📈", "skull": "💀",
+    "chart_with_downwards_trend": "📉", "ambulance": "🚑", "construction": "🚧", "wrench": "🔧",
+    "hammer": "🔨", "package": "📦", "lock": "🔒", "key": "🔑", "arrow_up": "⬆️", "arrow_down": "⬇️",
+    "arrow_right": "➡️", "repeat": "🔁", "robot_face": "🤖", "ghost": "👻", "calendar": "📅", "gear": "⚙️",
 }  # fmt: skip
 
 
@@ -43,14 +53,14 @@ def plain(marked: str, users: Mapping[str, str], channels: Mapping[str, str]) ->
 def read(marked: str, users: Mapping[str, str], channels: Mapping[str, str]) -> tuple[str, list[Named]]:
     """Return the same, and which users are mentioned where in it; offsets count code points."""
     text, at, named = "", 0, []
-    for found in _MARKED.finditer(marked):
-        text += _without_entities(marked[at : found.start()])
-        shown = _without_entities(_shown(found[1], users, channels))
+    for found in MARKED.finditer(marked):
+        text += without_entities(marked[at : found.start()])
+        shown = without_entities(shown_of(found[1], users, channels))
         user = found[1].partition("|")[0].removeprefix("@")
         if found[1].startswith("@") and user in users:
             named.append(Named(user, len(text), len(shown)))
         text, at = text + shown, found.end()
-    return text + _without_entities(marked[at:]), named
+    return text + without_entities(marked[at:]), named
 
 
 def emoji(name: str) -> str:
@@ -60,23 +70,37 @@ def emoji(name: str) -> str:
     return _EMOJI.get(base, f":{base}:")
 
 
+def shown_of(
+    inner: str, users: Mapping[str, str], channels: Mapping[str, str], link: Link | None = None
+) -> str:
+    """Return how a link or a mention is shown, by what stands between ``<`` and ``>``.
+
+    Entities in it are still to be resolved.  A `link` is written in words where nothing else is given.
+    """
+    target, _, label = inner.partition("|")
+    label = label.strip()
+    if target.startswith("@"):
+        return f"@{users.get(target[1:]) or label.removeprefix('@') or target[1:]}"
+    if target.startswith("#"):
+        return f"#{channels.get(target[1:]) or label or target[1:]}"
+    if target.startswith("!"):
+        return _command(target[1:], label)
+    return (link or _in_words)(target.strip(), label)
+
+
+def without_entities(text: str) -> str:
+    """Return a text with the three characters that Slack writes as entities."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
 def text_of_blocks(blocks: Any) -> str:
     """Return the text that stands in blocks or attachments, a line each, for a message that has none."""
     return "\n".join(line for line in _texts(blocks, _DEEPEST) if line.strip())
 
 
-def _shown(inner: str, users: Mapping[str, str], channels: Mapping[str, str]) -> str:
-    target, bar, label = inner.partition("|")
-    if target.startswith("@"):
-        return f"@{users.get(target[1:]) or label or target[1:]}"
-    if target.startswith("#"):
-        return f"#{channels.get(target[1:]) or label or target[1:]}"
-    if target.startswith("!"):
-        return _command(target[1:], label)
+def _in_words(target: str, label: str) -> str:
     address = target.removeprefix("mailto:").removeprefix("tel:")
-    if not bar or label in (target, address):
-        return address
-    return f"{label} ({address})"
+    return address if label in ("", target, address) else f"{label} ({address})"
 
 
 def _command(name: str, label: str) -> str:
@@ -85,10 +109,6 @@ def _command(name: str, label: str) -> str:
     if name.startswith("date^"):
         return label
     return f"@{label or name}".replace("@@", "@")
-
-
-def _without_entities(text: str) -> str:
-    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def _texts(part: Any, levels: int) -> list[str]:

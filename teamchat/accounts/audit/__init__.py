@@ -1,0 +1,13 @@
+"""The audit log: who did what that somebody may have to answer for (extension L-4).
+
+An entry is written in the transaction of what it tells of, so that there is one without the other never, and
+is neither changed nor deleted before ``audit.retentionDays`` are over.  It holds ids and what was set, and
+nothing that was said.
+"""
+
+from __future__ import annotations
+
+from teamchat.accounts.audit.entries import Audit, AuditEntry, AuditPage, AuditQuery
+from teamchat.accounts.audit.writing import asked_by, note, note_failure
+
+__all__ = ["Audit", "AuditEntry", "AuditPage", "AuditQuery", "asked_by", "note", "note_failure"]

@@ -1,0 +1,174 @@
+"""The second step of signing in, for all ways to do so (extension M-1 and M-2).
+
+`Sessions.start_in` begins no session of who has a second factor without a `Passed`, so a way to sign in that
+knows nothing of second factors refuses them.  A code is checked, spent and counted in one transaction, before
+the one that begins the session: of many that are tried at once no more than the limit are looked at, and each
+is good once.  Whoever has the first proof may try `auth.rateLimit.attempts` codes in a window, from all
+addresses together, beside what holds for each address (decision D-18).
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from teamchat.accounts import keys
+from teamchat.accounts.attempts import Attempt, Limits
+from teamchat.accounts.counters import Counters
+from teamchat.accounts.records import is_first_proof_in, user_by_id
+from teamchat.capabilities.changes import TakesPart
+from teamchat.capabilities.second_step import SecondStep
+from teamchat.errors import BadRequest, SecondFactorNeeded, Unauthorized
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import Caller, User
+from teamchat.observability.logs import get_logger
+
+if TYPE_CHECKING:
+    from teamchat.settings import AuthSettings
+
+TICKET_SECONDS = 600
+_MOST_KNOWN = 10_000
+
+_log = get_logger(__name__)
+
+
+class Passed(NamedTuple):
+    """A user has shown their second factor."""
+
+    user_id: str
+
+
+class Ticket(NamedTuple):
+    """A first proof that waits for the second, and whether it proved the address (decision D-40)."""
+
+    user: User
+    is_proved: bool
+
+
+class SecondSteps:
+    """Asks for second factors. `clock` tells epoch milliseconds, `key` signs tickets."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        auth: AuthSettings,
+        limits: Limits,
+        capabilities: TakesPart,
+        key: bytes,
+        clock: Callable[[], int],
+    ) -> None:
+        self._storage = storage
+        self._demanded = auth.second_factor
+        self._is_invite_required = auth.is_invite_required
+        self._most = auth.rate_limit.attempts
+        self._limits = limits
+        self._counters = Counters(auth.rate_limit, clock)
+        self._capabilities = capabilities
+        self._key = key
+        self._clock = clock
+        self._known: dict[str, None] = {}
+
+    @property
+    def step(self) -> SecondStep | None:
+        """What tells who has a second factor; None where no capability does."""
+        return self._capabilities.second_step
+
+    async def verify(
+        self, tried: Attempt, user_id: str | None, code: str | None, *, is_proof: bool = False
+    ) -> Passed | None:
+        """Return that a user may go on, whose first proof was right; None if they have no second factor.
+
+        With `is_proof` it proved the address, too: the first such proof ends second factors, and wants none.
+        Raises `SecondFactorNeeded` without a code or for a wrong one, which is counted; `TooManyRequests`
+        beyond the limits.
+        """
+        step = self.step
+        if step is None or user_id is None:
+            return None
+        async with self._storage.read() as tx:
+            if not await self.is_needed_in(tx, user_id, is_proof=is_proof):
+                return None
+        if code is None:
+            raise SecondFactorNeeded(step.methods)
+        if await self.try_code(tried, user_id, code):
+            return Passed(user_id)
+        raise SecondFactorNeeded(step.methods, is_wrong=True)
+
+    async def try_code(self, tried: Attempt, user_id: str, code: str) -> bool:
+        """Return whether a code is good; it is spent, or else counted. Raises `TooManyRequests`."""
+        step = self.step
+        if step is None:
+            return False
+        async with self._storage.write() as tx:
+            is_good = await step.check_in(tx, user_id, code)
+            await self.count_in(tx, tried, user_id, is_good=is_good)
+        if not is_good:
+            _log.info("second factor failed", user=user_id, way=tried.way, ip=tried.ip)
+        return is_good
+
+    async def count_in(self, tx: Transaction, tried: Attempt, user_id: str, *, is_good: bool) -> None:
+        """Count a code that was looked at in this transaction; a good one takes the count back.
+
+        Raises `TooManyRequests` beyond the limits, and what was done in the transaction is undone.
+        """
+        subject = f"codes:{user_id}"
+        await self._counters.refuse_full(tx, subject, self._most)
+        if is_good:
+            await self._limits.refuse_in(tx, tried)
+            await tx.fetch("delete from attempts where subject = $1", subject)
+        else:
+            await self._limits.fail_in(tx, tried)
+            await self._counters.add(tx, subject)
+
+    async def is_needed_in(self, tx: Transaction, user_id: str, *, is_proof: bool = False) -> bool:
+        """Return whether no session of a user begins without a second factor; `is_proof` as in `verify`."""
+        step = self.step
+        if step is None or not await step.is_set_in(tx, user_id):
+            return False
+        needs_invite = self._is_invite_required
+        return not (is_proof and await is_first_proof_in(tx, user_id, is_invite_required=needs_invite))
+
+    def is_demanded_of(self, user: User) -> bool:
+        """Return whether `auth.secondFactor` wants a user to have one."""
+        return self._demanded == "all" or (self._demanded == "admins" and user.is_admin)
+
+    async def is_missing(self, caller: Caller) -> bool:
+        """Return whether a caller has to set one up before anything else.
+
+        That somebody has one is remembered for their session, which ends when an operator takes it away.
+        """
+        step = self.step
+        if step is None or not self.is_demanded_of(caller.user) or caller.session_id in self._known:
+            return False
+        async with self._storage.read() as tx:
+            if not await step.is_set_in(tx, caller.user.id):
+                return True
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[caller.session_id] = None
+        return False
+
+    def ticket(self, user_id: str, *, is_proved: bool) -> str:
+        """Return what stands for a first proof for ten minutes, where the code comes in another request."""
+        about = f"{user_id}.{self._clock() // 1000 + TICKET_SECONDS}.{int(is_proved)}"
+        return f"{about}.{keys.token(self._key, about)}"
+
+    async def redeem(self, ticket: str) -> Ticket:
+        """Return whose first proof a ticket is of. Raises `BadRequest` for one that is not good now."""
+        about, _, signature = ticket.rpartition(".")
+        expected = keys.token(self._key, about)
+        if not hmac.compare_digest(signature.encode("utf-8", "replace"), expected.encode()):
+            raise _unusable()
+        user_id, expires, is_proved = about.split(".")
+        if int(expires) * 1000 <= self._clock():
+            raise _unusable()
+        async with self._storage.read() as tx:
+            user = await user_by_id(tx, user_id)
+        if user is None:
+            raise Unauthorized
+        return Ticket(user, is_proved == "1")
+
+
+def _unusable() -> BadRequest:
+    return BadRequest("The sign-in has taken too long. Begin again.")

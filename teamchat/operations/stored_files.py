@@ -1,0 +1,105 @@
+"""The bytes that capabilities keep in the store of files, for whoever copies an installation.
+
+No more than a piece of a file is in memory, and no transaction is open while a store is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+
+from teamchat.capabilities.kept_files import KeepsFiles, KeptFile
+from teamchat.errors import Problem, StorageError
+from teamchat.interfaces import FileStore, Storage, Transaction
+
+PIECE_BYTES = 64 * 1024
+_PAGE = 500
+
+
+async def kept_in(tx: Transaction, keeping: Sequence[KeepsFiles]) -> list[KeptFile]:
+    """Return every file that the tables name."""
+    found: list[KeptFile] = []
+    for one in keeping:
+        last = ""
+        while page := await one.after(tx, last, _PAGE):
+            found += page
+            last = page[-1].key
+    return found
+
+
+async def pieces_of(store: FileStore, key: str) -> AsyncGenerator[bytes, None] | None:
+    """Return the bytes of a file, or None if there are none. Raises `StorageError` if they can't be read."""
+    try:
+        chunks = await store.read(key)
+    except (OSError, Problem) as error:
+        raise _unreadable(key, error) from error
+    return None if chunks is None else _pieces(key, chunks)
+
+
+async def _pieces(key: str, chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    try:
+        async for chunk in chunks:
+            yield bytes(chunk)
+    except (OSError, Problem) as error:
+        raise _unreadable(key, error) from error
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
+
+
+async def put_file(store: FileStore, key: str, size: int, pieces: AsyncIterator[bytes]) -> None:
+    """Put a file into a store. Raises `StorageError` if the store does not take it, or it is not whole."""
+    try:
+        state = await store.begin(key, size)
+        written, state = await store.write(key, size, state, 0, pieces, size)
+        if written != size:
+            await store.abandon(key, state)
+            raise StorageError(f"The file {key} has not as many bytes as it should have.")
+        await store.finish(key, size, state)
+    except (OSError, Problem) as error:
+        raise StorageError(
+            f"The file {key} can't be put into the store of files ({_reason(error.__cause__ or error)})."
+        ) from error
+
+
+async def copy_files(
+    storage: Storage,
+    keeping: Sequence[KeepsFiles],
+    source: FileStore,
+    target: FileStore,
+    tell: Callable[[str, int, int], object] = lambda *_: None,
+) -> list[str]:
+    """Copy what `target` does not have yet. Return the keys that `source` has no bytes for."""
+    async with storage.read() as tx:
+        files = await kept_in(tx, keeping)
+    missing = []
+    for done, (key, size) in enumerate(files, start=1):
+        if not await is_there(target, key):
+            pieces = await pieces_of(source, key)
+            if pieces is None:
+                missing.append(key)
+            else:
+                async with aclosing(pieces):
+                    await put_file(target, key, size, pieces)
+        tell("files", done, len(files))
+    return missing
+
+
+async def is_there(store: FileStore, key: str) -> bool:
+    """Return whether a store has a finished file."""
+    chunks = await store.read(key, 0, 1)
+    if chunks is None:
+        return False
+    close = getattr(chunks, "aclose", None)
+    if close is not None:
+        await close()
+    return True
+
+
+def _unreadable(key: str, error: BaseException) -> StorageError:
+    return StorageError(f"The file {key} can't be read from the store of files ({_reason(error)}).")
+
+
+def _reason(error: BaseException) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
