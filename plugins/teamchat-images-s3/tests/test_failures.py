@@ -24,6 +24,7 @@ async def test_ten_megabytes_go_and_come_back(store) -> None:
     assert await content(store, "1-large.png") == data
 
 
+@pytest.mark.slow
 async def test_a_hundred_at_once_are_all_served(store) -> None:
     data = os.urandom(300_000)
     await store.put("1-many.png", data)
@@ -170,6 +171,7 @@ async def _read_on(chunks: AsyncIterator[bytes], read: bytearray) -> None:
         read += chunk
 
 
+@pytest.mark.slow
 async def test_a_store_killed_in_the_middle_of_an_image_is_told(own, options) -> None:
     data = os.urandom(40 * MEGABYTE)
     async with open_s3(options(own, write_seconds=20)) as store:
@@ -186,6 +188,7 @@ async def test_a_store_killed_in_the_middle_of_an_image_is_told(own, options) ->
         assert await content(store, "1-cut.png") == data
 
 
+@pytest.mark.slow
 async def test_a_store_killed_in_the_middle_of_an_upload_keeps_no_half_and_the_next_try_is_taken(
     own, options
 ) -> None:

@@ -1,0 +1,277 @@
+"""Files in one directory: what is finished under its key, what is not under the key with ``.part``.
+
+Servers may share the directory.  Who writes a part holds a lock on the file while it does, so two never
+write one file at once; who finishes holds it too, so nobody writes any more what can be read.  A part counts
+when its bytes are synced.  All work on files runs in threads, but for reading what the kernel has in memory
+already, which takes no longer than the way to a thread would.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import logging
+import os
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import trio
+from msgspec import Struct
+
+from teamchat import Conflict, StorageError, StorageFull, Unavailable, WrittenPart
+
+CHUNK_BYTES = 64 * 1024
+_GATHERED = 128 * 1024  # so much is written at a time, for each time costs the way to a thread
+_KEY = re.compile(r"[a-z0-9-]{1,80}\Z")
+_PART = ".part"
+_THREADS = 16
+# On many file systems whoever syncs waits for what others have written before, a commit of the database too:
+# so uploads leave little unsynced, and few of them sync at a time.
+_UNSYNCED = 8 * 1024 * 1024  # bytes of one upload
+_SYNCING = 2
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NOWAIT = getattr(os, "RWF_NOWAIT", 0)
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+class DirectoryOptions(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of ``[files-directory]``. `path` is the directory; without it, ``files`` in storage.path."""
+
+    path: str | None = None
+
+
+class DirectoryStore:
+    """`teamchat.FileStore` on a directory. Made by `open_directory`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._threads = trio.CapacityLimiter(_THREADS)
+        self._syncing = trio.CapacityLimiter(_SYNCING)
+
+    async def begin(self, key: str, size: int) -> str:  # noqa: ARG002
+        path = self._path(key, _PART)
+        await self._changing(lambda: _make(path))
+        return ""
+
+    async def write(
+        self,
+        key: str,
+        size: int,  # noqa: ARG002
+        state: str,
+        offset: int,
+        pieces: AsyncIterator[bytes],
+        length: int | None,  # noqa: ARG002
+    ) -> WrittenPart:
+        path = self._path(key, _PART)
+        descriptor = await self._changing(lambda: _open_locked(path))
+        try:
+            end = await self._write_all(descriptor, offset, pieces)
+            if end > offset:
+                await self._sync(descriptor)
+        finally:
+            os.close(descriptor)  # And with it goes the lock.
+        return WrittenPart(end, state)
+
+    async def _write_all(self, descriptor: int, offset: int, pieces: AsyncIterator[bytes]) -> int:
+        gathered: list[bytes | memoryview] = []
+        size = unsynced = 0
+
+        async def put() -> None:
+            nonlocal offset, size, unsynced
+            at, end = offset, offset + size
+            await self._changing(lambda: _write(descriptor, gathered, at))
+            offset, size, unsynced = end, 0, unsynced + size
+            if unsynced >= _UNSYNCED:
+                await self._sync(descriptor)
+                unsynced = 0
+
+        async for piece in pieces:
+            gathered.append(piece)
+            size += len(piece)
+            if size > _GATHERED - CHUNK_BYTES:
+                await put()
+        if gathered:
+            await put()
+        return offset
+
+    async def _sync(self, descriptor: int) -> None:
+        async with self._syncing:
+            await self._changing(lambda: os.fdatasync(descriptor))
+
+    async def finish(self, key: str, size: int, state: str) -> None:  # noqa: ARG002
+        part, path = self._path(key, _PART), self._path(key)
+        await self._changing(lambda: _finish(part, path, size))
+
+    async def abandon(self, key: str, state: str) -> None:  # noqa: ARG002
+        path = self._path(key, _PART)
+        await self._changing(lambda: _remove(path))
+
+    async def read(self, key: str, start: int = 0, stop: int | None = None) -> AsyncIterator[bytes] | None:
+        path = self._path(key)
+        try:
+            descriptor = await self._in_thread(lambda: os.open(path, os.O_RDONLY))
+        except FileNotFoundError:
+            return None
+        return _Reading(self, descriptor, start, stop)
+
+    async def read_some(self, descriptor: int, size: int, at: int) -> bytes:
+        """Return at most `size` bytes; without a thread if they are in memory."""
+        if _NOWAIT:
+            buffer = bytearray(size)
+            try:
+                count = os.preadv(descriptor, [buffer], at, _NOWAIT)
+            except OSError:  # They are not, or the file system can't tell.
+                count = 0
+            if count:
+                await trio.lowlevel.checkpoint()
+                return bytes(buffer) if count == size else bytes(memoryview(buffer)[:count])
+        return await self._in_thread(lambda: os.pread(descriptor, size, at))
+
+    async def remove(self, key: str) -> None:
+        path = self._path(key)
+        await self._changing(lambda: _remove(path))
+
+    async def free_bytes(self) -> int | None:
+        found = await self._in_thread(lambda: os.statvfs(self._directory))
+        return found.f_bavail * found.f_frsize
+
+    def _path(self, key: str, suffix: str = "") -> Path:
+        if not _KEY.match(key):
+            raise ValueError("A key has 1 to 80 small letters, digits and '-'.")
+        return self._directory / f"{key}{suffix}"
+
+    async def _changing(self, work: Callable[[], _T]) -> _T:
+        try:
+            return await self._in_thread(work)
+        except OSError as error:
+            # Its message holds a path; what the system says of it holds none.
+            _log.error("a file could not be written: %s", error.strerror or type(error).__name__)
+            if error.errno in _NO_ROOM:
+                raise StorageFull("The server has no room for files any more.") from error
+            raise Unavailable("The server can't keep files now. Try again later.") from error
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
+        return await trio.to_thread.run_sync(work, limiter=self._threads)
+
+
+class _Reading:
+    """The bytes of one file on their way; the file is open until the last of them, or `aclose`."""
+
+    def __init__(self, store: DirectoryStore, descriptor: int, start: int, stop: int | None) -> None:
+        self._store, self._descriptor = store, descriptor
+        self._at, self._stop = start, stop
+
+    def __aiter__(self) -> _Reading:
+        return self
+
+    async def __anext__(self) -> bytes:
+        left = CHUNK_BYTES if self._stop is None else min(CHUNK_BYTES, self._stop - self._at)
+        chunk = b""
+        if left > 0 and self._descriptor >= 0:
+            chunk = await self._store.read_some(self._descriptor, left, self._at)
+        if not chunk:
+            self._close()
+            raise StopAsyncIteration
+        self._at += len(chunk)
+        return chunk
+
+    async def aclose(self) -> None:
+        """Leave the rest unread."""
+        self._close()
+        await trio.lowlevel.checkpoint()
+
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self._close()
+
+
+@asynccontextmanager
+async def open_directory(options: DirectoryOptions) -> AsyncIterator[DirectoryStore]:
+    """Open (or make) the directory `options.path`. Raises `StorageError` if it can't be used."""
+    directory = Path(options.path or "teamchat-data/files")
+    try:
+        await trio.to_thread.run_sync(_prepare, directory)
+    except OSError as error:
+        raise StorageError(
+            f"The directory of files-directory.path can't be used: {error.strerror}. "
+            "Give a directory that this user may write to."
+        ) from error
+    yield DirectoryStore(directory)
+
+
+def _prepare(directory: Path) -> None:
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    directory.chmod(0o700)
+
+
+def _make(path: Path) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    _sync_directory(path.parent)
+
+
+def _open_locked(path: Path) -> int:
+    """Open a file that is not finished, for one writer alone."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY)
+    except FileNotFoundError:
+        raise Conflict("This file is written no more.") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise Conflict("This file is being written by another request.") from None
+    return descriptor
+
+
+def _write(descriptor: int, pieces: list[bytes | memoryview], at: int) -> None:
+    while pieces:
+        count = os.pwritev(descriptor, pieces, at)
+        at += count
+        while pieces and count >= len(pieces[0]):
+            count -= len(pieces.pop(0))
+        if count:
+            pieces[0] = memoryview(pieces[0])[count:]
+
+
+def _finish(part: Path, path: Path, size: int) -> None:
+    """Give a file its name. What was written beyond its end by a part that did not count goes."""
+    try:
+        descriptor = _open_locked(part)
+    except Conflict:
+        if path.exists():
+            return
+        raise
+    try:
+        if os.fstat(descriptor).st_size < size:
+            raise OSError(errno.EIO, "less was written than is to be finished")
+        os.ftruncate(descriptor, size)
+        os.fsync(descriptor)
+        part.rename(path)
+    finally:
+        os.close(descriptor)
+    _sync_directory(path.parent)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

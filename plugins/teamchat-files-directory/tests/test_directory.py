@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+from teamchat_files_directory import DirectoryOptions, file_stores, open_directory
+from teamchat_files_directory.store import DirectoryStore
+
+from teamchat import Conflict, FileStore, StorageError, StorageFull, Unavailable
+from teamchat.testing import FileStoreContract
+from teamchat.testing.files import KEY, keep, kept, pieces_of
+
+
+class TestDirectoryStore(FileStoreContract):
+    @asynccontextmanager
+    async def open_store(self, tmp_path: Path) -> AsyncIterator[FileStore]:
+        async with open_directory(DirectoryOptions(path=str(tmp_path / "files"))) as store:
+            yield store
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[DirectoryStore]:
+    async with open_directory(DirectoryOptions(path=str(tmp_path / "files"))) as opened:
+        yield opened
+
+
+async def test_the_backend_is_named_directory() -> None:
+    [backend] = file_stores()
+    assert (backend.name, backend.options) == ("directory", DirectoryOptions)
+
+
+@pytest.mark.parametrize("key", ["", ".", "..", "../x", "a/b", ".part", "A", "a\0", "ä", "x" * 81, "a\n"])
+async def test_a_key_never_leads_out_of_the_directory(store: DirectoryStore, key: str) -> None:
+    for ask in (lambda: store.begin(key, 1), lambda: store.read(key), lambda: store.remove(key)):
+        with pytest.raises(ValueError, match="A key has"):
+            await ask()
+
+
+async def test_files_and_directory_are_for_the_owner_alone(store: DirectoryStore, tmp_path: Path) -> None:
+    await keep(store, KEY, [b"bytes"])
+    assert stat.S_IMODE((tmp_path / "files").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "files" / KEY).stat().st_mode) == 0o600
+    assert os.listdir(tmp_path / "files") == [KEY]
+
+
+async def test_two_never_write_one_file_at_once(store: DirectoryStore, tmp_path: Path) -> None:
+    state = await store.begin(KEY, 8)
+    arrived, go_on = trio.Event(), trio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        arrived.set()
+        await go_on.wait()
+        yield b"12345678"
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(store.write, KEY, 8, state, 0, slowly(), 8)
+        await arrived.wait()
+        async with open_directory(DirectoryOptions(path=str(tmp_path / "files"))) as other:
+            with pytest.raises(Conflict):
+                await other.write(KEY, 8, state, 0, pieces_of(b"abcdefgh"), 8)
+            with pytest.raises(Conflict):
+                await other.finish(KEY, 8, state)
+        go_on.set()
+    await store.finish(KEY, 8, state)
+    assert await kept(store, KEY) == b"12345678"
+    with pytest.raises(Conflict):
+        await store.write(KEY, 8, state, 0, pieces_of(b"abcdefgh"), 8)
+
+
+@pytest.mark.parametrize(
+    ("code", "raised"), [(errno.ENOSPC, StorageFull), (errno.EDQUOT, StorageFull), (errno.EIO, Unavailable)]
+)
+async def test_what_the_disk_refuses_is_told_without_its_path(
+    store: DirectoryStore,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    code: int,
+    raised: type[Exception],
+) -> None:
+    def fail(*_: object) -> int:
+        raise OSError(code, os.strerror(code), "/a/path")
+
+    state = await store.begin(KEY, 4)
+    monkeypatch.setattr(os, "pwritev", fail)
+    with pytest.raises(raised):
+        await store.write(KEY, 4, state, 0, pieces_of(b"data"), 4)
+    assert [one.getMessage() for one in caplog.records] == [
+        f"a file could not be written: {os.strerror(code)}"
+    ]
+
+
+async def test_a_part_is_synced_before_it_counts(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    sync, write = os.fdatasync, os.pwritev
+
+    def noting_sync(descriptor: int) -> None:
+        steps.append("sync")
+        sync(descriptor)
+
+    def noting_write(*given: object) -> int:
+        steps.append("write")
+        return write(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "fdatasync", noting_sync)
+    monkeypatch.setattr(os, "pwritev", noting_write)
+    state = await store.begin(KEY, 4)
+    await store.write(KEY, 4, state, 0, pieces_of(b"data"), 4)
+    assert steps == ["write", "sync"]
+
+
+async def test_an_unusable_directory_is_told_to_the_operator(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StorageError, match=r"files-directory\.path"):
+        async with open_directory(DirectoryOptions(path=str(tmp_path / "file"))):
+            pass
+
+
+async def test_a_large_file_is_synced_bit_by_bit_so_that_no_commit_waits_for_all_of_it(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 20 * 1024 * 1024
+    written, unsynced = [0], []
+
+    def count(descriptor: int, pieces: list[bytes], at: int) -> int:
+        done = pwritev(descriptor, pieces, at)
+        written[0] += done
+        return done
+
+    def sync(descriptor: int) -> None:
+        fdatasync(descriptor)
+        unsynced.append(written[0])
+        written[0] = 0
+
+    pwritev, fdatasync = os.pwritev, os.fdatasync
+    monkeypatch.setattr(os, "pwritev", count)
+    monkeypatch.setattr(os, "fdatasync", sync)
+    await keep(store, KEY, [bytes(65_536)] * (size // 65_536))
+    assert sum(unsynced) == size
+    assert max(unsynced) < 9 * 1024 * 1024

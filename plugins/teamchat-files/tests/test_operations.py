@@ -1,0 +1,91 @@
+"""Backing up, restoring, moving and checking an installation with files, whose bytes are in a directory."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from teamchat.errors import OperatorError
+from teamchat.operations.backup import back_up
+from teamchat.operations.checking.findings import Level
+from teamchat.operations.checking.services import check_files
+from teamchat.operations.installation import Installation
+from teamchat.operations.moving import move_installation
+from teamchat.operations.restore import restore
+from teamchat.testing import running
+
+_tus = import_module("plugins.teamchat-files.tests.uploading")
+first_channel, post, upload = _tus.first_channel, _tus.post, _tus.upload
+DATA = os.urandom(200_000)
+
+
+async def with_a_file(directory: Path) -> str:
+    """Run a server until a file stands in a message, and return its id."""
+    async with running(directory) as server, await server.sign_in() as ada:
+        channel = await first_channel(ada)
+        id_: str = await upload(ada, channel, DATA, "kept.bin")
+        await post(ada, channel, [id_])
+        return id_
+
+
+async def has_the_file(directory: Path, id_: str) -> bool:
+    async with running(directory) as server, await server.sign_in() as ada:
+        return bool((await ada.get(f"/files/{id_}")).content == DATA)
+
+
+def installation(directory: Path, like: Path | None = None) -> Installation:
+    """Return an installation in a directory, made like another one."""
+    config = directory / "teamchat.json"
+    if like is not None:
+        directory.mkdir()
+        settings: dict[str, Any] = json.loads((like / "teamchat.json").read_text())
+        settings["storage"] = {"path": str(directory / "data")}
+        config.write_text(json.dumps(settings))
+    return Installation.load(config, {})
+
+
+@pytest.mark.slow
+async def test_a_backup_has_the_bytes_and_gives_them_back(tmp_path: Path) -> None:
+    id_ = await with_a_file(tmp_path / "one")
+    file = tmp_path / "backup.zip"
+    await back_up(installation(tmp_path / "one"), file)
+    two = installation(tmp_path / "two", tmp_path / "one")
+    await restore(two, file)
+    async with two.storage() as storage:
+        findings = await check_files(two, storage)
+    assert [one.level for one in findings] == [Level.OK, Level.OK], findings
+    assert await has_the_file(tmp_path / "two", id_)
+
+
+async def test_a_backup_whose_file_is_not_what_was_written_changes_nothing(tmp_path: Path) -> None:
+    await with_a_file(tmp_path / "one")
+    file = tmp_path / "backup.zip"
+    await back_up(installation(tmp_path / "one"), file)
+    data = file.read_bytes()
+    at = data.index(DATA[:64]) + 1000
+    file.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    two = installation(tmp_path / "two", tmp_path / "one")
+    with pytest.raises(OperatorError, match="can't be restored"):
+        await restore(two, file)
+    assert not (tmp_path / "two" / "data" / "files").exists()
+
+
+@pytest.mark.slow
+async def test_a_move_takes_the_bytes_along_and_a_check_misses_them_where_they_are_gone(
+    tmp_path: Path,
+) -> None:
+    id_ = await with_a_file(tmp_path / "one")
+    one, two = installation(tmp_path / "one"), installation(tmp_path / "two", tmp_path / "one")
+    said = await move_installation(one, two, lambda *_: None)
+    assert "The files were copied." in said
+    assert await has_the_file(tmp_path / "two", id_)
+    for path in (tmp_path / "one" / "data" / "files").iterdir():
+        path.unlink()
+    async with one.existing_storage() as storage:
+        findings = await check_files(one, storage)
+    assert [one.level for one in findings] == [Level.OK, Level.PROBLEM], findings
