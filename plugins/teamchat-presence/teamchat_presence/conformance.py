@@ -1,0 +1,125 @@
+"""PRES and TYPING: who is there and who types (capabilities presence and typing, extension I).
+
+The suite loads this by entry points; the server never does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from teamchat_conformance.checks.steps import at, unknown
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.expect import require
+from teamchat_conformance.registry import Area
+
+if TYPE_CHECKING:
+    from teamchat_conformance.expect import Answered
+    from teamchat_conformance.http import Client
+    from teamchat_conformance.run import Run
+    from teamchat_conformance.sse import Observer
+
+SPEC = "I"
+_PRESENCE = {"presence": {"userId": None, "status": None, "isDnd": None, "lastSeen": None}}
+
+presence = Area(
+    "PRES",
+    "Who is there",
+    capability="presence",
+    endpoints=(
+        Endpoint("GET", "/presence", known=_PRESENCE),
+        Endpoint("PUT", "/presence/me", known={"status": None}),
+        Endpoint("PUT", "/events/:connectionId", known={}, successes=(204,)),
+    ),
+)
+presence.required("PRES-SHOW-01", SPEC, "Another session's stream is 404", words=["another session's: 404"])
+presence.required(
+    "PRES-STATUS-01",
+    SPEC,
+    "Who says that they are active is online for whoever asks",
+    words=["`online` while a stream is active or was within the last 5 minutes"],
+)
+presence.required(
+    "PRES-HIDE-01",
+    SPEC,
+    "Who hides is offline for others, without lastSeen",
+    words=["Hidden users are `offline` for others, without `lastSeen`"],
+)
+presence.recommended("PRES-LIST-01", SPEC, "Unknown users are left out of GET /presence")
+
+typing = Area(
+    "TYPING",
+    "Who types",
+    capability="typing",
+    endpoints=(Endpoint("POST", "/places/:placeId/typing", known={}),),
+)
+typing.required(
+    "TYPING-TOLD-01",
+    SPEC,
+    "Streams that watch the place are told who types, without an id; the typist and others are not",
+    words=["that watch the place and see it, minus the typist", "Both unlogged (X-8)"],
+)
+typing.required(
+    "TYPING-SEEN-01",
+    SPEC,
+    "Typing in a place that one does not see is 404",
+    words=["Typing tells that somebody is in a private place: X-2 at hand-out"],
+)
+
+
+async def _show(asker: Client, stream: Observer, **shown: Any) -> Answered:
+    return await asker.put(at("events", str(stream.events[0].payload["connectionId"])), shown)
+
+
+async def _asked(asker: Client, *users: str) -> dict[str, dict[str, Any]]:
+    found = (await asker.get(f"/presence?userIds={','.join(users)}")).ok()["presence"]
+    return {str(one["userId"]): one for one in found}
+
+
+@presence.scenario("PRES-SHOW-01", "PRES-STATUS-01", "PRES-HIDE-01", "PRES-LIST-01")
+async def somebody_is_there(run: Run) -> None:
+    """Be active at a stream, then hide, while another user asks."""
+    async with run.listen(run.u) as own:
+        with run.verdict("PRES-SHOW-01"):
+            (await _show(run.v, own, isActive=True)).expect(404)
+        with run.verdict("PRES-STATUS-01"):
+            (await _show(run.u, own, isActive=True)).expect(204)
+            found = await _asked(run.v, run.u.user_id)
+            require(found[run.u.user_id]["status"] == "online", "the status is not online")
+        with run.verdict("PRES-LIST-01"):
+            require(
+                list(await _asked(run.v, unknown(run), run.u.user_id)) == [run.u.user_id],
+                "not that one alone",
+            )
+        with run.verdict("PRES-HIDE-01"):
+            try:
+                (await run.u.put("/presence/me", {"status": "offline"})).expect(200, 204)
+                hidden = (await _asked(run.v, run.u.user_id))[run.u.user_id]
+                require(hidden["status"] == "offline", "the status is not offline")
+                require("lastSeen" not in hidden, "it has a lastSeen")
+            finally:
+                await run.u.put("/presence/me", {"status": "auto"})
+
+
+@typing.scenario("TYPING-TOLD-01", "TYPING-SEEN-01")
+async def somebody_types(run: Run) -> None:
+    """Type in a channel that another user watches."""
+    channel = await run.channel()
+    async with (
+        run.listen(run.u, query="ephemeral=typing") as typist,
+        run.listen(run.v, query="ephemeral=typing") as watching,
+        run.listen(run.a, query="ephemeral=typing") as idle,
+    ):
+        for asker, stream in ((run.u, typist), (run.v, watching)):
+            (await _show(asker, stream, watch=[channel])).expect(204)
+        with run.verdict("TYPING-TOLD-01"):
+            (await run.u.post(at("places", channel, "typing"), {"isTyping": True})).expect(204)
+            event = await watching.expect(
+                "TYPING", seconds=run.wait(6), placeId=channel, userId=run.u.user_id
+            )
+            require(not event.id, "it has an id")
+            await run.fence(typist, watching, idle)
+            for observer in (typist, idle):
+                heard = [one for one in observer.since(0, "TYPING") if one.payload.get("placeId") == channel]
+                require(not heard, f"{observer.name} was told")
+        with run.verdict("TYPING-SEEN-01"):
+            (await run.u.post(at("places", unknown(run), "typing"), {"isTyping": True})).expect(404)

@@ -1,0 +1,93 @@
+"""Asking who is there, and choosing what others are told of oneself (extensions I-2 and I-4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import trio
+from msgspec import UNSET, Struct, UnsetType
+
+from teamchat import BadRequest
+from teamchat.model import Caller, now_ms
+from teamchat_presence.load import Load
+from teamchat_presence.statuses import ChosenStatus, Status, last_seen, shown, status_of
+from teamchat_presence.stored import Kept, choose, kept_of
+
+if TYPE_CHECKING:
+    from teamchat import Activity, Teamchat
+
+MOST_USERS = 200
+
+_loads: WeakKeyDictionary[Activity, Load] = WeakKeyDictionary()
+
+
+def load_of(app: Teamchat) -> Load:
+    """Return the one of a server: its service watches, and its endpoints ask."""
+    return _loads.setdefault(app.activity, Load())
+
+
+class UserPresence(Struct, frozen=True, rename="camel"):
+    """Whether somebody is there. `last_seen` is in epoch milliseconds, rounded to the minute."""
+
+    user_id: str
+    status: Status
+    is_dnd: bool | UnsetType = UNSET
+    last_seen: int | UnsetType = UNSET
+
+
+class Presence:
+    """Who is there on a server."""
+
+    def __init__(self, app: Teamchat) -> None:
+        self._app = app
+        self._load = load_of(app)
+
+    async def of(self, caller: Caller, user_ids: str | None) -> list[UserPresence]:
+        """Return the presence of users, whose ids are separated by commas; unknown ones are left out.
+
+        With None, of those with whom the caller shares a place, 200 at most. Raises `BadRequest` for more,
+        `Unavailable` while the server is busy.
+        """
+        self._load.check()
+        wanted: Sequence[str]
+        async with self._app.storage.read() as tx:
+            if user_ids is None:
+                there = sorted(self._app.activity.there())
+                wanted = await self._app.company(tx, caller, there, MOST_USERS)
+            else:
+                wanted = _named(user_ids)
+            kept = await kept_of(tx, wanted)
+        return [
+            presence_of(self._app, one, kept[one], is_own=one == caller.user.id)
+            for one in wanted
+            if one in kept
+        ]
+
+    async def chosen(self, caller: Caller) -> ChosenStatus:
+        """Return the status that the caller has chosen."""
+        async with self._app.storage.read() as tx:
+            kept = await kept_of(tx, [caller.user.id])
+        return kept[caller.user.id].choice.status if kept else "auto"
+
+    async def choose(self, caller: Caller, status: ChosenStatus) -> None:
+        """Choose what others are told: what is so, or that one is away or offline."""
+        async with self._app.storage.write() as tx:
+            await choose(tx, caller.user.id, status)
+
+
+def presence_of(app: Teamchat, user_id: str, kept: Kept, *, is_own: bool = False) -> UserPresence:
+    """Return what is told of a user; to themselves, what is so."""
+    seen, now, time = app.activity.of(user_id), trio.current_time(), now_ms()
+    choice = kept.choice._replace(shares_presence=True, status="auto") if is_own else kept.choice
+    status, is_dnd = shown(status_of(seen, now), choice, time)
+    last = None if choice.is_hidden or status == "online" else last_seen(seen, now, time, kept.seen_at)
+    return UserPresence(user_id, status, is_dnd or UNSET, UNSET if last is None else last)
+
+
+def _named(user_ids: str) -> Sequence[str]:
+    named = list(dict.fromkeys(one for one in user_ids.split(",") if one))
+    if len(named) > MOST_USERS:
+        raise BadRequest(f"userIds names more than {MOST_USERS} users.")
+    return named
