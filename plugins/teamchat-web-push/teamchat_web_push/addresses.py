@@ -1,0 +1,83 @@
+"""Which addresses pushes go to: of no private network, unless the operator has named the host (J-8).
+
+A subscription names an address of somebody else's choice, so the server must not be made to ask things of
+its own network.  The connection goes to an address that was checked (`teamchat_web_push.connection`), for a
+name may be resolved otherwise a moment later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import trio
+
+from teamchat import BadRequest
+
+MOST_ENDPOINT = 2048
+_PORTS = {"https": 443, "http": 80}
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+class Refused(Exception):
+    """A host is in a private network, and was not named."""
+
+
+class Target(NamedTuple):
+    """Where an endpoint is: `is_allowed` says that the operator has named the host."""
+
+    host: str
+    port: int
+    is_allowed: bool
+
+
+def target_of(endpoint: str, allowed: Collection[str]) -> Target:
+    """Return where an endpoint is. Raises `BadRequest` for one that no push is sent to."""
+    try:
+        parts = urlsplit(endpoint)
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        host = ""
+    if not host or not endpoint.isascii() or len(endpoint) > MOST_ENDPOINT or not endpoint.isprintable():
+        raise BadRequest("endpoint is no address of a push service.")
+    if " " in endpoint or parts.username is not None or parts.fragment:
+        raise BadRequest("endpoint is no address of a push service.")
+    is_allowed = host in {one.lower().strip("[]") for one in allowed}
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_allowed):
+        raise BadRequest("endpoint must begin with https://.")
+    return Target(host, port, is_allowed)
+
+
+async def addresses_of(target: Target) -> Sequence[str]:
+    """Resolve a host and return its addresses, those alone that may be connected to.
+
+    Raises `Refused` if there is none of these, `OSError` if the name can't be resolved now.
+    """
+    found = await trio.socket.getaddrinfo(target.host, target.port, type=trio.socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+    public = [one for one in addresses if target.is_allowed or is_public(one)]
+    if not public:
+        raise Refused
+    return public
+
+
+def is_public(address: str) -> bool:
+    """Return whether an address is one of the Internet, whichever way it is written or packed."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(found, IPv6Address) and (packed := _packed(found)) is not None:
+        return is_public(str(packed))
+    return found.is_global and not found.is_multicast and not found.is_reserved
+
+
+def _packed(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address that an IPv6 address leads to."""
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    if address.teredo is not None:
+        return address.teredo[1]
+    return address.ipv4_mapped or address.sixtofour

@@ -1,0 +1,134 @@
+"""Connections to push services: to addresses that were checked, without following redirects (J-8)."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import httpcore2
+import httpx2
+import trio
+
+from teamchat import BadRequest
+from teamchat_web_push.addresses import Refused, Target, addresses_of, target_of
+
+ANSWER_SECONDS = 10.0
+"""How long a push service has to answer, the connection included."""
+_CONNECT_SECONDS = 5.0
+_KEPT_SECONDS = 60.0
+_REST_BYTES = 4096
+PRIVATE = "the address is in a private network, and push.allowedHosts does not name it"
+AT_ONCE = 16
+AT_ONCE_A_HOST = 4
+
+
+class Answer(NamedTuple):
+    """What a push service has answered: `status` is 0 where it could not be reached, and `reason` says why.
+
+    `retry_after` is that header, as it came.
+    """
+
+    status: int
+    reason: str = ""
+    retry_after: str | None = None
+
+
+class Checked(httpcore2.AsyncNetworkBackend):
+    """Connects to a host by an address of it that was checked, so that no other can take its place."""
+
+    def __init__(self, allowed: Collection[str]) -> None:
+        self._allowed = {one.lower().strip("[]") for one in allowed}
+        self._sockets = httpcore2.TrioBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        try:
+            found = await addresses_of(Target(host, port, host.lower().strip("[]") in self._allowed))
+        except OSError as error:
+            raise httpcore2.ConnectError("the name can't be resolved") from error
+        failed: Exception = httpcore2.ConnectError("no address")
+        for address in found:
+            try:
+                return await self._sockets.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failed = error
+        raise failed
+
+    async def sleep(self, seconds: float) -> None:
+        await trio.sleep(seconds)
+
+
+class Services:
+    """The push services, as they are posted to."""
+
+    def __init__(self, pool: httpcore2.AsyncConnectionPool, allowed: Collection[str]) -> None:
+        self._pool = pool
+        self._allowed = allowed
+
+    async def post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Send once, and return the answer; it raises nothing but `trio.Cancelled`."""
+        try:
+            target_of(endpoint, self._allowed)
+            with trio.fail_after(ANSWER_SECONDS):
+                return await self._post(endpoint, headers, body)
+        except (Refused, BadRequest):
+            return Answer(0, PRIVATE)
+        except trio.TooSlowError:
+            return Answer(0, f"no answer within {ANSWER_SECONDS:g} seconds")
+        except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+            return Answer(0, f"no connection ({_said(error)})")
+        except (
+            httpcore2.NetworkError,
+            httpcore2.ProtocolError,
+            httpcore2.TimeoutException,
+            httpcore2.UnsupportedProtocol,
+        ) as error:
+            return Answer(0, f"the connection failed ({type(error).__name__})")
+
+    async def _post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        sent = list(headers.items())
+        extensions = {"timeout": {"connect": _CONNECT_SECONDS}}
+        async with self._pool.stream(
+            "POST", endpoint, headers=sent, content=body, extensions=extensions
+        ) as answer:
+            found = [value for name, value in answer.headers if name.lower() == b"retry-after"]
+            read = 0
+            async for piece in answer.aiter_stream():  # A connection whose answer was read is used again.
+                read += len(piece)
+                if read > _REST_BYTES:
+                    break
+            return Answer(answer.status, "", found[0].decode("latin-1") if found else None)
+
+
+@asynccontextmanager
+async def open_services(allowed: Collection[str]) -> AsyncIterator[Services]:
+    """Open the pool of connections, and end them in the end."""
+    pool = httpcore2.AsyncConnectionPool(
+        ssl_context=_tls(),
+        max_connections=2 * AT_ONCE,
+        max_keepalive_connections=AT_ONCE,
+        keepalive_expiry=_KEPT_SECONDS,
+        network_backend=Checked(allowed),
+    )
+    async with pool:
+        yield Services(pool, allowed)
+
+
+@lru_cache(maxsize=1)
+def _tls() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
+
+
+def _said(error: Exception) -> str:
+    """Return what went wrong, without what a certificate or a peer may have put into it."""
+    cause = error.__cause__ or error.__context__ or error
+    return "its certificate" if "CERTIFICATE" in str(cause).upper() else type(cause).__name__

@@ -1,0 +1,490 @@
+"""Sends what is due: judged anew, encrypted off the event loop, some at a time, and noted (J-3 to J-7).
+
+A row goes to a push service at least once, and its outcome is written as soon as that has answered, together
+with those of others.  Where the process dies between the answer and that write, the push is sent again: then
+the service replaces the one that it still has by its ``Topic``, and the browser shows no second notice of the
+same message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from email.utils import parsedate_to_datetime
+from time import sleep
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import trio
+from msgspec.structs import replace
+
+from teamchat import Noticed, Notices, QuietTimes, StorageError, Transaction, Unavailable, Verdict
+from teamchat.model import now_ms
+from teamchat.observability import metrics
+from teamchat.observability.logs import get_logger
+from teamchat.storage.statements import chunks
+from teamchat_web_push.connection import AT_ONCE, AT_ONCE_A_HOST, Answer, Services
+from teamchat_web_push.encryption import encrypted
+from teamchat_web_push.hours import quiet_until
+from teamchat_web_push.payload import Writer, least
+from teamchat_web_push.queue import Due, Queue
+from teamchat_web_push.subscriptions import GONE, MOST_ERROR, TAKEN
+from teamchat_web_push.vapid import Vapid, base64url, from_base64url
+
+if TYPE_CHECKING:
+    from teamchat import Storage, Teamchat
+
+ACTIVE_MS = 30_000
+"""How long a push waits for somebody who is active to read the message."""
+JOINED_MS = 2000
+"""Messages of one place within this time are one push."""
+TTL_SECONDS = {"mention": 24 * 3600, "direct": 24 * 3600}
+OTHER_TTL_SECONDS = 12 * 3600
+_URGENT = {"mention", "direct", "reminder"}
+PAUSES_SECONDS = (10, 60, 300, 1800)
+"""How long to wait before each further try, the last one again and again."""
+FRESH_SECONDS = 2.0
+"""What was judged longer ago is judged again before it is sent."""
+_MOST_WAITING_A_HOST = 128
+_MOST_WAITING = 512
+_MOST_READ = 256
+_ENCRYPTED_AT_ONCE = 32
+_IDLE_SECONDS = 5.0
+_HOST_REST_SECONDS = 10.0
+_TOO_LONG = 413
+_KEY_REFUSED = {401, 403}
+_BUSY = 429
+
+_log = get_logger(__name__)
+
+
+class Push(NamedTuple):
+    """A push that is ready: of `rows`, the first of which is the message that it names."""
+
+    rows: Sequence[Due]
+    kind: str
+    body: bytes
+    ttl: int
+    place: str
+    topic: str
+    judged_at: float
+    is_summary: bool = False
+
+
+class Decided(NamedTuple):
+    """What became of a row; None for `outcome` leaves it waiting until `due_at`."""
+
+    row: Due
+    outcome: str | None
+    reason: str = ""
+    due_at: int = 0
+    tries: int = 0
+    is_delayed: bool = False
+    is_held: bool = False
+    is_bare: bool = False
+    error: str | None = None
+    """What is told of the device, if anything was asked of its push service."""
+    ends_device: bool = False
+
+    @classmethod
+    def later(cls, row: Due, due_at: int, reason: str, **changes: Any) -> Decided:
+        """Have a row wait, as it is but for `changes`."""
+        found = cls(row, None, reason, due_at, row.tries, row.is_delayed, row.is_held, row.is_bare)
+        return found._replace(**changes)
+
+
+class Sender:
+    """Sends what the queue holds, for as long as it may (`is_allowed`)."""
+
+    def __init__(
+        self,
+        app: Teamchat,
+        notices: Notices,
+        queue: Queue,
+        services: Services,
+        vapid: Vapid,
+        *,
+        most_shown: str,
+        is_allowed: Callable[[], bool] = lambda: True,
+        clock: Callable[[], int] = now_ms,
+    ) -> None:
+        self._app = app
+        self._storage: Storage = app.storage
+        self._notices, self._queue, self._services, self._vapid = notices, queue, services, vapid
+        self._most_shown, self._is_allowed, self._clock = most_shown, is_allowed, clock
+        self._writer = Writer(app.settings.auth.app_url)
+        self._topic_key = app.accounts.key("web push topic")
+        self._under_way: set[tuple[str, str, str]] = set()
+        self._of_host: defaultdict[str, int] = defaultdict(int)
+        self._resting: dict[str, float] = {}
+        self._sent_at: dict[tuple[str, str], int] = {}
+        self._slots = trio.Semaphore(AT_ONCE)
+        self._slots_of: dict[str, trio.Semaphore] = {}
+        self._decided: list[Decided] = []
+        self._wanted, self._has_decided = trio.Event(), trio.Event()
+
+    def look(self) -> None:
+        """Look at the queue soon: something may be due."""
+        self._wanted.set()
+
+    async def run(self) -> None:
+        """Send until cancelled; what was answered by then is noted. Raises `StorageError`."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._note_for_ever)
+                while True:
+                    await self._pause(await self.round(nursery))
+        finally:
+            with trio.move_on_after(2, shield=True):
+                try:
+                    await self.note()
+                except (StorageError, Unavailable):
+                    _log.warning("what became of pushes could not be kept; they may be sent again")
+
+    async def _pause(self, found: int) -> None:
+        """Wait until something may be due."""
+        seconds = _IDLE_SECONDS
+        if found >= _MOST_READ and len(self._under_way) < _MOST_WAITING // 2:
+            seconds = 0
+        elif not self._under_way:
+            due = await self._queue.next_due()
+            if due is not None:
+                seconds = min(_IDLE_SECONDS, max(0.0, (due - self._clock()) / 1000))
+                if due <= self._clock():  # Of a host that rests.
+                    seconds = 0.5
+        if seconds == 0:
+            await trio.lowlevel.checkpoint()
+            return
+        with trio.move_on_after(seconds):
+            await self._wanted.wait()
+        self._wanted = trio.Event()
+
+    async def round(self, nursery: trio.Nursery) -> int:
+        """Judge what is due, and begin to send it; return how much was due."""
+        if not self._is_allowed() or len(self._under_way) >= _MOST_WAITING:
+            return 0
+        now = trio.current_time()
+        self._resting = {host: until for host, until in self._resting.items() if until > now}
+        full = [host for host, count in self._of_host.items() if count >= _MOST_WAITING_A_HOST]
+        limit = _MOST_READ + len(self._under_way)
+        rows = await self._queue.due(self._clock(), limit, but=sorted({*self._resting, *full}))
+        rows = [row for row in rows if row.key not in self._under_way]
+        ready, decided = await self._judge(rows)
+        if decided:
+            await self._keep(decided)
+        for start in range(0, len(ready), _ENCRYPTED_AT_ONCE):
+            some = ready[start : start + _ENCRYPTED_AT_ONCE]
+            bodies = await trio.to_thread.run_sync(_encrypt, some)
+            for push, body in zip(some, bodies, strict=True):
+                self._begin(nursery, push._replace(body=body))
+        return len(rows)
+
+    def _begin(self, nursery: trio.Nursery, push: Push) -> None:
+        self._under_way.update(row.key for row in push.rows)
+        host = push.rows[0].device.host
+        self._of_host[host] += 1
+        nursery.start_soon(self._deliver, push)
+
+    async def _deliver(self, push: Push) -> None:
+        device = push.rows[0].device
+        slots = self._slots_of.setdefault(device.host, trio.Semaphore(AT_ONCE_A_HOST))
+        decided: Sequence[Decided] = ()
+        try:
+            async with slots, self._slots:
+                is_fresh = trio.current_time() - push.judged_at < FRESH_SECONDS
+                if is_fresh and self._is_allowed() and device.host not in self._resting:
+                    answer = await self._services.post(device.endpoint, self._headers(push), push.body)
+                    decided = self._after(push, answer)
+        finally:
+            self._of_host[device.host] -= 1
+            if not self._of_host[device.host]:
+                del self._of_host[device.host]
+                self._slots_of.pop(device.host, None)
+            if decided:
+                self._decided += decided
+                self._has_decided.set()
+            else:  # It is due still, and judged again.
+                self._under_way.difference_update(row.key for row in push.rows)
+                self.look()
+
+    def _headers(self, push: Push) -> dict[str, str]:
+        return headers(self._vapid, push.rows[0].device.endpoint, push.kind, push.ttl, push.topic)
+
+    # What is judged
+
+    async def _judge(self, rows: Sequence[Due]) -> tuple[list[Push], list[Decided]]:
+        if not rows:
+            return [], []
+        live = await self._app.accounts.sessions.expiries(sorted({row.device.session_id for row in rows}))
+        decided: list[Decided] = []
+        going: list[tuple[Due, Noticed, Verdict]] = []
+        shown: dict[tuple[str, str], str] = {}
+        async with self._storage.read() as tx:
+            for (message_id, reached), same in _by_message(rows).items():
+                message = await self._notices.noticed(tx, message_id)
+                if message is None:  # Deleted, and its rows with it.
+                    continue
+                users = sorted({row.device.user_id for row in same})
+                verdicts = await self._verdicts(tx, message, reached, same, users)
+                quiet = await self._notices.quiet_times(tx, users, message.author_id)
+                for row in same:
+                    user_id = row.device.user_id
+                    verdict, times = verdicts[user_id], quiet.get(user_id)
+                    held = self._held(row, message, verdict, times)
+                    if held is not None:
+                        decided.append(held)
+                        continue
+                    going.append((row, message, verdict))
+                    preview = times.preview if times is not None else "full"
+                    if row.device.session_id not in live:
+                        preview = "none"
+                    shown[message_id, row.device.id] = least(preview, self._most_shown)
+            ready = await self._written(tx, going, shown)
+        return ready, decided
+
+    async def _verdicts(
+        self, tx: Transaction, message: Noticed, reached: str, rows: Sequence[Due], users: Sequence[str]
+    ) -> dict[str, Verdict]:
+        if rows[0].kind == "reminder":
+            return {one: await self._notices.sees(tx, message, one, reached) for one in users}
+        return dict(await self._notices.judged(tx, message, users, reached))
+
+    def _held(self, row: Due, message: Noticed, verdict: Verdict, times: QuietTimes | None) -> Decided | None:
+        """Return what else becomes of a row than being sent now, or None."""
+        now, user_id = self._clock(), row.device.user_id
+        is_active = self._app.activity.is_active(user_id)
+        if not verdict.kind:
+            return Decided(row, "skipped", verdict.reason)
+        if verdict.is_here and not is_active and not row.is_delayed:
+            return Decided(row, "skipped", "here")
+        comes_through = times is not None and times.lets_through and verdict.kind in {"mention", "direct"}
+        until = None if comes_through else quiet_until(times, now)
+        if until is not None:
+            return Decided.later(row, until, "quiet", is_held=True)
+        if not row.is_held and now > row.since + 1000 * ttl_of(verdict.kind):
+            return Decided(row, "expired", row.device.host)
+        waits_until = ACTIVE_MS + (row.due_at if row.is_held else row.since)
+        if is_active and not row.is_delayed and now < waits_until:
+            return Decided.later(row, waits_until, "active", is_delayed=True)
+        last = self._sent_at.get((row.device.id, message.parent_id or message.room_id), 0)
+        if now < last + JOINED_MS:
+            return Decided.later(row, last + JOINED_MS, "joined")
+        return None
+
+    async def _written(
+        self,
+        tx: Transaction,
+        going: Sequence[tuple[Due, Noticed, Verdict]],
+        shown: dict[tuple[str, str], str],
+    ) -> list[Push]:
+        """Return the pushes of rows that go out now: those held for one device are one, as is one place's."""
+        if not going:
+            return []
+        server = await self._app.server_name(tx)
+        badges: dict[str, int] = {}
+        ready = []
+        for group in _joined(going):
+            row, message, verdict = group[-1]
+            device = row.device
+            if device.user_id not in badges:
+                badges[device.user_id] = await self._notices.badge(tx, device.user_id)
+            is_summary = row.is_held and len(group) > 1
+            about = {
+                "preview": shown[message.id, device.id],
+                "language": device.language,
+                "badge": badges[device.user_id],
+                "server": server,
+            }
+            if is_summary:
+                payload = self._writer.summary([one for _, one, _ in group], **about)  # type: ignore[arg-type]
+            else:
+                payload = self._writer.of_message(message, verdict.kind, **about)  # type: ignore[arg-type]
+            if row.is_bare:
+                payload = replace(payload, body="")
+            place = "summary" if is_summary else message.parent_id or message.room_id
+            ready.append(
+                Push(
+                    [one for one, _, _ in reversed(group)],
+                    verdict.kind,
+                    payload.encoded(),
+                    ttl_of(verdict.kind),
+                    place,
+                    topic(self._topic_key, device.id, place),
+                    trio.current_time(),
+                    is_summary,
+                )
+            )
+        return ready
+
+    # What was answered
+
+    def _after(self, push: Push, answer: Answer) -> list[Decided]:
+        """Return what becomes of the rows of a push."""
+        now, first = self._clock(), push.rows[0]
+        metrics.pushes.add(_outcome(answer.status))
+        if answer.status in TAKEN:
+            self._sent_at[first.device.id, push.place] = now
+            self._forget_old(now)
+            reason, joined = ("summary", "summary") if push.is_summary else (push.kind, "joined")
+            with_it = [Decided(row, "sent", joined) for row in push.rows[1:]]
+            return [Decided(first, "sent", reason, error=""), *with_it]
+        if answer.status in GONE:
+            return [Decided(first, "ended", str(answer.status), ends_device=True)]
+        said = (answer.reason or str(answer.status))[:MOST_ERROR]
+        if answer.status == _TOO_LONG and not first.is_bare:
+            return [Decided.later(row, now, "413", is_bare=True) for row in push.rows]
+        if answer.status // 100 == 4 and answer.status != _BUSY:
+            about = ": it does not accept this server's key" if answer.status in _KEY_REFUSED else ""
+            return [Decided(row, "refused", said, error=said + about) for row in push.rows]
+        return self._again(push, answer, said)
+
+    def _again(self, push: Push, answer: Answer, said: str) -> list[Decided]:
+        """Have a push tried again later, or give it up where its time is over."""
+        now, first = self._clock(), push.rows[0]
+        pause = PAUSES_SECONDS[min(first.tries, len(PAUSES_SECONDS) - 1)]
+        asked = seconds_of(answer.retry_after, now)
+        seconds = pause if asked is None else max(1, asked)
+        self._resting[first.device.host] = trio.current_time() + min(seconds, _HOST_REST_SECONDS)
+        due_at = now + seconds * 1000
+        if due_at > max(first.since, first.due_at if first.is_held else 0) + push.ttl * 1000:
+            return [Decided(row, "expired", said, error=said) for row in push.rows]
+        return [Decided.later(row, due_at, said, tries=row.tries + 1, error=said) for row in push.rows]
+
+    def _forget_old(self, now: int) -> None:
+        if len(self._sent_at) > 10 * _MOST_WAITING:
+            self._sent_at = {key: at for key, at in self._sent_at.items() if at + JOINED_MS > now}
+
+    async def _note_for_ever(self) -> None:
+        while True:
+            await self._has_decided.wait()
+            self._has_decided = trio.Event()
+            await self.note()
+
+    async def note(self) -> None:
+        """Write what was answered since, in one transaction."""
+        decided, self._decided = self._decided, []
+        if not decided:
+            return
+        await self._keep(decided)
+        self._under_way.difference_update(one.row.key for one in decided)
+        self.look()
+
+    async def _keep(self, decided: Sequence[Decided]) -> None:
+        async with self._storage.write() as tx:
+            await keep(tx, decided, self._clock())
+
+
+async def keep(tx: Transaction, decided: Sequence[Decided], now: int) -> None:
+    """Write what became of rows, with few statements however many there are."""
+    same: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
+    devices: defaultdict[str | None, list[str]] = defaultdict(list)
+    for one in decided:
+        if one.ends_device:
+            await tx.fetch("delete from web_push_subscriptions where id = $1", one.row.device.id)
+            continue
+        if one.error is not None:
+            devices[one.error or None].append(one.row.device.id)
+        about = one.row.message_id, one.row.reached, one.outcome, one.reason
+        waits = one.due_at, one.tries, int(one.is_delayed), int(one.is_held), int(one.is_bare)
+        same[about + (waits if one.outcome is None else ())].append(one.row.device.id)
+    for about_all, ids in same.items():
+        message_id, reached, outcome, reason, *waiting = about_all
+        for marks, piece in chunks(ids, after=5 if outcome is not None else 8):
+            if outcome is not None:
+                await tx.fetch(
+                    f"""update web_push_queue set outcome = $3, reason = $4, decided_at = $5
+                    where message_id = $1 and reached = $2 and subscription_id in ({marks})""",  # noqa: S608
+                    *(message_id, reached, outcome, reason, now, *piece),
+                )
+            else:
+                await tx.fetch(
+                    f"""update web_push_queue set reason = $3, due_at = $4, tries = $5, is_delayed = $6,
+                    is_held = $7, is_bare = $8
+                    where message_id = $1 and reached = $2 and subscription_id in ({marks})""",  # noqa: S608
+                    *(message_id, reached, reason, *waiting, *piece),
+                )
+    for error, ids in devices.items():
+        said = "last_sent_at = $1, last_error = null" if error is None else "last_error = $1"
+        for marks, piece in chunks(ids, after=1):
+            await tx.fetch(
+                f"update web_push_subscriptions set {said} where id in ({marks})",  # noqa: S608
+                now if error is None else error,
+                *piece,
+            )
+
+
+def headers(vapid: Vapid, endpoint: str, kind: str, ttl: int, topic: str | None) -> dict[str, str]:
+    """Return the headers of a push (RFC 8030, section 5; RFC 8188; RFC 8292)."""
+    found = {
+        "Authorization": vapid.authorization(endpoint),
+        "Content-Type": "application/octet-stream",
+        "Content-Encoding": "aes128gcm",
+        "TTL": str(ttl),
+        "Urgency": "high" if kind in _URGENT else "normal",
+    }
+    return found if topic is None else {**found, "Topic": topic}
+
+
+def topic(key: bytes, subscription_id: str, place: str) -> str:
+    """Return 32 characters by which a push service knows pushes of one place, and learns nothing of it."""
+    digest = hmac.digest(key, f"{subscription_id} {place}".encode(), hashlib.sha256)
+    return base64url(digest[:24])
+
+
+def ttl_of(kind: str) -> int:
+    """Return for how many seconds a push service is to keep a push."""
+    return TTL_SECONDS.get(kind, OTHER_TTL_SECONDS)
+
+
+def seconds_of(retry_after: str | None, now: int) -> int | None:
+    """Return the seconds that a Retry-After asks for, of a day at most; None if it says nothing."""
+    if retry_after is None:
+        return None
+    if retry_after.strip().isdecimal():
+        return min(int(retry_after.strip()[:9]), 24 * 3600)
+    try:
+        at = parsedate_to_datetime(retry_after).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(0, min(math.ceil(at - now / 1000), 24 * 3600))
+
+
+def _encrypt(pushes: Sequence[Push]) -> list[bytes]:
+    """Encrypt in a thread of its own, which lets the event loop run after each."""
+    found = []
+    for push in pushes:
+        device = push.rows[0].device
+        found.append(encrypted(push.body, from_base64url(device.p256dh), from_base64url(device.auth)))
+        sleep(0)
+    return found
+
+
+def _by_message(rows: Sequence[Due]) -> dict[tuple[str, str], list[Due]]:
+    found: defaultdict[tuple[str, str], list[Due]] = defaultdict(list)
+    for row in rows:
+        found[row.message_id, row.reached].append(row)
+    return found
+
+
+def _joined(
+    going: Sequence[tuple[Due, Noticed, Verdict]],
+) -> list[list[tuple[Due, Noticed, Verdict]]]:
+    """Group what becomes one push, each group in the order of time."""
+    found: defaultdict[tuple[object, ...], list[tuple[Due, Noticed, Verdict]]] = defaultdict(list)
+    for row, message, verdict in going:
+        if row.is_held:
+            key: tuple[object, ...] = (row.device.id,)
+        else:
+            key = (row.device.id, message.parent_id or message.room_id, verdict.kind)
+        found[key].append((row, message, verdict))
+    return [sorted(group, key=lambda one: one[0].reached) for group in found.values()]
+
+
+def _outcome(status: int) -> str:
+    if status in TAKEN:
+        return "sent"
+    if status in GONE:
+        return "gone"
+    return "unreachable" if status == 0 else f"{status // 100}xx"

@@ -1,0 +1,466 @@
+"""J-3 to J-7: what is pushed to whom, when, what it says, and what becomes of it."""
+
+from __future__ import annotations
+
+import pytest
+from teamchat_web_push import sender as module
+from teamchat_web_push.why import decisions
+
+from teamchat import NotFound
+from teamchat.chat import Draft
+from teamchat.model import now_ms
+from tests.push_world import World
+
+HALF_A_MINUTE = 30_000
+HOUR = 3_600_000
+
+
+async def test_a_direct_message_is_pushed_to_each_device_of_the_other_and_says_what_it_is(
+    world: World,
+) -> None:
+    phone, _ = await world.subscribe(world.bob)
+    tablet, _ = await world.subscribe(world.bob)
+    own, _ = await world.subscribe(world.ada)
+    message = await world.direct("Are *you* [there](https://example.org)?")
+    await world.go()
+    for browser in (phone, tablet):
+        [push] = browser.received
+        assert push.payload["v"] == 1
+        assert push.payload["kind"] == "direct"
+        assert push.payload["messageId"] == message
+        assert push.payload["placeId"].startswith("dm:")
+        assert push.payload["title"] == "Admin"
+        assert push.payload["body"] == "Are you there?"
+        assert push.payload["badge"] == 1
+        assert push.payload["url"].endswith(f"/#/messages/{message}")
+        assert push.headers["ttl"] == "86400"
+        assert push.headers["urgency"] == "high"
+        assert len(push.headers["topic"]) == 32
+        assert push.claims["sub"] == "mailto:admin@example.org"
+    assert phone.received[0].headers["topic"] != tablet.received[0].headers["topic"]
+    assert own.received == []
+    assert await world.reasons() == [("sent", "direct"), ("sent", "direct")]
+
+
+async def test_levels_decide_in_channels_and_a_mention_says_so(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    cleo, _ = await world.subscribe(world.cleo)
+    await world.choose(world.cleo, defaults={"channel": "all"})
+    await world.post("for those who want all")
+    await world.go()
+    assert [one["kind"] for one in cleo.payloads] == ["message"]
+    assert bob.payloads == []
+    await world.post("@bob look")
+    world.ahead += 5000
+    await world.go()
+    assert [one["kind"] for one in bob.payloads] == ["mention"]
+    assert bob.received[0].headers["urgency"] == "high"
+    assert bob.payloads[0]["title"] == "Admin · #General"
+    assert [one["kind"] for one in cleo.payloads] == ["message", "message"]
+    assert cleo.received[0].headers["urgency"] == "normal"
+    assert cleo.received[0].headers["ttl"] == "43200"
+
+
+async def test_a_muted_place_and_the_level_nothing_push_nothing_not_even_a_mention(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    cleo, _ = await world.subscribe(world.cleo)
+    await world.level(world.bob, isMuted=True)
+    await world.level(world.cleo, level="nothing")
+    await world.post("@bob @cleo look")
+    await world.go()
+    assert bob.payloads == cleo.payloads == []
+    assert set(await world.reasons()) == {("skipped", "muted"), ("skipped", "level")}
+
+
+async def test_what_was_read_meanwhile_is_not_pushed(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("@bob look")
+    await world.hear()
+    await world.read(world.bob, message)
+    await world.send()
+    assert bob.payloads == []
+    assert await world.reasons() == [("skipped", "read")]
+
+
+async def test_who_does_not_see_the_place_any_more_is_pushed_nothing_of_it(world: World) -> None:
+    hidden = await world.private(world.bob)
+    bob, _ = await world.subscribe(world.bob)
+    await world.post("@bob look", channel=hidden)
+    await world.hear()
+    await world.app.chat.members.remove(world.ada, hidden, world.bob.user.id)
+    await world.send()
+    assert bob.payloads == []
+    assert await world.reasons() == [("skipped", "sight")]
+
+
+async def test_what_is_deleted_leaves_the_queue_in_that_transaction_and_is_not_pushed(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("@bob look")
+    await world.hear()
+    assert len(await world.rows()) == 1
+    await world.app.chat.messages.delete(world.ada, message)
+    assert await world.rows() == []
+    await world.send()
+    again = await world.post("@bob look")
+    await world.app.chat.messages.delete(world.ada, again)
+    await world.go()  # The event is read after the message is gone.
+    assert bob.payloads == []
+
+
+async def test_followers_are_pushed_replies_and_a_reader_of_the_thread_is_not(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    cleo, _ = await world.subscribe(world.cleo)
+    parent = await world.post("who?", by=world.bob)
+    reply = await world.reply(parent)
+    await world.go()
+    [push] = bob.payloads
+    assert (push["kind"], push["threadId"], push["messageId"]) == ("reply", parent, reply)
+    assert cleo.payloads == []
+
+
+async def test_an_edit_that_adds_a_mention_is_pushed_once_also_after_the_place_was_read(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("look")
+    await world.read(world.bob, message)
+    await world.go()
+    for text in ("@bob look", "look", "@bob look again"):
+        await world.app.chat.messages.edit(world.ada, message, Draft(text))
+        await world.go()
+    assert [one["kind"] for one in bob.payloads] == ["mention"]
+
+
+async def test_an_edit_pushes_nothing_to_who_was_pushed_the_message_already(world: World) -> None:
+    await world.choose(world.bob, defaults={"channel": "all"})
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("look")
+    await world.go()
+    await world.app.chat.messages.edit(world.ada, message, Draft("@bob look"))
+    world.ahead += 5000
+    await world.go()
+    assert len(bob.payloads) == 1
+
+
+async def test_an_open_browser_delays_a_push_and_never_swallows_it(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    world.activate(world.bob)
+    await world.post("@bob look")
+    await world.go()
+    assert bob.payloads == []
+    assert await world.reasons() == [(None, "active")]
+    world.ahead += HALF_A_MINUTE - 5000
+    await world.go()
+    assert bob.payloads == []
+    world.ahead += 6000  # They are active still, and have not read it.
+    await world.go()
+    assert len(bob.payloads) == 1
+
+
+async def test_what_is_read_on_the_laptop_within_half_a_minute_leaves_the_phone_silent(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    world.activate(world.bob)
+    message = await world.post("@bob look")
+    await world.go()
+    await world.read(world.bob, message)
+    world.ahead += HALF_A_MINUTE + 1000
+    await world.go()
+    assert bob.payloads == []
+    assert await world.reasons() == [("skipped", "read")]
+
+
+async def test_what_was_held_while_paused_is_one_push_at_the_end(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.choose(world.bob, pausedUntil=now_ms() + HOUR)
+    first, second = await world.post("@bob one"), await world.direct("two")
+    read = await world.post("@bob three")
+    await world.go()
+    assert bob.payloads == []
+    await world.read(world.bob, read)
+    world.ahead += HOUR + 1000
+    await world.go()
+    [push] = bob.payloads
+    assert push["kind"] == "direct", "of three, two were read, and one is pushed as it is"
+    world.ahead = 0
+    await world.choose(world.bob, pausedUntil=now_ms() + HOUR)
+    later = [await world.post(f"@bob {number}") for number in range(3)]
+    await world.go()
+    world.ahead += HOUR + 1000
+    await world.go()
+    assert len(bob.payloads) == 2
+    assert bob.payloads[1]["kind"] == "summary"
+    assert bob.payloads[1]["messageId"] == later[-1]
+    assert bob.payloads[1]["body"] == "3 messages while it was quiet, from Admin"
+    assert first != second
+
+
+async def test_a_pause_that_is_ended_lets_go_what_it_held(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.choose(world.bob, pausedUntil=now_ms() + HOUR)
+    await world.post("@bob one")
+    await world.go()
+    assert bob.payloads == []
+    await world.choose(world.bob, pausedUntil=None)
+    await world.go()
+    assert len(bob.payloads) == 1
+
+
+async def test_who_is_urgent_comes_through_with_mentions_and_direct_messages_alone(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.choose(
+        world.bob,
+        pausedUntil=now_ms() + HOUR,
+        urgentFrom=[world.ada.user.id],
+        defaults={"channel": "all"},
+    )
+    await world.post("nothing urgent")
+    await world.post("@bob fire")
+    await world.post("@bob from somebody else", by=world.cleo)
+    await world.go()
+    assert [one["body"] for one in bob.payloads] == ["@bob fire"]
+
+
+@pytest.mark.parametrize(
+    ("preview", "title", "body"),
+    [
+        ("full", "Admin · #General", "@bob the plan"),
+        ("sender", "teamchat", "Admin mentioned you in #General"),
+        ("none", "teamchat", "New message"),
+    ],
+)
+async def test_a_push_shows_no_more_than_its_reader_wants(
+    world: World, preview: str, title: str, body: str
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.choose(world.bob, preview=preview)
+    await world.post("@bob the plan")
+    await world.go()
+    assert (bob.payloads[0]["title"], bob.payloads[0]["body"]) == (title, body)
+
+
+async def test_the_servers_maximum_counts_over_what_users_chose(world: World) -> None:
+    world.most_shown = "none"
+    world.restart()
+    bob, _ = await world.subscribe(world.bob)
+    await world.post("@bob the plan")
+    await world.go()
+    assert bob.payloads[0]["body"] == "New message"
+
+
+async def test_a_device_is_told_in_its_own_language(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob, language="de")
+    await world.choose(world.bob, preview="sender")
+    await world.direct("hallo")
+    await world.go()
+    assert bob.payloads[0]["body"] == "Admin schrieb dir"
+
+
+async def test_a_long_message_is_cut_and_fits_also_in_four_byte_characters(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.direct("😀" * 3000)
+    await world.go()
+    assert len(bob.payloads[0]["body"]) == 200
+
+
+async def test_messages_of_one_place_within_two_seconds_are_one_push_of_the_newest(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.direct("one")
+    await world.go()
+    await world.direct("two")
+    three = await world.direct("three")
+    await world.go()
+    assert [one["body"] for one in bob.payloads] == ["one"]
+    world.ahead += 2500
+    await world.go()
+    assert [one["body"] for one in bob.payloads] == ["one", "three"]
+    assert bob.payloads[1]["messageId"] == three
+    assert sorted(await world.reasons()) == [("sent", "direct"), ("sent", "direct"), ("sent", "joined")]
+    assert bob.received[0].headers["topic"] == bob.received[1].headers["topic"]
+
+
+async def test_a_subscription_that_its_service_has_forgotten_goes(world: World) -> None:
+    for status in (404, 410):
+        bob, _ = await world.subscribe(world.bob)
+        bob.answer = status
+        await world.direct("hello")
+        await world.go()
+        async with world.app.storage.read() as tx:
+            assert await tx.fetch("select id from web_push_subscriptions") == []
+        assert await world.rows() == []
+
+
+async def test_what_is_too_long_for_a_service_is_sent_again_without_its_text(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    bob.answer = 413
+
+    def take_the_next(_: object) -> None:
+        bob.answer = 201
+
+    world.service.on_push = take_the_next
+    await world.direct("long")
+    await world.go()
+    assert [one["body"] for one in bob.payloads] == [""]
+    assert world.service.requests == 2
+
+
+async def test_a_busy_service_is_asked_again_when_it_says_and_else_ever_less_often(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    bob.answer, bob.answer_headers = 429, {"Retry-After": "7"}
+    await world.direct("hello")
+    await world.go()
+    [row] = await world.rows()
+    assert 6000 < row["due_at"] - world.now() <= 7000
+    bob.answer, bob.answer_headers = 503, {}
+    for pause in (60, 300, 1800, 1800):
+        world.ahead = row["due_at"] - now_ms() + 50
+        world.sender._resting.clear()
+        await world.go()
+        [row] = await world.rows()
+        assert 0 <= pause * 1000 - (row["due_at"] - world.now()) < 5000
+    bob.answer = 201
+    world.ahead = row["due_at"] - now_ms() + 50
+    world.sender._resting.clear()
+    await world.go()
+    assert len(bob.payloads) == 1
+    assert world.service.requests == 6
+
+
+async def test_what_can_not_be_delivered_in_its_time_is_given_up(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    bob.answer = 503
+    await world.direct("hello")
+    for _ in range(80):
+        await world.go()
+        [row] = await world.rows()
+        if row["outcome"] is not None:
+            break
+        world.ahead = row["due_at"] - now_ms() + 50
+        world.sender._resting.clear()
+    assert (row["outcome"], row["reason"]) == ("expired", "503")
+    assert world.ahead < 25 * HOUR
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_service_that_refuses_the_key_is_told_of_and_not_asked_again(
+    world: World, status: int
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    bob.answer = status
+    await world.direct("hello")
+    await world.go()
+    assert await world.reasons() == [("refused", str(status))]
+    async with world.app.storage.read() as tx:
+        [(error,)] = await tx.fetch("select last_error from web_push_subscriptions")
+    assert error.startswith(str(status))
+
+
+async def test_a_redirect_is_not_followed(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    other, _ = await world.subscribe(world.cleo)
+    bob.answer, bob.answer_headers = 307, {"Location": other.endpoint}
+    await world.direct("hello")
+    await world.go()
+    assert world.service.requests == 1
+    assert (await world.reasons())[0] == (None, "307")
+
+
+async def test_a_service_that_can_not_be_reached_is_asked_again_and_its_device_says_so(world: World) -> None:
+    bob = world.service.browser()
+    bob.endpoint = "http://127.0.0.1:9/push"
+    await world.subscribe(world.bob, bob)
+    await world.direct("hello")
+    await world.go()
+    [row] = await world.rows()
+    assert row["outcome"] is None
+    assert row["tries"] == 1
+    async with world.app.storage.read() as tx:
+        [(error,)] = await tx.fetch("select last_error from web_push_subscriptions")
+    assert error.startswith("no connection")
+
+
+async def test_one_host_that_is_away_keeps_nobody_elses_pushes(world: World) -> None:
+    away = world.service.browser()
+    away.endpoint = "http://localhost:9/push"
+    world.sender._services._allowed = ["localhost", "127.0.0.1"]
+    bob, _ = await world.subscribe(world.bob)
+    async with world.app.storage.write() as tx:
+        await tx.fetch(
+            """insert into web_push_subscriptions (id, user_id, session_id, endpoint, endpoint_hash, host,
+            p256dh, auth, device_name, language, created_at) select 'away', user_id, session_id, $1, 'away',
+            'localhost', p256dh, auth, '', 'en', created_at from web_push_subscriptions""",
+            away.endpoint,
+        )
+    await world.direct("hello")
+    await world.go()
+    assert len(bob.payloads) == 1
+
+
+async def test_why_says_what_was_decided_and_what_would_be_where_nothing_was(world: World) -> None:
+    _, device = await world.subscribe(world.bob)
+    notices = world.app.notices
+    assert notices is not None
+
+    async def why(message_id: str) -> list[tuple[str, str]]:
+        found = await decisions(world.app, notices, world.bob, message_id)
+        assert [one.subscription_id for one in found] == [device.id]
+        return [(one.outcome, one.reason) for one in found]
+
+    direct, quiet = await world.direct("hello"), await world.post("quiet")
+    await world.go()
+    assert await why(direct) == [("sent", "direct")]
+    assert await why(quiet) == [("none", "level")]
+    hidden = await world.private(world.cleo)
+    unseen = await world.post("secret", channel=hidden)
+    with pytest.raises(NotFound) as of_hidden:
+        await why(unseen)
+    with pytest.raises(NotFound) as of_nobodys:
+        await why("0" * 32)
+    assert str(of_hidden.value) == str(of_nobodys.value)
+
+
+async def test_a_reminder_is_pushed_once(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("remember")
+    await world.read(world.bob, message)
+    from teamchat.mentions.activity.events import NewActivity
+
+    async with world.app.storage.write() as tx:
+        reached = f"{now_ms():012x}".ljust(32, "f")
+        event = NewActivity(reached, "reminder", world.channel, world.bob.user.id, message)
+        await tx.append(event.to([world.bob.user.id]))
+    await world.go()
+    world.heard -= 1  # The event comes again, as after a crash.
+    await world.go()
+    [push] = bob.payloads
+    assert (push["kind"], push["messageId"], push["title"]) == (
+        "reminder",
+        message,
+        "Reminder: Admin · #General",
+    )
+
+
+async def test_an_event_that_is_read_again_pushes_nothing_anew(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    before = world.heard
+    await world.direct("hello")
+    await world.go()
+    world.heard = before
+    world.restart()
+    await world.go()
+    assert len(bob.payloads) == 1
+
+
+async def test_nothing_that_was_said_stands_in_the_tables(world: World) -> None:
+    await world.subscribe(world.bob, deviceName="Phone")
+    await world.direct("the secret plan")
+    await world.hear()
+    async with world.app.storage.read() as tx:
+        for table in ("web_push_queue", "web_push_subscriptions", "web_push_keys"):
+            assert "secret plan" not in str(await tx.fetch(f"select * from {table}"))
+
+
+def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
+    assert module.seconds_of("120", 0) == 120
+    assert module.seconds_of("Thu, 01 Jan 1970 00:01:00 GMT", 0) == 60
+    assert module.seconds_of("Thu, 01 Jan 1970 00:01:00 GMT", 90_000) == 0
+    assert module.seconds_of("soon", 0) is None
+    assert module.seconds_of("9" * 40, 0) == 24 * 3600
+    assert module.seconds_of(None, 0) is None

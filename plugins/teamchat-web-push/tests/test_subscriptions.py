@@ -1,0 +1,258 @@
+"""J-2, J-8: subscriptions belong to sessions, and lead to no private network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+from hypothesis import given
+from hypothesis import strategies as st
+from teamchat_web_push import connection
+from teamchat_web_push.addresses import Refused, Target, addresses_of, is_public, target_of
+from teamchat_web_push.connection import open_services
+from teamchat_web_push.loopback import LoopbackService
+from teamchat_web_push.subscriptions import KEPT_MS, MOST, SubscriptionDraft, Subscriptions
+
+from teamchat import BadRequest, NotFound
+from teamchat.model import now_ms
+from tests.push_world import LOCAL, World
+
+
+async def ids(world: World) -> set[str]:
+    async with world.app.storage.read() as tx:
+        return {one for (one,) in await tx.fetch("select id from web_push_subscriptions")}
+
+
+async def test_a_known_endpoint_keeps_its_id_and_takes_what_is_new(world: World) -> None:
+    browser, first = await world.subscribe(world.bob, deviceName="Phone")
+    _, again = await world.subscribe(world.bob, browser, deviceName="  My   phone ")
+    assert first.id == again.id
+    assert again.device_name == "My phone"
+    assert await ids(world) == {first.id}
+
+
+async def test_who_signs_in_on_a_shared_browser_gets_their_own_pushes_and_none_of_the_last_users(
+    world: World,
+) -> None:
+    browser, first = await world.subscribe(world.bob)
+    await world.direct("for Bob")
+    await world.hear()
+    _, second = await world.subscribe(world.cleo, browser)
+    assert first.id != second.id
+    await world.send()
+    assert browser.received == []
+    await world.direct("for Cleo", to=world.cleo)
+    await world.go()
+    assert [one["body"] for one in browser.payloads] == ["for Cleo"]
+
+
+async def test_the_eleventh_subscription_ends_the_oldest(world: World) -> None:
+    made = [(await world.subscribe(world.bob))[1].id for _ in range(MOST + 1)]
+    assert await ids(world) == set(made[1:])
+
+
+async def test_signing_out_ends_that_sessions_subscriptions_in_its_transaction(world: World) -> None:
+    _, kept = await world.subscribe(world.bob)
+    other = await world.user("bob@example.org")
+    _, ended = await world.subscribe(other)
+    assert await ids(world) == {kept.id, ended.id}
+    await world.app.accounts.sessions.logout(other, None)
+    assert await ids(world) == {kept.id}
+
+
+async def test_ending_one_session_from_another_device_ends_its_subscription_alone(world: World) -> None:
+    _, kept = await world.subscribe(world.bob)
+    other = await world.user("bob@example.org")
+    _, _ = await world.subscribe(other)
+    await world.app.accounts.sessions.end(world.bob, other.session_id)
+    assert await ids(world) == {kept.id}
+
+
+async def test_the_session_that_is_one_too_many_takes_its_subscription_along(world: World) -> None:
+    _, first = await world.subscribe(world.bob)
+    for _ in range(world.app.settings.auth.max_active_sessions):
+        await world.user("bob@example.org")
+    assert first.id not in await ids(world)
+
+
+async def test_a_session_that_merely_expired_keeps_it_for_30_days_and_shows_nothing(world: World) -> None:
+    browser, made = await world.subscribe(world.bob)
+    subscriptions = Subscriptions(world.app, LOCAL.allowed_hosts)
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update sessions set expires_at = 1 where id = $1", world.bob.session_id)
+    await world.direct("are you on holiday?")
+    await world.go()
+    assert [one["body"] for one in browser.payloads] == ["New message"]
+    async with world.app.storage.write() as tx:
+        await world.app.accounts.sessions.sweep_in(tx)
+    await subscriptions.tidy()
+    assert await ids(world) == {made.id}
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update web_push_subscriptions set left_at = $1", now_ms() - KEPT_MS)
+    await subscriptions.tidy()
+    assert await ids(world) == set()
+
+
+async def test_one_whose_session_expired_is_theirs_again_when_they_sign_in_on_that_device(
+    world: World,
+) -> None:
+    browser, made = await world.subscribe(world.bob)
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update sessions set expires_at = 1 where id = $1", world.bob.session_id)
+    back = await world.user("bob@example.org")  # It removes what has expired.
+    assert await ids(world) == {made.id}
+    _, again = await world.subscribe(back, browser)
+    assert again.id == made.id
+    await world.direct("welcome back")
+    await world.go()
+    assert [one["body"] for one in browser.payloads] == ["welcome back"]
+
+
+async def test_ending_all_sessions_ends_also_what_had_outlived_one(world: World) -> None:
+    await world.subscribe(world.bob)
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update sessions set expires_at = 1 where id = $1", world.bob.session_id)
+    back = await world.user("bob@example.org")
+    _, kept = await world.subscribe(back)
+    _, of_cleo = await world.subscribe(world.cleo)
+    async with world.app.storage.write() as tx:
+        await world.app.accounts.sessions.end_all_in(tx, world.bob.user.id, keep=back.session_id)
+    assert await ids(world) == {kept.id, of_cleo.id}
+    await world.app.accounts.sessions.end(back)
+    assert await ids(world) == {of_cleo.id}
+
+
+async def test_who_is_removed_is_pushed_nothing_any_more(world: World) -> None:
+    browser, _ = await world.subscribe(world.bob)
+    await world.direct("hello")
+    await world.hear()
+    await world.app.accounts.users.remove(world.ada, world.bob.user.id)
+    assert await ids(world) == set()
+    await world.send()
+    assert browser.received == []
+
+
+async def test_a_subscription_of_somebody_elses_is_as_one_that_never_was(world: World) -> None:
+    _, made = await world.subscribe(world.bob)
+    subscriptions = Subscriptions(world.app, LOCAL.allowed_hosts)
+    for id_ in (made.id, "0" * 32, "no id\0"):
+        with pytest.raises(NotFound, match=r"^There is no such subscription of yours\.$"):
+            await subscriptions.remove(world.cleo, id_)
+        with pytest.raises(NotFound, match=r"^There is no such subscription of yours\.$"):
+            await subscriptions.one(world.cleo, id_)
+    assert await subscriptions.list(world.cleo) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "http://push.example.net/1",
+        "https://127.0.0.2/1",
+        "https://10.1.2.3/1",
+        "https://[::1]/1",
+        "https://[::ffff:169.254.169.254]/latest",
+        "https://[64:ff9b::a00:1]/1",
+        "https://localhost/1",
+        "https://user@push.example.net/1",
+        "https://push.example.net/a b",
+        "https://push.example.net/1\r\nHost: x",
+        "https://push.example.net:99999/1",
+        "ftp://push.example.net/1",
+        "https:///1",
+        "https://push.example.net/" + "x" * 2048,
+        "",
+    ],
+)
+async def test_an_address_that_no_push_goes_to_is_refused(world: World, endpoint: str) -> None:
+    browser = world.service.browser()
+    draft = msgspec.convert({**browser.subscription, "endpoint": endpoint}, SubscriptionDraft)
+    with pytest.raises(BadRequest):
+        await Subscriptions(world.app, ["127.0.0.1"]).add(world.bob, draft)
+    assert await ids(world) == set()
+
+
+async def test_a_name_that_can_not_be_resolved_now_is_taken(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving())
+    await world.subscribe(world.bob, world.service.browser(), endpoint="https://push.example.net/1")
+    assert len(await ids(world)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "keys", [{"p256dh": "", "auth": ""}, {"p256dh": "AAAA"}, {"auth": "AAAA"}, {"auth": "+/"}]
+)
+async def test_keys_that_are_none_are_refused(world: World, keys: dict[str, str]) -> None:
+    browser = world.service.browser()
+    with pytest.raises(BadRequest):
+        await world.subscribe(world.bob, browser, keys={**browser.subscription["keys"], **keys})
+
+
+def _resolving(*addresses: str) -> Any:
+    """Return what resolves every name to these addresses, one more each time; without any, to none."""
+    left = list(addresses)
+
+    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        if not left:
+            raise OSError("no such name")
+        found = left.pop(0) if len(left) > 1 else left[0]
+        return [(0, 0, 0, "", (found, port))]
+
+    return getaddrinfo
+
+
+async def test_a_name_of_a_private_network_is_refused_and_one_of_both_goes_to_the_public_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    target = Target("push.example.net", 443, is_allowed=False)
+    monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("192.168.1.1"))
+    with pytest.raises(Refused):
+        await addresses_of(target)
+
+    async def both(host: str, port: int, **_: Any) -> list[Any]:
+        return [(0, 0, 0, "", (one, port)) for one in ("10.0.0.1", "1.1.1.1")]
+
+    monkeypatch.setattr(trio.socket, "getaddrinfo", both)
+    assert await addresses_of(target) == ["1.1.1.1"]
+
+
+async def test_a_name_that_is_resolved_otherwise_a_moment_later_reaches_nothing_private(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    service = LoopbackService()
+    async with service.running(), open_services([]) as services:
+        endpoint = f"https://push.example.net:{service.port}/1"
+        monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("127.0.0.1"))
+        answer = await services.post(endpoint, {}, b"")
+        assert (answer.status, answer.reason) == (0, connection.PRIVATE)
+    assert service.requests == 0
+
+
+async def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the name resolved a second time to connect, it would be to another address."""
+    service = LoopbackService()
+    async with service.running(), open_services(["push.example.net"]) as services:
+        monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("127.0.0.1", "192.0.2.1"))
+        answer = await services.post(f"http://push.example.net:{service.port}/1", {}, b"")
+        assert answer.status == 404
+    assert service.requests == 1
+
+
+def test_a_host_that_is_named_may_be_http_and_nothing_else_is_named_with_it() -> None:
+    assert target_of("http://push.lan:8080/1", ["PUSH.lan"]) == Target("push.lan", 8080, is_allowed=True)
+    assert target_of("http://[fd00::1]/1", ["[fd00::1]"]).is_allowed
+    with pytest.raises(BadRequest):
+        target_of("http://push.lan.example.net/1", ["push.lan"])
+
+
+@given(st.ip_addresses())
+def test_an_address_is_public_in_whichever_way_it_is_written(address: Any) -> None:
+    assert is_public(str(address)) <= address.is_global
+    if address.version == 4:
+        assert is_public(f"::ffff:{address}") == is_public(str(address))
+        packed = f"64:ff9b::{int(address) >> 16:x}:{int(address) & 0xFFFF:x}"
+        assert is_public(packed) == is_public(str(address))
