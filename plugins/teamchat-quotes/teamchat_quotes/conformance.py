@@ -1,0 +1,117 @@
+"""QUOTE: messages that quote others, and who is shown what (capability quotes, extension H-4).
+
+The suite loads this by an entry point; the server never does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from teamchat_conformance.checks.steps import at, messages_at
+from teamchat_conformance.expect import require, told
+from teamchat_conformance.registry import Area
+
+if TYPE_CHECKING:
+    from teamchat_conformance.run import Run
+
+SPEC = "H-4"
+
+area = Area(
+    "QUOTE",
+    "Quotes",
+    capability="quotes",
+    fields=frozenset({"quoted", "quotedMessageId"}),
+)
+area.required(
+    "QUOTE-SAME-01",
+    SPEC,
+    "A message carries what it quotes of its own place, without the quote in that",
+    words=["Message carries `quoted`", "(Message without its own quote)"],
+)
+area.required(
+    "QUOTE-SAME-02",
+    SPEC,
+    "What is quoted is shown as it is now, and is gone when it is deleted",
+    words=["The stored message holds the id and nothing else"],
+)
+area.required(
+    "QUOTE-OTHER-01",
+    SPEC,
+    "Of what stands elsewhere a message carries the id alone, and each reader asks with their own sight",
+    words=["each reader asks GET /messages/:id with their own sight, and gets 404 for what they do not see"],
+)
+area.required(
+    "QUOTE-ASK-01",
+    SPEC,
+    "What the author does not see is refused with 400, as what is not there",
+    words=["a message the author sees (else 400)"],
+)
+area.required(
+    "QUOTE-TOLD-01",
+    SPEC,
+    "The event of a message carries what its page does",
+    words=["since pages and events are the same bytes for everyone"],
+)
+
+
+@area.scenario("QUOTE-SAME-01", "QUOTE-SAME-02", "QUOTE-TOLD-01")
+async def messages_quote_in_their_place(run: Run) -> None:
+    """Quote a message in its channel, quote that again, edit what is quoted, and delete it."""
+    channel = await run.channel()
+    first = await run.post(run.u, channel)
+    async with run.listen(run.w) as observer:
+        second = await _quote(run, channel, str(first["id"]))
+        third = await _quote(run, channel, str(second["id"]))
+        with run.verdict("QUOTE-SAME-01"):
+            for message, quoted in ((second, first), (third, second)):
+                for shown in (message, await _message(run, channel, str(message["id"]))):
+                    require(shown.get("quotedMessageId") == quoted["id"], "quotedMessageId is missing")
+                    require(_says(shown) == quoted["content"], "quoted is not the message")
+                    require("quoted" not in shown["quoted"], "what is quoted carries its own quote")
+        with run.verdict("QUOTE-TOLD-01"):
+            heard = (await observer.expect("NEW_MESSAGE", id=second["id"])).payload
+            require(_says(heard) == first["content"], "the event does not carry quoted")
+    with run.verdict("QUOTE-SAME-02"):
+        told(await run.u.put(at("messages", first["id"]), {"content": "other words"}), "message")
+        shown = await _message(run, channel, str(second["id"]))
+        require(_says(shown) == "other words", "quoted is not as the message is now")
+        require(shown["content"] == second["content"], "the message that quotes has changed")
+        (await run.u.delete(at("messages", first["id"]))).expect(200)
+        shown = await _message(run, channel, str(second["id"]))
+        require("quoted" not in shown, "what was deleted stands there as quoted")
+
+
+@area.scenario("QUOTE-OTHER-01", "QUOTE-ASK-01")
+async def messages_of_elsewhere_are_quoted(run: Run) -> None:
+    """Quote what was said in a direct conversation in a channel, and try to as one who does not see it."""
+    channel = await run.channel()
+    conversation = await run.conversation(run.u, run.v)
+    said = await run.direct(run.u, conversation)
+    with run.verdict("QUOTE-OTHER-01"):
+        message = await _quote(run, channel, str(said["id"]), by="v")
+        for shown in (message, await _message(run, channel, str(message["id"]))):
+            require(shown.get("quotedMessageId") == said["id"], "quotedMessageId is missing")
+            require("quoted" not in shown, "what not everybody sees is shown to all")
+        (await run.v.get(at("messages", said["id"]))).expect(200)
+        (await run.w.get(at("messages", said["id"]))).expect(404)
+    with run.verdict("QUOTE-ASK-01"):
+        answers = [
+            (await run.w.post(messages_at(channel), {"content": "no", "quotedMessageId": quoted})).expect(400)
+            for quoted in (said["id"], str(uuid4()).replace("-", "")[:32])
+        ]
+        require(answers[0].json == answers[1].json, "what is not seen is answered otherwise")
+
+
+async def _quote(run: Run, channel: str, quoted: str, *, by: str = "v") -> dict[str, Any]:
+    body = {"content": f"about {quoted[-4:]}", "quotedMessageId": quoted}
+    return told(await getattr(run, by).post(messages_at(channel), body), "message")
+
+
+async def _message(run: Run, channel: str, message_id: str) -> dict[str, Any]:
+    page = (await run.w.get(messages_at(channel))).ok()["messages"]
+    return next(one for one in page if one["id"] == message_id)
+
+
+def _says(message: dict[str, Any]) -> Any:
+    return message.get("quoted", {}).get("content")
