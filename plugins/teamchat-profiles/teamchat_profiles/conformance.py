@@ -1,0 +1,111 @@
+"""PROF: who people are (capability profiles, extension L-3).
+
+The suite loads this by an entry point; the server never does.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from typing import TYPE_CHECKING, Any
+
+from teamchat_conformance.checks.steps import at, items
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.expect import require
+from teamchat_conformance.registry import Area
+
+if TYPE_CHECKING:
+    from teamchat_conformance.actors import Actor
+    from teamchat_conformance.run import Run
+
+SPEC = "L-3"
+_FIELDS = ("fullName", "title", "pronouns", "timezone", "locale", "avatarVersion", "status")
+_USER = {"user": dict.fromkeys(["id", "userName", "email", "isAdmin", *_FIELDS])}
+_ROW = "fullName, title, pronouns, timezone, locale (each ≤ 100) → user"
+
+area = Area(
+    "PROF",
+    "Profiles",
+    capability="profiles",
+    endpoints=(
+        Endpoint("PUT", "/me/profile", known=_USER),
+        Endpoint("PUT", "/me/status", known=_USER),
+        Endpoint("DELETE", "/me/status", known=_USER),
+        Endpoint("PUT", "/me/avatar", known=_USER),
+        Endpoint("DELETE", "/me/avatar", known=_USER),
+        Endpoint("GET", "/users/:id/avatar", kind="image"),
+    ),
+    fields=frozenset(_FIELDS) | {"emoji", "text", "until"},
+)
+area.required("PROF-PUT-01", SPEC, "What one says of oneself stands in GET /users", words=[_ROW])
+area.required("PROF-PUT-02", SPEC, "A field of more than 100 characters is refused with 400", words=[_ROW])
+area.required("PROF-TOLD-01", "L-7", "Everybody is told UPDATE_USER with it", words=["`status`, `isBot`"])
+area.required("PROF-STAT-01", SPEC, "A status has what was set, and is gone when it is taken away",
+              words=["emoji, text (≤ 100), until → user"])  # fmt: skip
+area.required("PROF-FACE-01", SPEC, "A picture is served in 64, 128 and 512 pixels, with an ETag",
+              words=["query size (64, 128, 512); ETag"])  # fmt: skip
+area.required(
+    "PROF-FACE-02", SPEC, "Without a picture there is none (404)", words=["query size (64, 128, 512)"]
+)
+area.required("PROF-FACE-03", SPEC, "What is no picture is refused with 400",
+              words=["JPG/PNG/WebP; re-encoded to 512 px"])  # fmt: skip
+
+
+async def _shown(run: Run, user: Actor) -> dict[str, Any]:
+    return next(one for one in await items(run.u, "/users", "users") if one["id"] == user.user_id)
+
+
+def _picture(side: int = 256) -> str:
+    """Return a picture of grey stripes, in PNG (RFC 2083)."""
+    row = b"\0" + bytes(number % 256 for number in range(side))
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(row * side)),
+        (b"IEND", b""),
+    )
+    written = b"\x89PNG\r\n\x1a\n"
+    for kind, data in chunks:
+        written += struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    return base64.b64encode(written).decode()
+
+
+@area.scenario("PROF-PUT-01", "PROF-PUT-02", "PROF-TOLD-01", "PROF-STAT-01")
+async def somebody_says_who_they_are(run: Run) -> None:
+    someone = await run.new_user(name="who has a profile")
+    fields = {"fullName": "Augusta Ada King", "title": "Analyst", "pronouns": "she", "locale": "en-GB"}
+    async with run.listen(run.w) as observer:
+        answered = (await someone.put("/me/profile", fields)).ok()["user"]
+        with run.verdict("PROF-PUT-01"):
+            require(fields.items() <= answered.items(), "the answer is without it")
+            require(fields.items() <= (await _shown(run, someone)).items(), "GET /users is without it")
+        with run.verdict("PROF-TOLD-01"):
+            told = (await observer.expect("UPDATE_USER", id=someone.user_id)).payload
+            require(fields.items() <= told.items(), "the event is without it")
+    with run.verdict("PROF-PUT-02"):
+        (await someone.put("/me/profile", {"fullName": "a" * 101})).error(400)
+    with run.verdict("PROF-STAT-01"):
+        set_ = {"emoji": "🌴", "text": "away"}
+        (await someone.put("/me/status", set_)).expect(200)
+        require((await _shown(run, someone)).get("status") == set_, "it is not there as it was set")
+        (await someone.delete("/me/status")).expect(200)
+        require(not (await _shown(run, someone)).get("status"), "it is there still")
+
+
+@area.scenario("PROF-FACE-01", "PROF-FACE-02", "PROF-FACE-03")
+async def somebody_shows_a_face(run: Run) -> None:
+    someone = await run.new_user(name="who has a picture")
+    address = at("users", someone.user_id, "avatar")
+    with run.verdict("PROF-FACE-02"):
+        (await run.u.get(address)).error(404)
+    with run.verdict("PROF-FACE-03"):
+        for bad in ("", "AAAA", base64.b64encode(b"\xff\xd8\xff no picture").decode()):
+            (await someone.put("/me/avatar", {"image": bad})).error(400)
+    (await someone.put("/me/avatar", {"image": _picture()})).expect(200)
+    with run.verdict("PROF-FACE-01"):
+        for size in (64, 128, 512):
+            answer = await run.u.get(f"{address}?size={size}")
+            answer.expect(200)
+            require(bool(answer.header("etag")), "it has no ETag")
+        require(bool((await _shown(run, someone)).get("avatarVersion")), "GET /users has no avatarVersion")
+    (await someone.delete("/me/avatar")).expect(200)
