@@ -1,0 +1,150 @@
+"""TOKENS: tokens by which programs act for a user (capability tokens, extension K-1).
+
+The suite loads this by an entry point; the server never does.
+"""
+
+from __future__ import annotations
+
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from teamchat_conformance.checks.steps import at
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.expect import require
+from teamchat_conformance.registry import Area
+
+if TYPE_CHECKING:
+    from teamchat_conformance.run import Run
+
+LISTED = {
+    "id": None,
+    "name": None,
+    "scopes": None,
+    "createdAt": None,
+    "placeIds": None,
+    "expiresAt": None,
+    "lastUsedAt": None,
+    "ip": None,
+}
+
+area = Area(
+    "TOKENS",
+    "Tokens",
+    capability="tokens",
+    endpoints=(
+        Endpoint("GET", "/me/tokens", known={"tokens": LISTED}),
+        Endpoint("POST", "/me/tokens", known={"token": {**LISTED, "token": None}}),
+        Endpoint("DELETE", "/me/tokens/:id", known={"success": None}),
+    ),
+)
+area.required(
+    "TOKENS-SHOWN-01",
+    "K-1",
+    "A token is shown once, and listed for its user alone without its text",
+    words=["`token`: shown once, `tct_` + 43 characters"],
+)
+area.required(
+    "TOKENS-KEY-01",
+    "K-1",
+    "A repeated Idempotency-Key is 409",
+    words=["X-13 holds; there a repeated key is 409"],
+)
+area.required(
+    "TOKENS-SCOPE-01",
+    "K-1",
+    "A token does what its scopes are for, and is 403 elsewhere",
+    words=["scopes `read`, `write`, `files`, `events`, `manage`, `admin`"],
+)
+area.required(
+    "TOKENS-NEVER-01",
+    "K-1",
+    "No token reaches sessions or tokens",
+    words=["never passwords,\n  sessions, tokens, second factors"],
+)
+area.required(
+    "TOKENS-PLACE-01",
+    "K-1",
+    "Outside its places everything is 404",
+    words=["outside `placeIds`: 404"],
+)
+area.required(
+    "TOKENS-END-01",
+    "K-1",
+    "Revoking a token ends it, and its streams at once",
+    words=["revoking it ends its streams at once"],
+)
+
+
+async def _make(run: Run, **body: Any) -> Any:
+    asked = {"name": "conformance", "scopes": ["read", "write"], **body}
+    return (await run.v.post("/me/tokens", asked)).ok()["token"]
+
+
+@area.scenario("TOKENS-SHOWN-01", "TOKENS-KEY-01", "TOKENS-SCOPE-01", "TOKENS-NEVER-01")
+async def a_token_does_less_than_its_user(run: Run) -> None:
+    """Make a token that reads, and one that writes."""
+    channel = await run.channel()
+    made = await _make(run, scopes=["read"], expiresAt=int(time() * 1000) + 3_600_000)
+    reads = run.client("a token", made["token"])
+    with run.verdict("TOKENS-SHOWN-01"):
+        require(made["token"].startswith("tct_") and len(made["token"]) == 47, "its text has another form")
+        listed = (await run.v.get("/me/tokens")).ok()["tokens"]
+        require(made["id"] in [one["id"] for one in listed], "it is not listed")
+        require(not any("token" in one for one in listed), "its text is told again")
+        others = (await run.w.get("/me/tokens")).ok()["tokens"]
+        require(made["id"] not in [one["id"] for one in others], "another user's list holds it")
+        wrong: list[dict[str, Any]] = [{"scopes": ["everything"]}, {"scopes": []}, {"expiresAt": 1}]
+        for body in [*wrong, {"name": "n" * 81}]:
+            asked = {"name": "conformance", "scopes": ["read"], **body}
+            (await run.v.post("/me/tokens", asked)).expect(400)
+    with run.verdict("TOKENS-KEY-01"):
+        asked, key = {"name": "conformance", "scopes": ["read"]}, {"Idempotency-Key": run.text("key")}
+        (await run.v.post("/me/tokens", asked, headers=key)).expect(200)
+        (await run.v.post("/me/tokens", asked, headers=key)).expect(409)
+    with run.verdict("TOKENS-SCOPE-01"):
+        (await reads.get(at("channels", channel, "messages"))).expect(200)
+        (await reads.post(at("channels", channel, "messages"), {"content": "no"})).expect(403)
+        writes = run.client("a token", (await _make(run, scopes=["write"]))["token"])
+        posted = (await writes.post(at("channels", channel, "messages"), {"content": "yes"})).ok()
+        require(posted["message"]["author"]["id"] == run.v.user_id, "it posts as somebody else")
+        (await writes.get(at("channels", channel, "messages"))).expect(403)
+    with run.verdict("TOKENS-NEVER-01"):
+        everything = run.client("a token", (await _make(run, scopes=["read", "write", "manage"]))["token"])
+        for target in ("/me/tokens", "/auth/sessions"):
+            (await everything.get(target)).expect(403)
+        (await everything.post("/me/tokens", {"name": "more", "scopes": ["read"]})).expect(403)
+        (await everything.delete(at("me", "tokens", made["id"]))).expect(403)
+    for one in (await run.v.get("/me/tokens")).ok()["tokens"]:
+        (await run.v.delete(at("me", "tokens", one["id"]))).expect(200)
+
+
+@area.scenario("TOKENS-PLACE-01")
+async def a_token_for_one_place(run: Run) -> None:
+    """Make a token for one of two channels."""
+    inside, outside = await run.channel(), await run.channel()
+    said = (await run.post(run.u, outside))["id"]
+    made = await _make(run, placeIds=[inside])
+    client = run.client("a token", made["token"])
+    with run.verdict("TOKENS-PLACE-01"):
+        (await client.get(at("channels", inside, "messages"))).expect(200)
+        (await client.post(at("channels", inside, "messages"), {"content": "here"})).expect(200)
+        (await client.get(at("channels", outside, "messages"))).expect(404)
+        (await client.post(at("channels", outside, "messages"), {"content": "there"})).expect(404)
+        (await client.get(at("messages", said))).expect(404)
+        listed = [one["id"] for one in (await client.get("/channels")).ok()["channels"]]
+        require(listed == [inside], "the list of channels holds another")
+    (await run.v.delete(at("me", "tokens", made["id"]))).expect(200)
+
+
+@area.scenario("TOKENS-END-01")
+async def a_token_is_revoked(run: Run) -> None:
+    """Open a stream by a token, and revoke it."""
+    made = await _make(run, scopes=["events"])
+    client = run.client("a token", made["token"])
+    with run.verdict("TOKENS-END-01"):
+        async with run.listen(run.v, token=made["token"]) as stream:
+            await run.fence(stream)
+            (await run.v.delete(at("me", "tokens", made["id"]))).expect(200)
+            await stream.ended(run.wait(5))
+        (await client.get("/channels")).expect(401)
+        (await run.v.delete(at("me", "tokens", made["id"]))).expect(404)

@@ -1,0 +1,29 @@
+"""Tokens end with their user, and where all that acts in a user's name ends (K-1, L-1, D-40)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from teamchat import Changes, Transaction
+
+if TYPE_CHECKING:
+    from teamchat_tokens.tokens import Tokens
+
+
+class Ending(Changes):
+    """What becomes of tokens with their user. Being activated brings none back."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    async def user_gone(self, tx: Transaction, user_id: str) -> None:
+        """A user is no more."""
+        await self._tokens.end_all(tx, user_id)
+
+    async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
+        """A user is shut out."""
+        await self._tokens.end_all(tx, user_id)
+
+    async def address_proved(self, tx: Transaction, user_id: str) -> None:
+        """Whoever made tokens before was perhaps not the owner of the address."""
+        await self._tokens.end_all(tx, user_id)
