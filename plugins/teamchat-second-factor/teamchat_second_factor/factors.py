@@ -1,0 +1,225 @@
+"""Setting up second factors, and taking them away (extension M).
+
+Who sets one up has just signed in, or gives the password again, and a code where there is a factor already:
+a session that was left open, or stolen, is not enough.  The first factor ends all other sessions, which were
+begun without it.
+"""
+
+from __future__ import annotations
+
+import io
+import secrets
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import segno
+import trio
+from msgspec import Struct
+
+from teamchat import BadRequest, Changes, Conflict, Forbidden, NotFound, Transaction
+from teamchat.accounts import attempt
+from teamchat.model import Caller
+from teamchat_second_factor import recovery, totp
+
+if TYPE_CHECKING:
+    from teamchat import Teamchat
+    from teamchat_second_factor.codes import Codes
+    from teamchat_second_factor.sealing import Sealer
+
+RECENT_MS = 5 * 60_000
+"""So long after a sign-in nothing is asked again."""
+PENDING_MS = 60 * 60_000
+"""So long a factor may wait to be confirmed."""
+MOST = 5
+WAY = "second factor"
+_MOST_ISSUER = 40
+
+
+class SecondFactor(Struct, frozen=True, rename="camel"):
+    """A factor that counts. Times are epoch milliseconds."""
+
+    id: str
+    created_at: int
+    last_used_at: int | None
+    type: str = "totp"
+
+
+class Own(Struct, frozen=True, rename="camel"):
+    """What a user has: factors, and recovery codes that are left; and whether the server wants a factor."""
+
+    second_factors: Sequence[SecondFactor]
+    recovery_codes_left: int
+    is_required: bool
+
+
+class Begun(Struct, frozen=True, rename="camel"):
+    """A factor to be confirmed: its secret in Base32, its ``otpauth`` address, and that as a QR code."""
+
+    id: str
+    secret: str
+    uri: str
+    qr_code: str
+
+
+class Going(Changes):
+    """Nothing is kept of who is no user any more."""
+
+    async def user_gone(self, tx: Transaction, user_id: str) -> None:
+        """Remove the factors and recovery codes."""
+        await tx.fetch("delete from second_factor_totp where user_id = $1", user_id)
+        await recovery.forget_in(tx, user_id)
+
+
+class Factors:
+    """The factors of a server's users, as they manage their own."""
+
+    def __init__(self, app: Teamchat, sealer: Sealer, codes: Codes) -> None:
+        self._app = app
+        self._sealer = sealer
+        self._codes = codes
+
+    async def own(self, caller: Caller) -> Own:
+        """Return what the caller has."""
+        async with self._app.storage.read() as tx:
+            rows = await tx.fetch(
+                """select id, created_at, last_used_at from second_factor_totp
+                   where user_id = $1 and confirmed_at is not null order by created_at, id""",
+                caller.user.id,
+            )
+            left = await recovery.left_in(tx, caller.user.id)
+        is_required = self._app.accounts.second_steps.is_demanded_of(caller.user)
+        return Own([SecondFactor(*row) for row in rows], left, is_required)
+
+    async def begin(self, caller: Caller, ip: str, password: str | None, code: str | None) -> Begun:
+        """Make a secret, which counts once it is confirmed; one that waits already is forgotten.
+
+        Raises `Forbidden` for who has not signed in just now and gives no right password, or no right code
+        where one is wanted; `BadRequest` for more than there may be.
+        """
+        await self._check_recent(caller, ip, password, code)
+        user, now = caller.user, self._app.accounts.clock()
+        id_, secret = secrets.token_hex(16), totp.new_secret()
+        sealed = self._sealer.seal(secret, f"{user.id}:{id_}")
+        async with self._app.storage.write() as tx:
+            await tx.fetch(
+                "delete from second_factor_totp where user_id = $1 and confirmed_at is null", user.id
+            )
+            if await self._count(tx, user.id) >= MOST:
+                raise BadRequest(f"{MOST} second factors are enough. Remove one first.")
+            await tx.fetch(
+                "insert into second_factor_totp (id, user_id, secret, created_at) values ($1, $2, $3, $4)",
+                id_,
+                user.id,
+                sealed,
+                now,
+            )
+            issuer = await self._app.server_name(tx)
+        uri = totp.address(secret, issuer[:_MOST_ISSUER], user.email)
+        return Begun(id_, totp.in_base32(secret), uri, await trio.to_thread.run_sync(_drawn, uri))
+
+    async def confirm(self, caller: Caller, id_: str, code: str, ip: str) -> list[str]:
+        """Let a factor count, for its first code; return the recovery codes, which replace all before.
+
+        Raises `NotFound` for none of the caller's, `Conflict` for one that is confirmed, `BadRequest` for a
+        wrong code, which is counted, `TooManyRequests` beyond the limits.
+        """
+        user, made = caller.user, list[str]()
+        tried, steps = attempt(user.email, ip, WAY), self._app.accounts.second_steps
+        async with self._app.storage.write() as tx:
+            sealed = await self._waiting(tx, user.id, id_)
+            is_good = await self._codes.use_in(tx, user.id, id_, sealed, 0, code)
+            await steps.count_in(tx, tried, user.id, is_good=is_good)
+            if is_good:
+                made = await self._settle(tx, caller, id_)
+        if not is_good:
+            raise BadRequest("This code is wrong. Is the clock of your phone right?")
+        return made
+
+    async def remove(self, caller: Caller, id_: str, ip: str, code: str | None) -> None:
+        """Take a factor away; with the last one go the recovery codes.
+
+        Raises `NotFound` for none of the caller's, `Forbidden` for who has not signed in just now and gives
+        no right code, and for the last one where the server wants one.
+        """
+        user_id = caller.user.id
+        async with self._app.storage.read() as tx:
+            is_confirmed = await self._is_confirmed(tx, user_id, id_)
+        if is_confirmed and not await self._is_recent(caller):
+            await self._check_code(caller, ip, code)
+        async with self._app.storage.write() as tx:
+            await self._is_confirmed(tx, user_id, id_)
+            await tx.fetch("delete from second_factor_totp where id = $1 and user_id = $2", id_, user_id)
+            if is_confirmed and not await self._count(tx, user_id):
+                if self._app.accounts.second_steps.is_demanded_of(caller.user):
+                    raise Forbidden("This server wants a second factor of you. Set up another one first.")
+                await recovery.forget_in(tx, user_id)
+            if is_confirmed:
+                await self._app.audit.note(tx, "second-factor.remove", "user", user_id)
+
+    async def _settle(self, tx: Transaction, caller: Caller, id_: str) -> list[str]:
+        user_id = caller.user.id
+        if not await self._count(tx, user_id):
+            await self._app.accounts.sessions.end_all_in(tx, user_id, keep=caller.session_id)
+        now = self._app.accounts.clock()
+        await tx.fetch("update second_factor_totp set confirmed_at = $2 where id = $1", id_, now)
+        await self._app.audit.note(tx, "second-factor.add", "user", user_id)
+        return await recovery.renew_in(tx, user_id)
+
+    async def _waiting(self, tx: Transaction, user_id: str, id_: str) -> str:
+        """Return the sealed secret of a factor that waits to be confirmed."""
+        if await self._is_confirmed(tx, user_id, id_):
+            raise Conflict("This second factor is confirmed already.")
+        since = self._app.accounts.clock() - PENDING_MS
+        rows = await tx.fetch(
+            "select secret from second_factor_totp where id = $1 and created_at > $2", id_, since
+        )
+        if not rows:
+            raise NotFound("There is no such second factor of yours.")
+        return str(rows[0][0])
+
+    async def _is_confirmed(self, tx: Transaction, user_id: str, id_: str) -> bool:
+        rows = await tx.fetch(
+            "select confirmed_at from second_factor_totp where id = $1 and user_id = $2", id_, user_id
+        )
+        if not rows:
+            raise NotFound("There is no such second factor of yours.")
+        return rows[0][0] is not None
+
+    async def _count(self, tx: Transaction, user_id: str) -> int:
+        [(count,)] = await tx.fetch(
+            "select count(*) from second_factor_totp where user_id = $1 and confirmed_at is not null", user_id
+        )
+        return int(count)
+
+    async def _check_recent(self, caller: Caller, ip: str, password: str | None, code: str | None) -> None:
+        if await self._is_recent(caller):
+            return
+        if password is None:
+            raise Forbidden("Sign in anew, or send your password once more as password.")
+        await self._app.accounts.check_password(caller, password, ip)
+        async with self._app.storage.read() as tx:
+            has_one = await self._codes.is_set_in(tx, caller.user.id)
+        if has_one:
+            await self._check_code(caller, ip, code)
+
+    async def _check_code(self, caller: Caller, ip: str, code: str | None) -> None:
+        if code is None:
+            raise Forbidden("Sign in anew, or send a code of your second factor as code.")
+        tried = attempt(caller.user.email, ip, WAY)
+        if not await self._app.accounts.second_steps.try_code(tried, caller.user.id, code):
+            raise Forbidden("This code is wrong, or was used already.")
+
+    async def _is_recent(self, caller: Caller) -> bool:
+        now = self._app.accounts.clock()
+        return any(
+            one.is_current_session and 0 <= now - one.created_at < RECENT_MS
+            for one in await self._app.accounts.sessions.list(caller)
+        )
+
+
+def _drawn(uri: str) -> str:
+    written = io.BytesIO()
+    segno.make(uri, micro=False, error="m").save(
+        written, kind="svg", xmldecl=False, scale=4, border=4, light="#fff"
+    )
+    return written.getvalue().decode()

@@ -1,0 +1,120 @@
+"""The second factor in the web client, in a browser: set up, asked for, and wanted by the server."""
+
+from __future__ import annotations
+
+import base64
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from teamchat_second_factor import totp
+
+from teamchat.testing import ADMIN, PASSWORD
+
+pytestmark = pytest.mark.slow
+
+Serve = Callable[..., Any]
+Visit = Callable[..., Page]
+MODE = {"authMode": "password", "isInviteRequired": True}
+
+
+class Phone:
+    """An app with a secret; it waits for a code that was not shown yet, as a person does."""
+
+    def __init__(self, secret: str) -> None:
+        self._secret = base64.b32decode(secret.replace(" ", ""))
+        self._last = 0
+
+    def code(self) -> str:
+        # One step ahead is good, too: so nobody waits for more than the first half minute that is over.
+        step = max(self._last + 1, totp.step_at(int(time.time() * 1000)) - 1)
+        self._last = step
+        return totp.code_at(self._secret, step)
+
+
+def sign_in(page: Page) -> None:
+    page.get_by_label("Email").fill(ADMIN)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def at_home(page: Page) -> None:
+    expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+    # By then it is known what the server offers.
+    expect(page.get_by_text("Saved messages").first).to_be_visible()
+
+
+def set_up(place: Page | Locator) -> tuple[Phone, list[str]]:
+    """Go through the steps; return the app and the recovery codes."""
+    place.get_by_role("button", name="Set up an app").click()
+    expect(place.get_by_role("img", name="QR code")).to_be_visible()
+    phone = Phone(place.get_by_role("region", name="Key").inner_text())
+    field = place.get_by_label("Code", exact=True)
+    field.fill("12345")
+    place.get_by_role("button", name="Confirm").click()
+    expect(field).to_have_accessible_description(re.compile("This code is wrong"))
+    field.fill(phone.code())
+    place.get_by_role("button", name="Confirm").click()
+    codes = place.get_by_role("region", name="Recovery codes").inner_text().split()
+    assert len(codes) == 10
+    return phone, codes
+
+
+def test_it_is_set_up_asked_for_and_taken_away(serve: Serve, visit: Visit, accessible: Any) -> None:
+    server = serve(auth=MODE)
+    page = visit(server.base)
+    sign_in(page)
+    at_home(page)
+    page.get_by_role("button", name="Settings", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    dialog.get_by_role("button", name="Second factor", exact=True).click()
+    expect(dialog.get_by_text("You have none.")).to_be_visible()
+    phone, codes = set_up(dialog)
+    accessible(page)
+    dialog.get_by_role("button", name="I have kept them").click()
+    expect(dialog.get_by_text("You have 10 recovery codes left.")).to_be_visible()
+
+    other = visit(server.base)
+    sign_in(other)
+    expect(other.get_by_role("heading", name="Enter a code")).to_be_visible()
+    accessible(other)
+    field = other.get_by_label("Code", exact=True)
+    expect(field).to_be_focused()
+    field.fill("123 456")
+    other.get_by_role("button", name="Sign in").click()
+    expect(field).to_have_accessible_description(re.compile("This code is wrong"))
+    field.fill(phone.code())
+    other.get_by_role("button", name="Sign in").click()
+    at_home(other)
+
+    third = visit(server.base)
+    sign_in(third)
+    third.get_by_label("Code", exact=True).fill(codes[0].upper())
+    third.get_by_role("button", name="Sign in").click()
+    at_home(third)
+
+    dialog.get_by_role("button", name=re.compile("Remove the app")).click()
+    expect(dialog.get_by_text("You have none.")).to_be_visible()
+    fourth = visit(server.base)
+    sign_in(fourth)
+    at_home(fourth)
+
+
+def test_where_the_server_wants_one_it_is_set_up_before_anything_is_seen(serve: Serve, visit: Visit) -> None:
+    server = serve(auth=MODE | {"secondFactor": "all"})
+    page = visit(server.base)
+    sign_in(page)
+    expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
+    set_up(page)
+    page.get_by_role("button", name="I have kept them").click()
+    at_home(page)
+    page.get_by_role("button", name="Settings", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    dialog.get_by_role("button", name="Second factor", exact=True).click()
+    expect(dialog.get_by_text("You have 10 recovery codes left.")).to_be_visible()
+    expect(dialog.get_by_role("button", name=re.compile("Remove the app"))).to_have_count(0)
