@@ -10,7 +10,7 @@ from teamchat_drafts.drafts import MOST_DRAFTS, Drafts
 from teamchat_drafts.endpoints import section_for
 from teamchat_drafts.events import DraftChanged
 from teamchat_drafts.exported import DraftsExported
-from teamchat_drafts.sending import DraftId, Going, sent
+from teamchat_drafts.sending import DraftId, Going, sent, was_draft
 from teamchat_drafts.tables import CHECKS, MIGRATIONS, Tombstones
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def parts(app: Teamchat, _: Options) -> Parts:
         limits={"perUser": MOST_DRAFTS},
         routes=[section_for(Drafts(app))],
         changes=Going(),
-        draft_fields=DraftFields(kind=DraftId, write=sent),
+        draft_fields=DraftFields(kind=DraftId, write=sent, concerns=was_draft),
         jobs=[Tombstones(app.storage).sweep],
     )
 
@@ -35,6 +35,7 @@ DRAFTS = Capability(
     events=[DraftChanged],
     checks=CHECKS,
     export=DraftsExported(),
+    client="client",
     parts=parts,
 )
 

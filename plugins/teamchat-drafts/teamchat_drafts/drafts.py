@@ -112,6 +112,8 @@ class Drafts:
             is_other = row is not None and condition is not None and not condition.holds(row.version)
             if row is not None and is_other and await self._seen(tx, caller, [row]):
                 raise PreconditionFailed(_ANOTHER)
+            if row is not None and caller.places is not None and not await self._seen(tx, caller, [row]):
+                return  # of a place that a token does not reach
             await bury(tx, caller.user.id, draft_id, row)
 
     async def _check_place(self, tx: Transaction, caller: Caller, body: DraftBody) -> str | None:

@@ -27,25 +27,25 @@ def section_for(drafts: Drafts) -> Section:
     """Return the endpoints."""
     section = Section("drafts")
 
-    @section.endpoint("GET", "/me/drafts", answer=DraftsAnswer)
+    @section.endpoint("GET", "/me/drafts", within_places=True, answer=DraftsAnswer)
     async def list_drafts(caller: Caller) -> DraftsAnswer:
         """List one's drafts."""
         found, as_of = await drafts.all(caller)
         return DraftsAnswer(found, str(as_of))
 
-    @section.endpoint("GET", "/me/drafts/:draftId", answer=DraftAnswer)
+    @section.endpoint("GET", "/me/drafts/:draftId", within_places=True, answer=DraftAnswer)
     async def get_draft(caller: Caller, draft_id: str) -> DraftAnswer:
         """Read a draft."""
         return DraftAnswer(await drafts.one(caller, draft_id))
 
-    @section.endpoint("PUT", "/me/drafts/:draftId", body=DraftBody, answer=DraftAnswer)
+    @section.endpoint("PUT", "/me/drafts/:draftId", within_places=True, body=DraftBody, answer=DraftAnswer)
     async def save_draft(
         caller: Caller, draft_id: str, body: DraftBody, condition: Condition | None
     ) -> DraftAnswer:
         """Save a draft, if nobody has changed it meanwhile."""
         return DraftAnswer(await drafts.save(caller, draft_id, body, condition))
 
-    @section.endpoint("DELETE", "/me/drafts/:draftId", answer=Success)
+    @section.endpoint("DELETE", "/me/drafts/:draftId", within_places=True, answer=Success)
     async def delete_draft(caller: Caller, draft_id: str, condition: Condition | None) -> Success:
         """Delete a draft."""
         await drafts.delete(caller, draft_id, condition)

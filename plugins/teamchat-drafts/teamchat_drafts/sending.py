@@ -36,9 +36,14 @@ def checked_id(draft_id: str) -> str:
     return lowered
 
 
+def was_draft(written: Written) -> bool:
+    """Return whether a message names the draft that it was; an edit ends none."""
+    return written.fields.draft_id is not UNSET and written.before is None
+
+
 async def sent(tx: Transaction, written: Written) -> Outcome:
-    """End the draft that was posted; an edit ends none."""
-    if written.fields.draft_id is not UNSET and written.before is None and written.caller is not None:
+    """End the draft that was posted."""
+    if written.caller is not None:
         draft_id, user_id = checked_id(written.fields.draft_id), written.caller.user.id
         await bury(tx, user_id, draft_id, await row_of(tx, user_id, draft_id))
     return Outcome()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_REVISIONS = 50
 """How many texts of a message are kept, the present one among them."""
+READERS = {"nobody": 0, "author": 1, "everyone": 2}
+"""What is announced of who reads it, so that clients offer it to nobody else."""
 _ALL = """select content, entities, set_at, ended_at from edit_history where message_id = $1
 order by number desc"""
 _decode = msgspec.json.Decoder(list[dict[str, Any]]).decode

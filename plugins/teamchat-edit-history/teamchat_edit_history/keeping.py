@@ -25,6 +25,11 @@ class NoFields(Struct, frozen=True):
     """Bodies of messages have nothing for the history."""
 
 
+def is_edit(written: Written) -> bool:
+    """Return whether a message was there before."""
+    return written.before is not None
+
+
 class Keeping(Changes):
     """Keeps revisions, as far as ``chat.editHistory`` says so."""
 

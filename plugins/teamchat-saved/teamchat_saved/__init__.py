@@ -35,6 +35,7 @@ SAVED = Capability(
     events=[SavedChanged],
     checks=CHECKS,
     export=SavedExported(),
+    client="client",
     parts=parts,
 )
 

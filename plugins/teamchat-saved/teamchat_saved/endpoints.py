@@ -27,7 +27,7 @@ def section_for(saved: Saved) -> Section:
     """Return the endpoints."""
     section = Section("saved")
 
-    @section.endpoint("GET", "/me/saved", answer=SavedMessages, query=("limit", "cursor"))
+    @section.endpoint("GET", "/me/saved", within_places=True, answer=SavedMessages, query=("limit", "cursor"))
     async def list_saved(caller: Caller, limit: str | None, cursor: str | None) -> SavedMessages:
         """List the messages that one keeps."""
         page = await saved.page(caller, read_limit(limit), cursor)
