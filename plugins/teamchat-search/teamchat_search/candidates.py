@@ -15,15 +15,13 @@ from teamchat.model import Caller
 from teamchat_search import tokens
 from teamchat_search.asking import Plan
 from teamchat_search.grams import asked as asked_grams
-from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Found, Index, State
+from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Found, Index, Reach, State
 from teamchat_search.tokens import EVERYBODY, Asked, first_id, first_number, milliseconds_in, milliseconds_of
 
 MARGIN_MS = 2 * 24 * 3600 * 1000
 """How far the time in an id may be from the time of its message: clocks of servers differ (D-08)."""
-_FIRST_PAGE, _MOST_PAGE = 128, 1024
 _FIRST_PIECE, _MOST_PIECE = 64, 256
 _SCANNED = 256
-_MOST_WINDOW = 131_072
 _GRAMS_OF_A_ROOM = 2
 _WEIGHED, _MOST_WEIGHED = 24, 24
 
@@ -104,30 +102,32 @@ class Candidates:
         self._chunks = await self._asked()
         self._stop = first_number(milliseconds_in(down_to))
         self._upper = (1 << 62) if before == ABOVE_ALL else first_number(milliseconds_in(before) + 1) - 1
-        self._limit, self._window = _FIRST_PAGE, self._index.window
+        self._reach = self._index.first
         self._indexed = down_to, before
 
     async def _indexed_page(self, down_to: str, ceiling: str) -> Page:
-        found, self._upper, floor = await self._page(self._upper, self._limit, self._window)
+        found, self._upper, floor = await self._page(self._upper)
         floor = max(floor, down_to)
         self._indexed = (down_to, floor) if floor > down_to else None
-        self._limit, self._window = min(2 * self._limit, _MOST_PAGE), min(2 * self._window, _MOST_WINDOW)
         ids = {id_ for id_ in (*found, *self._tail) if floor <= id_ < ceiling}
         return Page(sorted(ids, reverse=True), floor)
 
-    async def _page(self, upper: int, limit: int, window: int) -> tuple[Sequence[str], int, str]:
+    async def _page(self, upper: int) -> tuple[Sequence[str], int, str]:
         """Return ids, the number to go on with, and the bound down to which they are all that there are."""
         assert self._index is not None  # noqa: S101
-        stop = self._stop
+        stop, reach = self._stop, self._reach
         while True:
-            lower = max(stop, await self._index.floor(self._tx, upper, window))
+            lower = stop
+            if reach.window is not None:
+                lower = max(stop, await self._index.floor(self._tx, upper, reach.window))
             found: list[Found] = []
             cut = lower
             for number in range(len(self._chunks)):
-                rows = await self._rows(number, lower, upper, limit)
+                rows = await self._rows(number, lower, upper, reach)
                 found += [one for one in rows if one.number >= lower]
-                if len(rows) == limit and number not in self._whole:
+                if len(rows) == reach.limit and number not in self._whole:
                     cut = max(cut, rows[-1].number)
+            self._reach = self._index.after(reach, len(found))
             if cut <= stop:
                 return [one.id for one in found], stop - 1, ""
             # Within one millisecond numbers are in no order: it is left whole for the next page.
@@ -135,9 +135,9 @@ class Candidates:
             if at <= tokens.MOST_MS and first_number(at) <= upper:
                 bound = first_number(at)
                 return [one.id for one in found if one.number >= bound], bound - 1, first_id(at)
-            limit, window = 4 * limit, 4 * window
+            reach = Reach(None if reach.window is None else 4 * reach.window, 4 * reach.limit)
 
-    async def _rows(self, number: int, lower: int, upper: int, limit: int) -> Sequence[Found]:
+    async def _rows(self, number: int, lower: int, upper: int, reach: Reach) -> Sequence[Found]:
         """Return what one statement finds: of everybody's messages within a window, else all that there is.
 
         In private rooms there is little of most words. What was found whole is not asked for again.
@@ -146,9 +146,9 @@ class Candidates:
         if number in self._whole:
             return [one for one in self._whole[number] if one.number <= upper]
         if number == 0:
-            return await self._index.find(self._tx, self._chunks[number], lower, upper, limit)
-        rows = await self._index.find(self._tx, self._chunks[number], self._stop, upper, limit)
-        if len(rows) < limit:
+            return await self._index.find(self._tx, self._chunks[number], lower, upper, reach)
+        rows = await self._index.find(self._tx, self._chunks[number], self._stop, upper, reach)
+        if len(rows) < reach.limit:
             self._whole[number] = rows
         return rows
 
@@ -161,10 +161,13 @@ class Candidates:
         rooms = [] if plan.rooms is None else [[tokens.within(one) for one in sorted(plan.rooms)]]
         own = await self._classes()
         most = self._index.most_classes
+        everybody = Asked(EVERYBODY, grams, [*lists, *rooms])
+        if most is None:
+            return [[everybody, *(Asked(one, grams, lists) for one in own)]]
         few = await self._rarest(grams) if own else []
         of_rooms = [Asked(one, few, lists) for one in own]
         return [
-            [Asked(EVERYBODY, grams, [*lists, *rooms])],
+            [everybody],
             *(of_rooms[start : start + most] for start in range(0, len(of_rooms), most)),
         ]
 
@@ -178,7 +181,8 @@ class Candidates:
             return grams
         weights: list[tuple[int, str]] = []
         for gram in sorted(set(grams))[:_MOST_WEIGHED]:
-            found = await self._index.find(self._tx, [Asked(EVERYBODY, [gram])], 0, 1 << 62, _WEIGHED)
+            asked = [Asked(EVERYBODY, [gram])]
+            found = await self._index.find(self._tx, asked, 0, 1 << 62, Reach(None, _WEIGHED))
             # The further back so many are, the rarer it is.
             weights.append((found[-1].number if len(found) == _WEIGHED else -_WEIGHED + len(found), gram))
         return [gram for _, gram in sorted(weights)[:_GRAMS_OF_A_ROOM]]

@@ -5,6 +5,7 @@ The suite loads this by an entry point; the server never does.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ HIT = {
     "place": {"id": None, "kind": None, "name": None},
     "highlights": {"field": None, "offset": None, "length": None},
 }
+FILE_HIT = {name: HIT[name] for name in ("place", "highlights")} | {"file": None, "messageId": None}
 # What is said, and what finds it and nothing else of this list.
 CORPUS: Sequence[tuple[str, Sequence[str]]] = (
     ("Die Straße ist nass", ("STRASSE", "straße", "nass")),
@@ -54,6 +56,7 @@ area = Area(
     capability="search",
     endpoints=(
         Endpoint("GET", "/search/messages", known={"results": HIT, "next": None, "isComplete": None}),
+        Endpoint("GET", "/search/files", known={"results": FILE_HIT, "next": None, "isComplete": None}),
         Endpoint("GET", "/search/people", known={"users": {"id": None, "userName": None}}),
         Endpoint("GET", "/search/channels", known={"channels": None}),
     ),
@@ -113,6 +116,12 @@ area.required(
     words=["q (1–500)"],
 )
 area.required(
+    "SEARCH-FILE-01",
+    "F-1",
+    "A message is found by the names of its files too, and a file by its name alone",
+    words=["N(content) or N(a file's name) contains N(term)"],
+)
+area.required(
     "SEARCH-NAME-01",
     "F",
     "People and channels are found by the beginning of a word",
@@ -126,7 +135,7 @@ async def a_corpus_is_searched(run: Run) -> None:
     channel = await run.channel()
     said = {text: (await run.post(run.u, channel, text))["id"] for text, _ in CORPUS}
     with run.verdict("SEARCH-TEXT-01"):
-        askers = cycle((run.u, run.v, run.w, run.a, run.b))  # Of each so many are taken a minute.
+        askers = cycle((run.u, run.v, run.w))  # Of each so many are taken a minute.
         for text, queries in CORPUS:
             for query in queries:
                 found = await _ids(next(askers), query, channelId=channel)
@@ -213,6 +222,42 @@ async def _search_private(run: Run, word: str) -> None:
         require(await _ids(run.a, word) == [], "an admin who is no member finds it")
         (await run.u.delete(at("channels", channel, "members", run.v.user_id))).expect(200)
         require(await _ids(run.v, word) == [], "who was removed finds it")
+
+
+@area.scenario("SEARCH-FILE-01")
+async def files_are_found(run: Run) -> None:
+    """Post a file where there are files, and look for it; elsewhere there are none to be found."""
+    channel, word = await run.channel(), f"plan{run.id}"
+    with run.verdict("SEARCH-FILE-01"):
+        await run.post(run.u, channel, f"no file is called {word}")
+        require(await _files(run.v, word) == [], "a message's text is no file's name")
+        if run.announced.version("files"):
+            file = await _upload(run.u, channel, f"{word}.TXT")
+            body = {"content": "look at this", "files": [file]}
+            made = (await run.u.post(at("channels", channel, "messages"), body)).ok()["message"]
+            require(await _files(run.v, f"{word}.txt") == [(file, made["id"])], "the file is not found")
+            require(
+                await _files(run.v, f"look {word}.txt") == [], "a file's name and the text are two things"
+            )
+            require(await _ids(run.v, f"look {word}.txt") == [made["id"]], "the message is not found")
+
+
+async def _files(asker: Client, query: str) -> list[tuple[str, str]]:
+    found = (await asker.get(f"/search/files?{urlencode({'q': query})}")).ok()["results"]
+    return [(str(hit["file"]["id"]), str(hit["messageId"])) for hit in found]
+
+
+async def _upload(asker: Client, place: str, name: str) -> str:
+    texts = {"filename": name, "placeId": place}
+    about = ",".join(f"{key} {b64encode(text.encode()).decode()}" for key, text in texts.items())
+    headers = {
+        "Tus-Resumable": "1.0.0",
+        "Upload-Length": "4",
+        "Upload-Metadata": about,
+        "Content-Type": "application/offset+octet-stream",
+    }
+    made = await asker.ask("POST", at("uploads"), raw=b"text", headers=headers)
+    return str(made.header("location")).rpartition("/")[2]
 
 
 @area.scenario("SEARCH-NAME-01")

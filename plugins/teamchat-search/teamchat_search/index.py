@@ -28,6 +28,11 @@ MOST_TAIL = 5000
 """How many events a search looks through that the index has not heard; if there are more, it is not used."""
 
 _SAMPLED = 256
+_MOST_PAGE, _MOST_WINDOW = 1024, 131_072
+_COMMON = 64
+"""What one document in so many has is common: enough is found going through them one by one."""
+_MOST_OF_ALL = 16_384
+"""How many of what is rare are asked for at once, for each asking reads all."""
 
 _STATE = """create table if not exists search_state (id {int} primary key, made_by text not null,
 position {int} not null, filled_from text not null, rebuilds {int} not null, holder text not null,
@@ -61,16 +66,23 @@ class Found(NamedTuple):
     id: str
 
 
+class Reach(NamedTuple):
+    """About how many documents a statement may look at, None for all, and how many it may return."""
+
+    window: int | None
+    limit: int
+
+
 class Index(ABC):
     """An index in a database. Everything is asked in a transaction that is open."""
 
     definitions: ClassVar[Sequence[str]]
     numbered: ClassVar[Sequence[str]]
     """The tables in which numbers stand that are in use."""
-    window: ClassVar[int]
-    """How many documents the first statement of a question may look at; those that follow take more."""
-    most_classes: ClassVar[int]
-    """About how many classes are asked for with one statement."""
+    first: ClassVar[Reach]
+    """What the first statement of a question may look at and return."""
+    most_classes: ClassVar[int | None]
+    """About how many classes are asked for with one statement; None for all at once, with what all see."""
 
     @abstractmethod
     async def is_there(self, tx: Transaction) -> bool:
@@ -199,8 +211,12 @@ class Index(ABC):
         return 0 if count < sampled else max(0, oldest - (newest - oldest) * (window - sampled) // sampled)
 
     @abstractmethod
+    def after(self, reach: Reach, found: int) -> Reach:
+        """Return what the next statement may look at and return, after one that found so many."""
+
+    @abstractmethod
     async def find(
-        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, limit: int
+        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, reach: Reach
     ) -> Sequence[Found]:
         """Return what may match any of what is asked, the greatest numbers first."""
 
@@ -224,7 +240,7 @@ class SqliteIndex(Index):
         contentless_delete=1, detail=none, tokenize='ascii')""",
     )
     numbered = ("search_documents", "search_erased")
-    window = 16_384
+    first = Reach(16_384, 128)
     most_classes = 100
 
     async def is_there(self, tx: Transaction) -> bool:
@@ -283,8 +299,12 @@ class SqliteIndex(Index):
         )
         return int(size)
 
+    def after(self, reach: Reach, found: int) -> Reach:  # noqa: ARG002
+        window = _MOST_WINDOW if reach.window is None else reach.window
+        return Reach(min(2 * window, _MOST_WINDOW), min(2 * reach.limit, _MOST_PAGE))
+
     async def find(
-        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, limit: int
+        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, reach: Reach
     ) -> Sequence[Found]:
         rows = await tx.fetch(
             """select search_grams.rowid, d.message_id from search_grams
@@ -294,13 +314,18 @@ class SqliteIndex(Index):
             " OR ".join(f"({_expression(one)})" for one in asked),
             lower,
             upper,
-            limit,
+            reach.limit,
         )
         return [Found(*row) for row in rows]
 
 
 class PostgresIndex(Index):
-    """Numbers of grams in an array, under GIN. A document is a row that goes with its message."""
+    """Numbers of grams in an array, under GIN. A document is a row that goes with its message.
+
+    GIN has no order, so whoever asks it reads all that match before the newest are known. So the newest
+    documents are looked through one by one first: what is common is found among them. Only what is rare there
+    is left to GIN, which has little to read then.
+    """
 
     definitions = (
         """create table if not exists search_documents (number {int} primary key,
@@ -312,8 +337,8 @@ class PostgresIndex(Index):
         with (gin_pending_list_limit = 256)""",
     )
     numbered = ("search_documents",)
-    window = 131_072
-    most_classes = 100
+    first = Reach(4096, 128)
+    most_classes = None
 
     async def is_there(self, tx: Transaction) -> bool:
         return bool((await tx.fetch("select to_regclass('search_state') is not null"))[0][0])
@@ -352,18 +377,17 @@ class PostgresIndex(Index):
         [(size,)] = await tx.fetch("select pg_total_relation_size('search_documents')")
         return int(size)
 
+    def after(self, reach: Reach, found: int) -> Reach:
+        if reach.window is None or found * _COMMON < reach.window:
+            return Reach(None, _MOST_OF_ALL)
+        return Reach(min(2 * reach.window, _MOST_WINDOW), min(2 * reach.limit, _MOST_PAGE))
+
     async def find(
-        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, limit: int
+        self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, reach: Reach
     ) -> Sequence[Found]:
-        # The grams stand in the statement: by them PostgreSQL decides whether its index is worth the way.
-        condition = " or ".join(f"({_condition(one)})" for one in asked)
-        rows = await tx.fetch(
-            f"""select number, message_id from search_documents where number >= $1 and number <= $2
-            and ({condition}) order by number desc limit $3""",  # noqa: S608
-            lower,
-            upper,
-            limit,
-        )
+        look = _looked_up if reach.window is None else _looked_through
+        classes = [one.class_ for one in asked]
+        rows = await tx.fetch(look(asked), lower, upper, reach.limit, *classes)
         return [Found(*row) for row in rows]
 
 
@@ -385,11 +409,53 @@ def _expression(asked: Asked) -> str:
     return " AND ".join(parts)
 
 
-def _condition(asked: Asked) -> str:
-    every, lists = asked.tokens
-    parts = [f"grams @> '{_array(every)}'::bigint[]"] if every else []
-    parts += [f"grams && '{_array(one)}'::bigint[]" for one in lists]
-    return " and ".join(parts)
+def _looked_up(asked: Sequence[Asked]) -> str:
+    """Ask GIN for all that match, class by class: `offset 0` has each asked for by itself, and by GIN alone.
+
+    As one condition with as many alternatives as classes, they may seem so much to PostgreSQL that it reads
+    all documents instead.
+    """
+    wanted, lists = _wanted(asked)
+    either = "".join(f" and ({one} is null or grams && {one})" for one in lists)
+    every = (
+        "grams @> every" if any(tokens for tokens, _ in (one.tokens for one in asked)) else "grams && list_0"
+    )
+    return f"""select number, message_id from {wanted} cross join lateral (
+    select number, message_id from search_documents where {every}{either} offset 0) found
+    where number >= $1 and number <= $2 order by number desc limit $3"""  # noqa: S608
+
+
+def _looked_through(asked: Sequence[Asked]) -> str:
+    """Go through the documents by number, without GIN: `offset 0` keeps the rest out of the inner query.
+
+    Each is held to what is asked of its own class; those of others are passed over unread.
+    """
+    wanted, lists = _wanted(asked)
+    either = "".join(f" and ({one} is null or documents.grams && {one})" for one in lists)
+    return f"""select number, message_id from (select number, message_id, class, grams from search_documents
+    where number >= $1 and number <= $2 order by number desc offset 0) documents
+    join {wanted} on of_class = class
+    where documents.grams @> every{either} order by number desc limit $3"""  # noqa: S608
+
+
+def _wanted(asked: Sequence[Asked]) -> tuple[str, list[str]]:
+    """Return what is asked as a table, its classes from $4 on, and the names of its columns of lists."""
+    numbers = [one.tokens for one in asked]
+    most = max(len(lists) for _, lists in numbers)
+    rows = []
+    for place, (every, lists) in enumerate(numbers, 4):
+        cells = [
+            f"${place}::text",
+            *map(_literal, [every, *lists]),
+            *["null::bigint[]"] * (most - len(lists)),
+        ]
+        rows.append(f"({', '.join(cells)})")
+    columns = [f"list_{number}" for number in range(most)]
+    return f"(values {', '.join(rows)}) wanted ({', '.join(['of_class', 'every', *columns])})", columns
+
+
+def _literal(tokens: Sequence[int]) -> str:
+    return f"'{_array(tokens)}'::bigint[]"
 
 
 def _array(tokens: Sequence[int]) -> str:

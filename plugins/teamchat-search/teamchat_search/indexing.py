@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from teamchat import StorageError, Transaction
+from teamchat import Said, StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
 from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Index, State
+from teamchat_search.matching import Fields, fields
 from teamchat_search.tokens import Document
 
 if TYPE_CHECKING:
@@ -227,19 +228,25 @@ class Indexing:
         )
         return True
 
-    async def _documents(self, tx: Transaction, ids: Sequence[str]) -> dict[str, tuple[str, Document]]:
-        """Make the documents of messages, with the content that each was made of."""
-        found: dict[str, tuple[str, Document]] = {}
-        for number, (said, class_) in enumerate(await self._corpus.with_class(tx, ids), 1):
-            found[said.id] = said.content, Document.of(said, class_)
+    async def _documents(self, tx: Transaction, ids: Sequence[str]) -> dict[str, tuple[Fields, Document]]:
+        """Make the documents of messages, with the texts that each was made of."""
+        found: dict[str, tuple[Fields, Document]] = {}
+        for number, (said, class_, texts) in enumerate(await self._with_texts(tx, ids), 1):
+            found[said.id] = texts, Document.of(said, class_, texts)
             if number % _TOGETHER == 0:
                 await trio.lowlevel.checkpoint()
         return found
 
+    async def _with_texts(self, tx: Transaction, ids: Sequence[str]) -> list[tuple[Said, str, Fields]]:
+        """Return messages, each with its class and all texts in it."""
+        found = await self._corpus.with_class(tx, ids)
+        more = await self._app.message_texts(tx, [said.id for said, _ in found])
+        return [(said, class_, fields(said.content, more.get(said.id, ()))) for said, class_ in found]
+
     async def _write(
         self,
         ids: Sequence[str],
-        made: dict[str, tuple[str, Document]],
+        made: dict[str, tuple[Fields, Document]],
         *,
         position: int | None = None,
         filled_from: str | None = None,
@@ -251,10 +258,10 @@ class Indexing:
         async with self._storage.write() as tx:
             await self._hold(tx, position=position, filled_from=filled_from, written=len(ids))
             documents = []
-            for said, class_ in await self._corpus.with_class(tx, ids):
-                content, document = made.get(said.id, (None, None))
-                if document is None or content != said.content or document.class_ != class_:
-                    document = Document.of(said, class_)
+            for said, class_, texts in await self._with_texts(tx, ids):
+                before, document = made.get(said.id, (None, None))
+                if document is None or before != texts or document.class_ != class_:
+                    document = Document.of(said, class_, texts)
                 documents.append(document)
             await self._index.write(tx, documents)
 
@@ -274,7 +281,7 @@ class Indexing:
 
     async def _missing(
         self, tx: Transaction, walked: Sequence[tuple[str, str]]
-    ) -> dict[str, tuple[str, Document]]:
+    ) -> dict[str, tuple[Fields, Document]]:
         """Return the documents of those messages that are not in the index, or under another class."""
         there = await self._index.classes(tx, [id_ for id_, _ in walked])
         return await self._documents(tx, [id_ for id_, class_ in walked if there.get(id_) != class_])

@@ -5,7 +5,8 @@ Texts and terms are given as N of them, unless it is said otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from teamchat_search.normal import is_of_word, is_short_word, is_spaced, mapped, normal
@@ -14,8 +15,13 @@ WHOLE_WORD, BEGINNING, INSIDE = 4, 2, 1
 MOST_HIGHLIGHTS = 100
 """How many places of one message are named."""
 
+_FILE = re.compile(r"files\[([0-9]+)\]\.name")
 Fields = Mapping[str, str]
-"""The texts of a message by the names of its fields: ``content``."""
+"""The texts of a message by the names of its fields: ``content``, ``files[0].name``."""
+CONTENT = "content"
+
+Apart = Callable[[Fields], Sequence[tuple[int, Fields]]]
+"""Parts a message into what is found by itself, each with its number (`as_one`, `by_file`)."""
 
 
 class Place(NamedTuple):
@@ -57,6 +63,22 @@ class Terms(NamedTuple):
             )
             found += [Place(name, start, end - start) for start, end in _joined(spans)]
         return found[:MOST_HIGHLIGHTS]
+
+
+def fields(content: str, more: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the texts of a message: its content, and what else stands in it, each with its field."""
+    return {CONTENT: content} | dict(more)
+
+
+def as_one(texts: Fields) -> Sequence[tuple[int, Fields]]:
+    """Return what of a message is found by itself: all of it together, as number 0."""
+    return [(0, texts)]
+
+
+def by_file(texts: Fields) -> Sequence[tuple[int, Fields]]:
+    """Return what of a message is found by itself: each of its files, by the name alone."""
+    found = [(_FILE.fullmatch(name), text) for name, text in texts.items()]
+    return [(int(file[1]), {file[0]: text}) for file, text in found if file is not None]
 
 
 def normals(fields: Fields) -> list[str]:

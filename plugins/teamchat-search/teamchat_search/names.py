@@ -44,11 +44,18 @@ class Names:
                 except NotFound:
                     return []
                 among = await self._app.corpus.members(tx, room)
-            rows = await tx.fetch("select id, user_name from users where removed_at is null order by id")
+            # Nobody is offered to be mentioned who would hear nothing of it.
+            present = "" if among is None else " and deactivated_at is null"
+            rows = await tx.fetch(
+                f"select id, user_name from users where removed_at is null{present} order by id"  # noqa: S608
+            )
+            others = await self._app.user_names(tx)
         found: list[tuple[int, str, str, str]] = []
         for number, (id_, name) in enumerate(rows):
-            if (among is None or id_ in among) and (rank := _rank(_normal(name), term)) is not None:
-                found.append((rank, _normal(name), id_, name))
+            if among is None or id_ in among:
+                ranks = [_rank(_normal(one), term) for one in (name, *others.get(id_, ()))]
+                if (rank := min((one for one in ranks if one is not None), default=None)) is not None:
+                    found.append((rank, _normal(name), id_, name))
             if number % _AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
         return [UserName(id_, name) for _, _, id_, name in sorted(found)[:MOST_FOUND]]

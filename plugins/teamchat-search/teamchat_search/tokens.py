@@ -6,7 +6,7 @@ A number is a hash of the gram and of the class of the place: what everybody see
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -33,9 +33,9 @@ class Document(NamedTuple):
     tokens: Sequence[int]
 
     @classmethod
-    def of(cls, said: Said, class_: str) -> Document:
-        """Make the document of a message."""
-        found = grams(normal(said.content))
+    def of(cls, said: Said, class_: str, texts: Mapping[str, str]) -> Document:
+        """Make the document of a message, of all texts in it."""
+        found = {gram for text in texts.values() for gram in grams(normal(text))}
         found.update((_ALL, by(said.author_id)))
         if class_ == EVERYBODY:
             found.add(within(said.room_id))

@@ -22,6 +22,7 @@ HARMLESS: Mapping[str, str] = {
 GIVEN: Mapping[str, str] = {
     # What stands in every text that is hidden.
     "GET /search/messages query q": "only for those who are in here",
+    "GET /search/files query q": "a",
     "GET /search/people query q": "o",
     "GET /search/channels query q": "n",
 }

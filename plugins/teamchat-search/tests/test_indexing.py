@@ -49,6 +49,7 @@ async def test_a_lease_that_has_run_out_is_taken_and_who_was_away_writes_nothing
             await first._renew()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 async def test_nothing_is_lost_wherever_it_is_broken_off(tmp_path: Path, seed: int) -> None:
     async with opened(tmp_path) as world:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from teamchat_search import candidates
+from teamchat_search import index
 from teamchat_search import search as search_module
 from teamchat_search.asking import Request
 from teamchat_search.grammar import parsed
@@ -487,8 +487,9 @@ async def test_people_and_channels_are_found_by_their_names(tmp_path: Path) -> N
             await channels("x" * 65, world.ada)
 
 
+@pytest.mark.parametrize("common", [64, 1], ids=["one by one", "by the index"])
 async def test_small_pages_and_windows_find_the_same_in_public_and_private(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, common: int
 ) -> None:
     async with opened(tmp_path) as world:
         world.search._limits = Limits(100_000)
@@ -500,11 +501,14 @@ async def test_small_pages_and_windows_find_the_same_in_public_and_private(
             for room in [chance.choice(rooms)]
         ]
         await world.indexing.catch_up()
-        monkeypatch.setattr(candidates, "_FIRST_PAGE", 4)
-        monkeypatch.setattr(candidates, "_MOST_PAGE", 8)
-        monkeypatch.setattr(candidates, "_MOST_WINDOW", 10)
-        monkeypatch.setattr(type(world.indexing._index), "window", 5)
-        monkeypatch.setattr(type(world.indexing._index), "most_classes", 1)
+        kind = type(world.indexing._index)
+        monkeypatch.setattr(kind, "first", index.Reach(5, 4))
+        monkeypatch.setattr(index, "_MOST_PAGE", 8)
+        monkeypatch.setattr(index, "_MOST_WINDOW", 10)
+        monkeypatch.setattr(index, "_MOST_OF_ALL", 8)
+        monkeypatch.setattr(index, "_COMMON", common)
+        if kind.most_classes is not None:
+            monkeypatch.setattr(kind, "most_classes", 1)
         for caller, seen in ((world.ada, rooms), (world.bob, [rooms[0], rooms[2]]), (world.eve, rooms[:1])):
             expected = sorted((id_ for id_, room in said if room in seen), reverse=True)
             assert await world.find("needle", caller) == expected

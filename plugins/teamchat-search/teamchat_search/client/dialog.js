@@ -1,5 +1,6 @@
 // The dialog of search: a field, the order, and what was found. What one loses sight of while it is open goes from it
-// at once; of two answers that cross, the one asked for last is shown.
+// at once, and does not come with an answer that was on its way then; of two answers that cross, the one asked for last
+// is shown.
 
 import { Completion } from "./completion.js";
 import { aroundOf, hitOf } from "./hits.js";
@@ -27,6 +28,7 @@ export function openSearch(teamchat, last, query) {
 function hear(teamchat) {
   if (hearing.has(teamchat)) return;
   hearing.add(teamchat);
+  teamchat.on("RESYNC", () => current?.again());
   teamchat.on("DELETE_CHANNEL", ({ id }) => current?.lose(({ place }) => place.id === id));
   for (const kind of MESSAGES) {
     const idOf = (payload) => (payload.reply ?? payload).id;
@@ -52,6 +54,7 @@ class Search {
   #hits = [];
   #next = null;
   #asked = 0;
+  #lost = null; // what was lost while an answer is on its way
   #said = "";
 
   constructor(teamchat, last, query) {
@@ -99,6 +102,7 @@ class Search {
 
   /** What matches one no longer sees, or it is gone. */
   lose(isLost) {
+    this.#lost?.push(isLost);
     const left = this.#hits.filter((hit) => !isLost(hit));
     if (left.length === this.#hits.length) return;
     this.#hits = left;
@@ -108,6 +112,11 @@ class Search {
   /** A message was edited: whether it still matches is the server's to say. */
   changed(id) {
     if (this.#hits.some(({ message }) => message.id === id)) this.#ask();
+  }
+
+  /** What was missed may be anything. */
+  again() {
+    if (this.#said) this.#ask();
   }
 
   async #learn() {
@@ -120,6 +129,7 @@ class Search {
     const { api, t, words } = this.#teamchat;
     const query = isMore ? this.#said : this.#field.value.trim();
     const mine = ++this.#asked;
+    this.#lost = [];
     this.#help(!query);
     if (!query) return this.#tell("", []);
     const sort = this.#sort.value;
@@ -133,7 +143,8 @@ class Search {
       if (mine !== this.#asked) return;
       const first = isMore ? this.#hits.length : -1;
       this.#next = next;
-      this.#tell(isComplete ? "" : t("incomplete"), isMore ? [...this.#hits, ...results] : results);
+      const seen = results.filter((hit) => !this.#lost.some((isLost) => isLost(hit)));
+      this.#tell(isComplete ? "" : t("incomplete"), isMore ? [...this.#hits, ...seen] : seen);
       this.#more.textContent = t(isComplete ? "more" : "go_on");
       if (first >= 0) this.#links()[first]?.focus();
     } catch (error) {
@@ -146,6 +157,7 @@ class Search {
 
   #tell(more, hits) {
     const { t } = this.#teamchat;
+    this.#lost = null;
     this.#hits = hits;
     this.#draw();
     const odd = this.#said ? mistaken(this.#said, this.#known) : [];

@@ -20,15 +20,21 @@ export function hitOf(teamchat, { message, place, highlights }, { open, around }
     element("span", { class: "small soft" }, element("bdi", {}, where), ` · ${dateTime(message.createdAt)}`),
   );
   const more = { type: "button", class: "icon-button", "aria-label": t("around"), title: t("around"), on: { click: around } };
-  const shown = message.content ? words : element("span", { class: "soft" }, t("no_words"));
-  const item = element("button", link, about, shown);
+  const files = (message.files ?? []).map(({ name }, number) => element(
+    "span",
+    { class: "search-words search-file small" },
+    icon("file"),
+    element("bdi", {}, marked(element, name, highlights, `files[${number}].name`)),
+  ));
+  const none = files.length ? "" : element("span", { class: "soft" }, t("no_words"));
+  const item = element("button", link, about, message.content ? words : none, files);
   return element("li", {}, item, element("div", { class: "row-actions" }, element("button", more, icon("thread"))));
 }
 
-/** The words from a little before the first match on, with all matches marked. */
-export function marked(element, content, highlights) {
+/** The words of a field from a little before the first match on, with all matches marked. */
+export function marked(element, content, highlights, field = "content") {
   const points = [...content];
-  const marks = highlights.filter(({ field }) => field === "content").sort((a, b) => a.offset - b.offset);
+  const marks = highlights.filter((one) => one.field === field).sort((a, b) => a.offset - b.offset);
   const start = Math.max(0, (marks[0]?.offset ?? 0) - BEFORE);
   const end = Math.min(points.length, start + SHOWN);
   const text = (from, to) => points.slice(from, to).join("");
