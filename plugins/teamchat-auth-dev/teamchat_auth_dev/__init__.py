@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from teamchat import AuthBackend, AuthMode, NoOptions, SettingsError, SignInTraits, hookimpl
 from teamchat.model import User
@@ -37,6 +37,7 @@ class DevLogin(Struct, frozen=True, rename="camel"):
     """The body of ``POST /auth/dev-login``."""
 
     email: str
+    code: str | UnsetType = UNSET
 
 
 class DevSignedIn(Struct, frozen=True, rename="camel"):
@@ -70,7 +71,9 @@ class DevMode:
 
 async def dev_login(app: Teamchat, visitor: Visitor, body: DevLogin) -> DevSignedIn:
     """Sign in with an email alone. An unknown one is 401 when invites are required, else a new user."""
-    user, signed_in = await app.accounts.sign_in(body.email, visitor.ip, visitor.user_agent, is_proved=False)
+    user, signed_in = await app.accounts.sign_in(
+        body.email, visitor.ip, visitor.user_agent, is_proved=False, code=body.code or None
+    )
     return DevSignedIn(user, signed_in.access_token)
 
 

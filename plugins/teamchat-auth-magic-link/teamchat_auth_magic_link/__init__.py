@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 
 
 class Email(Struct, frozen=True, rename="camel"):
-    """The body of ``POST /auth/login`` and ``POST /auth/verify``."""
+    """The body of ``POST /auth/login``."""
 
     email: str
+
+
+class LinkDraft(Struct, frozen=True, rename="camel"):
+    """The body of ``POST /auth/verify``; `code` is of the second factor, where there is one."""
+
+    email: str
+    code: str | UnsetType = UNSET
 
 
 class Requested(Answer, frozen=True):
@@ -65,7 +72,7 @@ class MagicLinkMode:
         endpoint(
             "POST",
             "/auth/verify",
-            body=Email,
+            body=LinkDraft,
             answer=Verified,
             open=True,
             first=_check_bearer,
@@ -80,10 +87,12 @@ async def request_link(app: Teamchat, visitor: Visitor, body: Email) -> Requeste
     return Requested()
 
 
-async def verify(app: Teamchat, visitor: Visitor, bearer: str | None, body: Email) -> Verified:
+async def verify(app: Teamchat, visitor: Visitor, bearer: str | None, body: LinkDraft) -> Verified:
     """Sign in with the token of a link. 400 for one that is wrong, spent or expired, 401 for none."""
     token = _given(bearer)
-    signed_in = await MagicLinks(app.accounts).verify(body.email, token, visitor.ip, visitor.user_agent)
+    signed_in = await MagicLinks(app.accounts).verify(
+        body.email, token, visitor.ip, visitor.user_agent, body.code or None
+    )
     return Verified(signed_in.access_token, signed_in.refresh_token, signed_in.earlier_access_ended)
 
 

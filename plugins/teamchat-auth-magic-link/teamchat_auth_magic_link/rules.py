@@ -11,6 +11,7 @@ from typing import Final
 
 from teamchat.accounts import (
     Accounts,
+    account_by_email,
     attempt,
     network_requester,
     unusable,
@@ -31,6 +32,7 @@ class MagicLinks:
         self._storage = accounts.storage
         self._users = accounts.users
         self._proofs = accounts.proofs
+        self._second_steps = accounts.second_steps
         self._limits = accounts.limits
         self._mail_limits = accounts.mail_limits
         self._links = accounts.links
@@ -44,28 +46,34 @@ class MagicLinks:
         text.email(email)
         async with self._storage.write() as tx:
             if await self._mail_limits.admit_in(tx, email, ip):
-                user = await user_by_email(tx, email)
-                is_decoy = user is None and self._is_invite_required
-                to = user.email if user else email
+                account = await account_by_email(tx, email)
+                is_decoy = account.is_deactivated if account else self._is_invite_required
+                to = account.user.email if account and not is_decoy else email
                 await self._links.issue_in(
                     tx, "magic", to, requester=network_requester(ip), is_decoy=is_decoy
                 )
         self._links.announce()
 
-    async def verify(self, email: str, token: str, ip: str, user_agent: str) -> SignedIn:
+    async def verify(
+        self, email: str, token: str, ip: str, user_agent: str, code: str | None = None
+    ) -> SignedIn:
         """Spend a link's token and sign in, as a new user if need be and allowed.
 
-        Raises `BadRequest` for a token that does not work, `TooManyRequests` beyond the limits.
+        Raises `BadRequest` for a token that does not work, `SecondFactorNeeded` for who has a second factor,
+        which leaves the token good, `TooManyRequests` beyond the limits.
         """
         tried = attempt(email, ip, WAY)
         async with self._limits.guarding(tried):
             await self._links.check(["magic"], email, token)
+            async with self._storage.read() as tx:
+                known = await user_by_email(tx, email)
+            passed = await self._second_steps.verify(tried, known.id if known else None, code, is_proof=True)
             async with self._storage.write() as tx:
                 await self._limits.succeed_in(tx, tried)
                 link = await self._links.spend_in(tx, ["magic"], email, token)
                 user = await self._users.find_or_create_in(tx, link.email)
                 if not text.is_same_mailbox(user.email, link.email):  # They came after the mail was sent.
                     raise unusable()
-                signed_in = await self._proofs.sign_in_in(tx, user.id, ip, user_agent)
+                signed_in = await self._proofs.sign_in_in(tx, user.id, ip, user_agent, passed=passed)
         _log.info("signed in", user=user.id, way=WAY, ip=ip)
         return signed_in

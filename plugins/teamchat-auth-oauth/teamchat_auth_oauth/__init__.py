@@ -43,7 +43,9 @@ class OAuthMode:
 
     def routes(self, app: Teamchat) -> Section:
         """Return the endpoints. Raises `SettingsError` for a provider that can't be what is configured."""
-        return section_for(OAuth.build(app.settings, app.oauth_provider, app.accounts))
+        return section_for(
+            OAuth.build(app.settings, app.oauth_provider, app.accounts, app.identity_providers)
+        )
 
 
 class Sweeper:
@@ -66,7 +68,7 @@ class Sweeper:
 
 def is_configured(settings: Settings) -> bool:
     """Whether there is a provider."""
-    return bool(settings.oauth.presets or settings.oauth.custom)
+    return bool(settings.oauth.presets or settings.oauth.custom or settings.oauth.oidc)
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 All of it together takes `patience` seconds at most; no redirect is followed, no proxy
 is used, TLS is verified; and whatever goes wrong is an `OAuthFailed`, which holds nothing of what was said.
 Authlib is untyped: nothing of it leaves this module and `id_token`.  The client's credentials go in the
-form (``client_secret_post``), which every provider known to us takes.
+form (``client_secret_post``), which every provider known to us takes, or as the provider says it wants them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import msgspec
@@ -24,11 +25,11 @@ from authlib.oauth2.rfc6749.parameters import prepare_grant_uri  # type: ignore[
 from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
 
 from teamchat import OAuthFailed, OAuthProvider, Profile
+from teamchat.web.outgoing import AnswerRefused, BoundedTransport
 from teamchat_auth_oauth import id_token
 from teamchat_auth_oauth.failures import ProviderFailed, refused
 from teamchat_auth_oauth.providers import Configured
 from teamchat_auth_oauth.states import Proofs
-from teamchat_auth_oauth.transport import BoundedTransport
 
 # It would tell of every request; `OAuth` tells how a sign-in ended, in one line.
 logging.getLogger("httpx2").setLevel(logging.WARNING)
@@ -70,13 +71,18 @@ class Client:
         except OAuthFailed:
             raise
         except Exception as error:
-            raise ProviderFailed(type(error).__name__) from error
+            raise _failed(error) from error
 
     def _session(self, at: Configured) -> Any:
+        method = at.provider.client_authentication
+        credentials = (at.client_id, at.client_secret)
+        if (
+            method == "client_secret_basic"
+        ):  # Encoded first (RFC 6749, section 2.3.1), which Authlib leaves out.
+            credentials = (quote(at.client_id, safe=""), quote(at.client_secret, safe=""))
         session = AsyncOAuth2Client(
-            at.client_id,
-            at.client_secret,
-            token_endpoint_auth_method="client_secret_post",  # noqa: S106 - a method's name
+            *credentials,
+            token_endpoint_auth_method=method,
             redirect_uri=at.redirect_uri,
             leeway=0,
             transport=BoundedTransport(self._tls),
@@ -101,9 +107,11 @@ class Client:
         access_token = token.get("access_token")
         if not isinstance(access_token, str) or not _VISIBLE.match(access_token):
             raise ProviderFailed("no access token")
-        return _Grant(at, session, self._claims(at, token, proofs))
+        return _Grant(at, session, await self._claims(at, token, proofs))
 
-    def _claims(self, at: Configured, token: Mapping[str, Any], proofs: Proofs) -> Mapping[str, Any]:
+    async def _claims(self, at: Configured, token: Mapping[str, Any], proofs: Proofs) -> Mapping[str, Any]:
+        if at.identity is not None:
+            return await at.identity.claims(token.get("id_token"), proofs.nonce)
         if not at.is_openid or "id_token" not in token:
             return {}
         return id_token.read(
@@ -134,7 +142,11 @@ class _Grant:
         except OAuthFailed:
             raise
         except Exception as error:
-            raise ProviderFailed(type(error).__name__) from error
+            raise _failed(error) from error
+
+
+def _failed(error: Exception) -> ProviderFailed:
+    return ProviderFailed(str(error) if isinstance(error, AnswerRefused) else type(error).__name__)
 
 
 def _only_answers(answer: httpx2.Response) -> httpx2.Response:

@@ -14,10 +14,10 @@ from werkzeug.http import dump_cookie
 from werkzeug.sansio.http import parse_cookie
 from werkzeug.urls import iri_to_uri
 
-from teamchat import NotFound, OAuthFailed, Teamchat, TooManyRequests
+from teamchat import NotFound, OAuthFailed, Teamchat, TooManyRequests, Unavailable
 from teamchat.observability.logs import get_logger
 from teamchat.web import Answer, Redirect, Request, Section, Visitor
-from teamchat_auth_oauth.sign_in import Callback, OAuth
+from teamchat_auth_oauth.sign_in import Callback, OAuth, Waiting
 
 COOKIE = "teamchat_oauth"
 COOKIE_SECONDS = 600
@@ -89,6 +89,8 @@ def section_for(oauth: OAuth) -> Section:
             user_agent=visitor.user_agent,
         )
         signed_in = await oauth.finish(provider_id, came_back)
+        if isinstance(signed_in, Waiting):
+            return _to_application(app, second_factor=signed_in.ticket)
         fragment = {
             "access_token": signed_in.access_token,
             "refresh_token": signed_in.refresh_token,
@@ -110,6 +112,8 @@ def _tell_failure(app: Teamchat, error: Exception) -> Redirect:
             reason = "rate_limited"
         case NotFound():
             reason = "invalid_state"
+        case Unavailable():
+            reason = "provider_error"
         case _:
             _log.error("the callback failed", exc_info=error)
             reason = "server_error"

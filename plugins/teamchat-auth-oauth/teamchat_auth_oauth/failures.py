@@ -57,6 +57,7 @@ def reason_of(failure: OAuthFailed) -> str:
 
 def detail_of(failure: OAuthFailed) -> str | None:
     """Return what the log says beside the reason: an exception's type, or the provider's status."""
-    if isinstance(failure, ProviderFailed):
-        return failure.detail
+    detail = getattr(failure, "detail", None)  # A plugin's failure may have one too.
+    if isinstance(detail, str):
+        return detail
     return type(failure.__cause__).__name__ if failure.__cause__ is not None else None

@@ -12,27 +12,43 @@ from teamchat.accounts import Users, as_user
 from teamchat.model import User, text
 
 
-async def user_in(tx: Transaction, users: Users, provider: str, profile: Profile, now: int) -> User:
+async def user_in(
+    tx: Transaction, users: Users, provider: str, profile: Profile, now: int, *, is_only: bool = False
+) -> User:
     """Return whose identity this is, in a transaction that is open; it knows them from now on.
 
-    Raises `OAuthFailed` with ``user_not_found`` if it is nobody's and invites are required.
+    With `is_only` a user has one identity at a provider: another subject with their email is another person,
+    who may have been given the address of somebody who left (extension M).
+
+    Raises `OAuthFailed` with ``user_not_found`` if it is nobody's and invites are required, if its user is
+    deactivated, or if it is another person.
     """
     known = await _known(tx, provider, profile.subject)
     if known is not None:
         return known
     user = await _user_by_email(tx, users, profile.email)
+    if is_only and await tx.fetch(
+        "select 1 from identities where provider = $1 and user_id = $2", provider, user.id
+    ):
+        raise OAuthFailed("user_not_found")
     await _link(tx, provider, profile.subject, user, now)
     return user
 
 
 async def _known(tx: Transaction, provider: str, subject: str) -> User | None:
     rows = await tx.fetch(
-        """select u.id, u.user_name, u.email, u.is_admin from identities i join users u on u.id = i.user_id
+        """select u.id, u.user_name, u.email, u.is_admin, u.deactivated_at from identities i
+           join users u on u.id = i.user_id
            where i.provider = $1 and i.subject = $2 and u.removed_at is null""",
         provider,
         subject,
     )
-    return as_user(rows[0]) if rows else None
+    if not rows:
+        return None
+    *user, deactivated_at = rows[0]
+    if deactivated_at is not None:  # Whatever email the provider tells by now, they are nobody else.
+        raise OAuthFailed("user_not_found")
+    return as_user(tuple(user))
 
 
 async def _user_by_email(tx: Transaction, users: Users, email: str) -> User:

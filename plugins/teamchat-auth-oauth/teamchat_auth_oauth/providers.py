@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from teamchat import Grant, OAuthFailed, OAuthProvider, Profile, SettingsError
+from teamchat import Grant, IdentityProvider, OAuthFailed, OAuthProvider, Profile, SettingsError
 from teamchat.model.text import plain
 from teamchat_auth_oauth.failures import ProviderFailed
 
@@ -31,6 +31,8 @@ class Configured:
     client_secret: str
     redirect_uri: str
     tenant: str | None = None
+    identity: IdentityProvider | None = None
+    """What reads its ID tokens and takes part in its sign-ins, if a capability brings it."""
 
     def __repr__(self) -> str:
         return f"Configured({self.provider.id!r})"
@@ -61,6 +63,15 @@ def configured(settings: Settings, preset: Callable[[str], OAuthProvider]) -> Se
     if any(one.provider.id == _LIST for one in found):
         raise SettingsError(f'A provider in oauth.custom can\'t have the id "{_LIST}".')
     return found
+
+
+def of_identity(identity: IdentityProvider, app_url: str) -> Configured | None:
+    """Return a provider that a capability brings, or None while its addresses are not known."""
+    provider = identity.found()
+    if provider is None:
+        return None
+    redirect_uri = identity.redirect_uri or callback(app_url, identity.id)
+    return Configured(provider, identity.client_id, identity.client_secret, redirect_uri, identity=identity)
 
 
 def _plain(provider: OAuthProvider) -> OAuthProvider:

@@ -10,16 +10,20 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from teamchat import (
     BadRequest,
+    IdentityProvider,
     NotFound,
     OAuthFailed,
     OAuthProvider,
     Profile,
+    SettingsError,
     TooManyRequests,
     Transaction,
+    Unavailable,
 )
 from teamchat.accounts import APART, Accounts, Counters, network_of
 from teamchat.model import SignedIn, text
@@ -27,7 +31,7 @@ from teamchat.observability.logs import get_logger
 from teamchat_auth_oauth import states
 from teamchat_auth_oauth.failures import ProviderFailed, detail_of, reason_of
 from teamchat_auth_oauth.identities import user_in
-from teamchat_auth_oauth.providers import Configured, configured
+from teamchat_auth_oauth.providers import Configured, configured, of_identity
 from teamchat_auth_oauth.states import Party
 
 if TYPE_CHECKING:
@@ -60,13 +64,25 @@ class Callback(NamedTuple):
     user_agent: str
 
 
+class Waiting(NamedTuple):
+    """The provider has vouched for somebody who has a second factor; the ticket says so with its code."""
+
+    ticket: str
+
+
 class OAuth:
     """The configured providers, and the way through them to a session."""
 
     def __init__(
-        self, found: Sequence[Configured], limit: RateLimit, accounts: Accounts, client: Client
+        self,
+        found: Sequence[Configured],
+        limit: RateLimit,
+        accounts: Accounts,
+        client: Client,
+        identities: Sequence[IdentityProvider] = (),
     ) -> None:
         self._configured = {one.provider.id: one for one in found}
+        self._identities = {one.id: one for one in identities}
         self._most = limit.attempts
         self._counters = Counters(limit, accounts.clock)
         self._storage = accounts.storage
@@ -81,29 +97,43 @@ class OAuth:
         settings: Settings,
         preset: Callable[[str], OAuthProvider],
         accounts: Accounts,
+        identities: Sequence[IdentityProvider] = (),
         *,
         patience: float = PATIENCE_SECONDS,
     ) -> Self:
         """Make ready all providers of the settings. `preset` finds the built-in provider of an id.
 
-        `patience` is how many seconds a provider has for all it is asked in one sign-in.
+        `identities` are those that capabilities bring. `patience` is how many seconds a provider has for all
+        it is asked in one sign-in.
         """
         # Authlib takes 0.15 s to import, which a server without providers need not spend.
         from teamchat_auth_oauth.client import Client
 
         client = Client(patience, accounts.clock)
-        return cls(configured(settings, preset), settings.oauth.rate_limit, accounts, client)
+        missing = {one.id for one in settings.oauth.oidc} - {one.id for one in identities}
+        if missing:
+            raise SettingsError("oauth.oidc needs the plugin oidc; install it, or turn it on again.")
+        return cls(configured(settings, preset), settings.oauth.rate_limit, accounts, client, identities)
 
     @property
     def providers(self) -> Sequence[OAuthProvider]:
-        """The providers, in the order in which they are shown."""
-        return [one.provider for one in self._configured.values()]
+        """The providers, in the order in which they are shown; not those that could not be asked yet."""
+        found = (one.found() for one in self._identities.values())
+        return [*(one.provider for one in self._configured.values()), *(one for one in found if one)]
 
     def at(self, provider_id: str) -> Configured:
-        """Return a provider. Raises `NotFound` for an unknown id."""
-        if provider_id not in self._configured:
+        """Return a provider. Raises `NotFound` for an unknown id, `Unavailable` if it was not reached yet."""
+        if provider_id in self._configured:
+            return self._configured[provider_id]
+        if provider_id not in self._identities:
             raise NotFound("There is no such provider.")
-        return self._configured[provider_id]
+        found = of_identity(self._identities[provider_id], self._accounts.settings.app_url)
+        if found is None:
+            raise Unavailable("The provider can't be reached now. Try again later.", 60)
+        return found
+
+    def _knows(self, provider_id: str) -> bool:
+        return provider_id in self._configured or provider_id in self._identities
 
     async def start(self, provider_id: str, ip: str, browser: str | None) -> Start:
         """Begin a sign-in. `browser` is the cookie it brought: kept if it is one, so that two tabs work.
@@ -118,29 +148,46 @@ class OAuth:
         location = self._client.authorization_url(at, state, states.proofs(self._key, state))
         return Start(location, kept)
 
-    async def finish(self, provider_id: str, callback: Callback) -> SignedIn:
-        """End a sign-in with a session. Raises `OAuthFailed`, whatever goes wrong; writes a line of log."""
+    async def finish(self, provider_id: str, callback: Callback) -> SignedIn | Waiting:
+        """End a sign-in with a session, or with a ticket where a second factor is wanted.
+
+        Raises `OAuthFailed`, whatever goes wrong; writes a line of log.
+        """
         try:
             user_id, signed_in = await self._finish(provider_id, callback)
         except Exception as error:
             failure = _as_failure(error)
             self._tell(provider_id, callback.ip, failure, error)
+            if failure.reason not in ("rate_limited", "server_error"):
+                await self._accounts.note_failure(None, way="oauth", ip=callback.ip, reason=failure.reason)
             raise failure from error
-        _log.info("signed in", user=user_id, way="oauth", provider=provider_id, ip=callback.ip)
+        if isinstance(signed_in, SignedIn):
+            _log.info("signed in", user=user_id, way="oauth", provider=provider_id, ip=callback.ip)
         return signed_in
 
-    async def _finish(self, provider_id: str, callback: Callback) -> tuple[str, SignedIn]:
+    async def _finish(self, provider_id: str, callback: Callback) -> tuple[str, SignedIn | Waiting]:
         state = await self._spend(provider_id, callback)
         at = self.at(provider_id)
         proofs = states.proofs(self._key, state)
         profile = _checked(await self._client.profile(at, _code(at, callback), proofs))
         now = self._clock()
         async with self._storage.write() as tx:
-            user = await user_in(tx, self._accounts.users, provider_id, profile, now)
+            is_only = at.identity is not None
+            user = await user_in(tx, self._accounts.users, provider_id, profile, now, is_only=is_only)
+            if at.identity is not None:
+                await at.identity.admit_in(tx, user, profile)
             # Somebody known may have another email by now, which proves nothing of the one they have here.
             is_proved = text.is_same_mailbox(user.email, profile.email)
+            steps = self._accounts.second_steps
+            if await steps.is_needed_in(tx, user.id, is_proof=is_proved):
+                if at.identity is not None:
+                    await at.identity.signed_in_in(tx, user, profile, None)
+                return user.id, Waiting(steps.ticket(user.id, is_proved=is_proved))
             start_in = self._accounts.proofs.sign_in_in if is_proved else self._accounts.sessions.start_in
             signed_in = await start_in(tx, user.id, callback.ip, callback.user_agent)
+            if at.identity is not None:
+                session_id = self._accounts.sessions.of_token(signed_in.access_token)
+                await at.identity.signed_in_in(tx, user, profile, session_id)
         return user.id, signed_in
 
     async def _spend(self, provider_id: str, callback: Callback) -> str:
@@ -153,7 +200,7 @@ class OAuth:
                 party = Party(provider_id, callback.ip, callback.browser or "")
                 is_good = await states.spend_in(tx, state, party, now)
         # Outside the transaction: what a wrong party has spent must stay spent.
-        if state is None or not is_good or provider_id not in self._configured:
+        if state is None or not is_good or not self._knows(provider_id):
             raise OAuthFailed("invalid_state")
         return state
 
@@ -171,7 +218,7 @@ class OAuth:
         _log.log(
             logging.ERROR if is_ours else logging.WARNING,
             "oauth sign-in failed",
-            provider=provider_id if provider_id in self._configured else None,
+            provider=provider_id if self._knows(provider_id) else None,
             reason=failure.reason,
             detail=detail_of(failure),
             ip=ip,
@@ -182,7 +229,8 @@ class OAuth:
 def _code(at: Configured, callback: Callback) -> str:
     """Return the code, if this is an answer of the provider's, and one that grants."""
     issuer = at.provider.issuer
-    if issuer is not None and callback.issuer is not None and callback.issuer != issuer:
+    is_missing = at.provider.tells_issuer and callback.issuer is None
+    if issuer is not None and (is_missing or callback.issuer not in (None, issuer)):
         raise ProviderFailed("another issuer", "invalid_state")  # RFC 9207, section 2.4
     if callback.error is not None:
         raise OAuthFailed("access_denied" if callback.error == "access_denied" else "provider_error")
@@ -194,7 +242,8 @@ def _code(at: Configured, callback: Callback) -> str:
 def _checked(profile: Profile) -> Profile:
     """Return what can be kept, whatever function read it; refuse the rest."""
     try:
-        kept = Profile(text.storable("subject", profile.subject), text.email(profile.email))
+        subject, email = text.storable("subject", profile.subject), text.email(profile.email)
+        kept = replace(profile, subject=subject, email=email)
     except (BadRequest, TypeError) as error:
         raise ProviderFailed("a profile that can't be kept") from error
     if not 0 < len(kept.subject) <= _MOST_SUBJECT:

@@ -107,7 +107,8 @@ def told(answer: Answer) -> dict[str, str]:
     assert query.pop("from") == ["sign-in"]
     assert all(len(values) == 1 for values in query.values())
     may_be_told = {"earlier_access_ended"} if "oauth_error" not in query else set()
-    assert set(query) - may_be_told in ({"oauth_error"}, {"access_token", "refresh_token", "expires_in"})
+    ends = ({"oauth_error"}, {"second_factor"}, {"access_token", "refresh_token", "expires_in"})
+    assert set(query) - may_be_told in ends
     return {name: values[0] for name, values in query.items()}
 
 

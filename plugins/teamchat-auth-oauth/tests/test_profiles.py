@@ -31,6 +31,7 @@ async def without_trace(world: World) -> bool:
     return not any([await world.count(table) for table in tables]) and await world.count("users") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [False, "false", "true", 1, 0, None, [], [True], {}, "yes"])
 @pytest.mark.parametrize("name", ["email_verified", "verified_email"])
 async def test_d20_an_email_that_the_provider_does_not_vouch_for_signs_nobody_in(
@@ -74,6 +75,7 @@ async def test_a_profile_without_an_email_signs_nobody_in(world: World, idp: Pro
     assert await without_trace(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "email", ["", "@", "a@", "a b@example.org", "a@b@c", "a\n@example.org", "a" * 250 + "@b.cd"]
 )
@@ -83,6 +85,7 @@ async def test_an_email_that_is_none_signs_nobody_in(world: World, idp: Provider
     assert await without_trace(world)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "subject",
     [
@@ -226,6 +229,23 @@ async def test_a_removed_users_identity_is_nobodys(world: World, idp: Provider) 
     again = await world.me(await world.sign_in())
     assert again["id"] != first["id"]
     assert await world.fetch("select user_id from identities") == [(again["id"],)]
+
+
+@pytest.mark.parametrize("is_invite_required", [True, False])
+@pytest.mark.parametrize("email", [ADMIN, "another@example.org"])
+async def test_l1_an_identity_of_a_deactivated_user_signs_nobody_in_whatever_email_it_has_now(
+    make: Any, idp: Provider, email: str, is_invite_required: bool
+) -> None:
+    world = await make(auth={"is_invite_required": is_invite_required})
+    idp.profile = profile()
+    first = await world.me(await world.sign_in())
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update users set deactivated_at = 1 where id = $1", first["id"])
+        await tx.fetch("delete from sessions")
+    users = await world.count("users")
+    idp.profile = profile(email)
+    assert await world.sign_in() == NOBODY
+    assert (await world.count("sessions"), await world.count("users")) == (0, users)
 
 
 async def test_an_identity_that_points_to_a_removed_user_does_not_sign_them_in(

@@ -39,6 +39,7 @@ async def sign_in(server: Server, idp: Provider) -> httpx2.Response:
         return await browser.get(f"{back.path}?{back.query}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("http1", MODES)
 async def test_a_sign_in_from_button_to_session(tmp_path: Path, idp: Provider, http1: str) -> None:
     idp.profile = {"sub": "1", "email": ADMIN, "email_verified": True}

@@ -116,6 +116,7 @@ async def test_the_code_is_exchanged_from_server_to_server(world: World, idp: Pr
     assert profile.headers["Authorization"].removeprefix("Bearer ") in idp.authorization.tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ["a b+c&d=e%20f", "/?#", "'\"<>\\", "x" * 4096])
 async def test_a_code_of_whatever_characters_reaches_the_provider_whole(
     world: World, idp: Provider, odd: str

@@ -176,6 +176,7 @@ async def test_the_sweep_removes_what_has_had_its_time_and_nothing_else(world: W
     assert await world.count("attempts") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("extra", "reason"),
     [
@@ -204,6 +205,7 @@ async def test_an_answer_without_a_usable_code_is_refused_and_its_state_spent(
     assert idp.hits("/token") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

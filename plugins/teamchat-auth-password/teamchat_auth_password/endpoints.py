@@ -11,10 +11,18 @@ from teamchat_auth_password.rules import Passwords
 
 
 class Credentials(Struct, frozen=True, rename="camel"):
-    """The body of ``POST /auth/password-login`` and ``POST /auth/register``."""
+    """The body of ``POST /auth/register``."""
 
     email: str
     password: str
+
+
+class SignInDraft(Struct, frozen=True, rename="camel"):
+    """The body of ``POST /auth/password-login``; `code` is of the second factor, where there is one."""
+
+    email: str
+    password: str
+    code: str | UnsetType = UNSET
 
 
 class ResetRequest(Struct, frozen=True, rename="camel"):
@@ -36,6 +44,7 @@ class PasswordSetup(Struct, frozen=True, rename="camel"):
     email: str
     password: str
     token: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET
 
 
 class PasswordChange(Struct, frozen=True, rename="camel"):
@@ -49,7 +58,7 @@ def section_for(app: Teamchat) -> Section:
     """Return sign-in, reset and set-up, and ``POST /auth/register`` where invites are not required."""
     section = Section("password sign-in")
     endpoint = section.endpoint
-    endpoint("POST", "/auth/password-login", body=Credentials, answer=SignedIn, open=True)(password_login)
+    endpoint("POST", "/auth/password-login", body=SignInDraft, answer=SignedIn, open=True)(password_login)
     endpoint("POST", "/auth/request-password-reset", body=ResetRequest, answer=Requested, open=True)(
         request_password_reset
     )
@@ -62,9 +71,15 @@ def section_for(app: Teamchat) -> Section:
     return section
 
 
-async def password_login(app: Teamchat, visitor: Visitor, body: Credentials) -> SignedIn:
-    """Sign in. 401 for invalid credentials, 429 after too many failures."""
-    return await Passwords(app.accounts).login(body.email, body.password, visitor.ip, visitor.user_agent)
+async def password_login(app: Teamchat, visitor: Visitor, body: SignInDraft) -> SignedIn:
+    """Sign in. 401 for invalid credentials, 429 after too many failures.
+
+    Where the password is right and a second factor is missing or wrong, 401 has ``WWW-Authenticate:
+    SecondFactor``.
+    """
+    return await Passwords(app.accounts).login(
+        body.email, body.password, visitor.ip, visitor.user_agent, body.code or None
+    )
 
 
 async def register(app: Teamchat, visitor: Visitor, body: Credentials) -> SignedIn:
@@ -86,7 +101,7 @@ async def setup_password(
     if not token:
         raise BadRequest("token is missing.")
     return await Passwords(app.accounts).set_up(
-        body.email, token, body.password, visitor.ip, visitor.user_agent
+        body.email, token, body.password, visitor.ip, visitor.user_agent, body.code or None
     )
 
 

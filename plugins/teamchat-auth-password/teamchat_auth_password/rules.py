@@ -22,6 +22,7 @@ from teamchat.accounts import (
     Attempt,
     Purpose,
     RegistrationLimit,
+    account_by_email,
     attempt,
     check_password,
     is_same,
@@ -54,17 +55,24 @@ class Passwords:
         self._hasher = accounts.hasher
         self._links = accounts.links
         self._proofs = accounts.proofs
+        self._second_steps = accounts.second_steps
         self._has_mail = accounts.has_mail
 
-    async def login(self, email: str, password: str, ip: str, user_agent: str) -> SignedIn:
-        """Sign in. Raises `Unauthorized` for wrong credentials, `TooManyRequests` beyond the limits."""
+    async def login(
+        self, email: str, password: str, ip: str, user_agent: str, code: str | None = None
+    ) -> SignedIn:
+        """Sign in. Raises `Unauthorized` for wrong credentials, `TooManyRequests` beyond the limits.
+
+        Only who has the password right is told whether a second factor is wanted, by `SecondFactorNeeded`.
+        """
         tried = attempt(email, ip, WAY)
         found = await self._verified(tried, password)
+        passed = await self._second_steps.verify(tried, found.user_id, code)
         async with self._storage.write() as tx:
             await self._hold(tx, tried, found)
             must_change = self._auth.must_change_set_passwords and found.from_admin
             signed_in = await self._sessions.start_in(
-                tx, found.user_id, ip, user_agent, must_change_password=must_change
+                tx, found.user_id, ip, user_agent, must_change_password=must_change, passed=passed
             )
         _log.info("signed in", user=found.user_id, way=tried.way, ip=ip)
         return signed_in
@@ -98,7 +106,7 @@ class Passwords:
         text.email(email)
         async with self._storage.write() as tx:
             await self._registration_limit.admit_in(tx, ip)
-            is_taken = await user_by_email(tx, email) is not None
+            is_taken = await account_by_email(tx, email) is not None
         if is_taken:
             raise BadRequest("A user with this email exists already.")
         password_hash = await self._hasher.hash(password)
@@ -125,24 +133,30 @@ class Passwords:
                 )
         self._links.announce()
 
-    async def set_up(self, email: str, token: str, password: str, ip: str, user_agent: str) -> SignedIn:
+    async def set_up(
+        self, email: str, token: str, password: str, ip: str, user_agent: str, code: str | None = None
+    ) -> SignedIn:
         """Set the password of whoever holds an invitation or a reset link, and sign them in.
 
         The user's other sessions and links end (D-17).  Raises `BadRequest` for a password that can't be
-        one, which leaves the link good, and for a token that does not work; `TooManyRequests` beyond the
-        limits.
+        one, which leaves the link good, and for a token that does not work; `SecondFactorNeeded` for who has
+        a second factor, which leaves it good, too; `TooManyRequests` beyond the limits.
         """
         check_password(password)
         tried = attempt(email, ip, "link to a new password")
         async with self._limits.guarding(tried):
             await self._links.check(_SETTING_UP, email, token)
+            async with self._storage.read() as tx:
+                user = await user_by_email(tx, email)
+            passed = await self._second_steps.verify(tried, user.id if user else None, code, is_proof=True)
             password_hash = await self._hasher.hash(password)
             async with self._storage.write() as tx:
                 await self._limits.succeed_in(tx, tried)
                 user_id = await self._spend(tx, email, token)
                 has_ended = await self._proofs.note_in(tx, user_id)
                 await self._users.set_password_in(tx, user_id, password_hash)
-                signed_in = telling(await self._sessions.start_in(tx, user_id, ip, user_agent), has_ended)
+                started = await self._sessions.start_in(tx, user_id, ip, user_agent, passed=passed)
+                signed_in = telling(started, has_ended)
         _log.info("password changed", user=user_id, by=user_id)
         _log.info("signed in", user=user_id, way=tried.way, ip=ip)
         return signed_in
@@ -183,7 +197,9 @@ class _Credentials(NamedTuple):
 async def _credentials(tx: Transaction, tried: Attempt) -> _Credentials | None:
     """Return the credentials of the account, or None."""
     rows = await tx.fetch(
-        "select id, password_hash, password_from_admin from users where email_key = $1", tried.email_key
+        """select id, password_hash, password_from_admin from users
+           where email_key = $1 and deactivated_at is null""",
+        tried.email_key,
     )
     return _Credentials(rows[0][0], rows[0][1], bool(rows[0][2])) if rows else None
 
@@ -191,7 +207,9 @@ async def _credentials(tx: Transaction, tried: Attempt) -> _Credentials | None:
 async def _owner_of_password(tx: Transaction, email: str) -> str | None:
     """Return the email of an account that has a password, as the account spells it."""
     rows = await tx.fetch(
-        "select email from users where email_key = $1 and password_hash is not null", text.fold(email)
+        """select email from users
+           where email_key = $1 and password_hash is not null and deactivated_at is null""",
+        text.fold(email),
     )
     return rows[0][0] if rows else None
 

@@ -328,7 +328,7 @@ async def test_what_fails_half_way_leaves_the_old_password_and_a_good_link(
     _, old = await world.sign_in(accounts, BOB)
     with monkeypatch.context() as patch:
 
-        async def crash(*_: object) -> None:
+        async def crash(*_: object, **__: object) -> None:
             raise RuntimeError("crash")
 
         patch.setattr(accounts.sessions if step == "start_in" else accounts.users, step, crash)

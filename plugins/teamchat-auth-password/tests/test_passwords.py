@@ -125,6 +125,7 @@ async def test_of_two_who_register_one_email_one_does(quick: Accounts) -> None:
     assert sorted(statuses) == [200] + [400] * 7
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("real_hashes")
 async def test_d16_unknown_wrong_and_missing_passwords_answer_and_cost_the_same(
     world: World, accounts: Accounts

@@ -70,6 +70,7 @@ def dead_port() -> int:
         return port
 
 
+@pytest.mark.slow
 async def test_mail_that_waits_when_the_server_is_killed_is_delivered_once_by_the_next(
     tmp_path: Path, smtp_server: SmtpServer, dead_port: int
 ) -> None:
@@ -90,6 +91,7 @@ async def test_mail_that_waits_when_the_server_is_killed_is_delivered_once_by_th
     assert len(sink.envelopes) == len(EMAILS)
 
 
+@pytest.mark.slow
 async def test_mail_goes_out_when_the_smtp_server_comes_back(
     tmp_path: Path, smtp_server: SmtpServer, dead_port: int
 ) -> None:
@@ -106,6 +108,7 @@ def client_at(server: Server, address: str) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(base_url=server.base, transport=transport, timeout=DEADLINE, trust_env=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["later", "silent"])
 async def test_no_stranger_holds_up_anybodys_mail_by_the_recipients_they_name(
     tmp_path: Path, sink: Any, kind: str
@@ -139,6 +142,7 @@ async def test_a_mail_under_way_does_not_keep_the_server_from_ending(tmp_path: P
         assert trio.current_time() - began < 10
 
 
+@pytest.mark.slow
 async def test_d16_an_account_that_is_not_there_gets_no_mail(tmp_path: Path, sink: Any) -> None:
     async with running(tmp_path, **with_mail(sink.port)) as server:
         async with server.client() as client:

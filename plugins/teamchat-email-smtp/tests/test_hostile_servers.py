@@ -275,6 +275,7 @@ async def test_a_tls_handshake_that_says_nothing_is_left_in_time(talk_to: Any, a
     assert trio.current_time() - began <= ANSWER_SECONDS + 1
 
 
+@pytest.mark.slow
 async def test_tarpits_leave_no_descriptor_and_no_thread_behind(nursery: trio.Nursery) -> None:
     """Over real sockets: what is given up is closed there and then."""
     taken: list[trio.SocketStream] = []

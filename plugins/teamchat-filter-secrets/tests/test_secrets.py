@@ -85,6 +85,7 @@ def test_what_is_masked_holds_no_secret_any_more(text: str) -> None:
     assert found_in(masked(text + KEY + text)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "piece",
     [
@@ -120,6 +121,7 @@ async def test_what_is_refused_says_what_it_looks_like() -> None:
         await SecretsFilter(masks=False).filter(Posting("glpat-" + "x" * 20, (), "u1", "c1", None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("on_match", "status"), [("off", 200), ("mask", 200), ("refuse", 400)])
 async def test_a_server_does_what_its_settings_say(tmp_path: Path, on_match: str, status: int) -> None:
     sections = {"filter-secrets": {"onMatch": on_match}}

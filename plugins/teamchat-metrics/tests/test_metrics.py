@@ -77,6 +77,7 @@ def value(text: str, name: str, **labels: str) -> float:
     return samples(text)[name, frozenset(labels.items())]
 
 
+@pytest.mark.slow
 async def test_requests_streams_and_commits_are_counted(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, await server.sign_in() as client:
         [channel] = (await client.get("/channels")).json()["channels"]
@@ -126,6 +127,7 @@ async def ended(server: Server) -> None:
             await trio.sleep(0.02)
 
 
+@pytest.mark.slow
 async def test_rooms_are_counted_by_kind_and_memberships_but_not_of_what_everybody_is_in(
     tmp_path: Path,
 ) -> None:
@@ -147,6 +149,7 @@ async def test_rooms_are_counted_by_kind_and_memberships_but_not_of_what_everybo
         assert "Secret" not in text
 
 
+@pytest.mark.slow
 async def test_what_is_shown_names_nobody_and_nothing_that_was_said(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, await server.sign_in("carol@example.org") as client:
         [channel] = (await client.get("/channels")).json()["channels"]
@@ -298,6 +301,7 @@ async def test_a_worker_that_ends_while_it_is_read_is_left_out(tmp_path: Path) -
     assert samples(await mine.together(ITS.format(2, 4))) == {("a", frozenset({("worker", "2")})): 4.0}
 
 
+@pytest.mark.slow
 async def test_what_workers_tell_is_put_together_as_fast_as_it_is_read(tmp_path: Path) -> None:
     mine = shared(tmp_path)
     table = CounterMetricFamily("teamchat_requests", "Requests.", labels=("endpoint",))
@@ -328,6 +332,7 @@ async def test_what_earlier_supervisors_left_is_removed_and_other_machines_are_l
     assert others.exists()
 
 
+@pytest.mark.slow
 async def test_each_worker_tells_the_values_of_all(tmp_path: Path) -> None:
     async with serving(tmp_path, server={"host": "127.0.0.1", "port": 0, "workers": 2}) as server:
         with trio.fail_after(2 * DEADLINE):

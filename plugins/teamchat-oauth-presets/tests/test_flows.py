@@ -135,6 +135,7 @@ async def emails(server: Server) -> list[str]:
         return [user["email"] for user in (await admin.get("/users")).json()["users"]]
 
 
+@pytest.mark.slow
 @each
 async def test_an_account_with_a_verified_email_signs_in_and_is_known_again_by_its_subject(
     shape: Shape, tmp_path: Path
@@ -148,6 +149,7 @@ async def test_an_account_with_a_verified_email_signs_in_and_is_known_again_by_i
         assert "changed@example.org" not in await emails(server)
 
 
+@pytest.mark.slow
 @each
 async def test_d20_an_account_whose_email_is_not_vouched_for_gets_nothing(
     shape: Shape, tmp_path: Path
@@ -161,6 +163,7 @@ async def test_d20_an_account_whose_email_is_not_vouched_for_gets_nothing(
         assert await emails(server) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "answer"),
     [
@@ -188,6 +191,7 @@ async def test_the_token_may_come_in_the_provider_s_own_shape(
         assert (await whoami(server, await sign_in(server, idp, shape)))["email"] == EMAIL
 
 
+@pytest.mark.slow
 async def test_github_s_refusal_of_a_code_comes_with_status_200_and_is_one_nevertheless(
     tmp_path: Path,
 ) -> None:

@@ -28,6 +28,7 @@ async def post(server: Any, text: str) -> None:
         assert answer.status_code == 200
 
 
+@pytest.mark.slow
 async def test_a_target_hears_of_a_message_and_after_a_restart_of_the_next(
     tmp_path: Path, tracker: Any
 ) -> None:
@@ -59,6 +60,7 @@ async def rooms_of(server: Any) -> tuple[dict[str, str], str]:
         return direct | {name: f"/channels/{id_}/messages" for name, id_ in ids.items()}, private
 
 
+@pytest.mark.slow
 async def test_x14_of_what_is_not_public_a_target_hears_only_where_that_was_said(
     tmp_path: Path, tracker: Any
 ) -> None:
@@ -83,6 +85,7 @@ async def test_x14_of_what_is_not_public_a_target_hears_only_where_that_was_said
     assert (await sent(paths, **opened))[2] == {"private", "group", "direct", "public"}
 
 
+@pytest.mark.slow
 async def test_what_a_target_that_is_away_has_not_heard_is_sent_after_a_restart(
     tmp_path: Path, tracker: Any
 ) -> None:
@@ -97,6 +100,7 @@ async def test_what_a_target_that_is_away_has_not_heard_is_sent_after_a_restart(
         assert await server.end() == 0
 
 
+@pytest.mark.slow
 async def test_of_several_workers_one_tells_a_target(tmp_path: Path, tracker: Any) -> None:
     address = {"host": "127.0.0.1", "port": 0, "workers": 2}
     async with running(tmp_path, plugins=plugins(tracker.url), server=address) as server:
@@ -107,6 +111,7 @@ async def test_of_several_workers_one_tells_a_target(tmp_path: Path, tracker: An
     assert tracker.came.statistics().current_buffer_used == 0
 
 
+@pytest.mark.slow
 async def test_a_target_can_be_tried(tmp_path: Path, tracker: Any) -> None:
     config = tmp_path / "teamchat.json"
     config.write_text(json.dumps({"plugins": plugins(tracker.url)}))
@@ -127,6 +132,7 @@ async def test_a_try_at_a_target_that_is_away_says_so(tmp_path: Path) -> None:
     assert (gone.returncode, gone.stdout) == (1, b"tracker did not take it: ConnectError.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "key"),
     [

@@ -212,6 +212,7 @@ async def test_an_event_that_is_refused_is_given_up_after_the_tries_and_the_next
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "away", [httpx2.ConnectError("refused"), httpx2.ConnectTimeout("silent"), 429, 503], ids=repr
 )

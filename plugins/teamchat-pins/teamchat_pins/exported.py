@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from teamchat import ExportPart, Imported, Transaction
 from teamchat_pins.tables import MOST_PINS
@@ -19,13 +19,17 @@ _NUMBER = """update pins set number = (select count(*) from pins other where oth
 and (other.pinned_at, other.message_id) <= (pins.pinned_at, pins.message_id)) where room_id = $1"""
 
 
-class PortablePin(Struct, frozen=True, rename="camel"):
-    """A pin: the message, its channel or conversation, who has pinned it, and when (epoch milliseconds)."""
+class PortablePin(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A pin: the message, its channel or conversation, who has pinned it, and when (epoch milliseconds).
+
+    `origin` says where it stood in what it was made from, for the report of an import.
+    """
 
     message_id: str
     channel_id: str
     pinned_by: str
     pinned_at: _Time
+    origin: str = field(default="", name="place")
 
 
 class PinsExported(ExportPart):
@@ -48,16 +52,17 @@ class PinsExported(ExportPart):
 
     async def _take(self, tx: Transaction, record: PortablePin, imported: Imported) -> str | None:
         """Take one pin, and return the room that has it now, unless that had it before."""
+        where = record.origin or record.message_id
         message = await imported.message(tx, record.message_id, record.channel_id)
         user, room = imported.user(record.pinned_by), imported.room(record.channel_id)
         if message is None or room is None:
-            imported.omit(record.message_id, "its message was left out")
+            imported.omit(where, "its message was left out")
         elif user is None:
-            imported.omit(record.message_id, "by nobody among the users of the export")
+            imported.omit(where, "by nobody among the users of the export")
         elif await tx.fetch("select 1 from pins where message_id = $1", message):
             imported.find()
         elif (await tx.fetch("select count(*) from pins where room_id = $1", room))[0][0] >= MOST_PINS:
-            imported.omit(record.message_id, f"a place has {MOST_PINS} at most")
+            imported.omit(where, f"a place has {MOST_PINS} at most")
         else:
             await tx.fetch(
                 "insert into pins (message_id, room_id, number, pinned_by, pinned_at)"

@@ -7,17 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, Route, expect
 
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
-RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
-PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
-LOOKS = [
-    {"color_scheme": "light"},
-    *(pytest.param(look, marks=pytest.mark.slow) for look in ({"color_scheme": "dark"}, PHONE)),
-]
 
 
 def message(page: Page, text: str, within: str = "main") -> Locator:
@@ -49,6 +42,7 @@ def listed(page: Page, place: str = "#General") -> Locator:
     return page.get_by_role("list", name=f"Pinned messages in {place}").get_by_role("listitem")
 
 
+@pytest.mark.slow
 def test_two_browsers_agree_and_the_list_leads_to_the_message(talk: Any, enter: Enter) -> None:
     talk.say(talk.ada, "Lunch is at noon.")
     talk.say(talk.grace, "Thanks!")
@@ -69,6 +63,7 @@ def test_two_browsers_agree_and_the_list_leads_to_the_message(talk: Any, enter: 
         expect(head(page)).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_pins_are_reached_by_keys_and_read_out(talk: Any, enter: Enter) -> None:
     talk.say(talk.ada, "one")
     talk.say(talk.ada, "two")
@@ -108,6 +103,7 @@ def test_pins_are_reached_by_keys_and_read_out(talk: Any, enter: Enter) -> None:
     expect(message(page, "one")).not_to_contain_text("Pinned by")
 
 
+@pytest.mark.slow
 def test_a_pinned_message_far_up_is_shown_in_its_place(talk: Any, enter: Enter) -> None:
     first = talk.say(talk.ada, "the first of all")
     say(talk, 130)
@@ -121,6 +117,7 @@ def test_a_pinned_message_far_up_is_shown_in_its_place(talk: Any, enter: Enter) 
     expect(message(page, "the first of all")).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_a_pinned_reply_opens_in_its_thread(talk: Any, enter: Enter) -> None:
     parent = talk.say(talk.ada, "Where?")
     talk.reply(talk.grace, parent, "In the garden.")
@@ -138,6 +135,7 @@ def test_a_pinned_reply_opens_in_its_thread(talk: Any, enter: Enter) -> None:
     expect(head(page)).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_conversation_has_pins_of_its_own(talk: Any, enter: Enter) -> None:
     [user] = [one for one in _users(talk) if one["email"] == GRACE]
     conversation = talk.server.post("/conversations", {"targetUserId": user["id"]}, talk.ada)["conversation"]
@@ -157,6 +155,7 @@ def test_a_conversation_has_pins_of_its_own(talk: Any, enter: Enter) -> None:
     expect(head(page)).to_have_text("1")
 
 
+@pytest.mark.slow
 def test_the_list_stays_true_while_it_is_open(talk: Any, enter: Enter) -> None:
     one, two = talk.say(talk.ada, "one"), talk.say(talk.ada, "two")
     pin(talk, one)
@@ -188,6 +187,7 @@ def test_what_was_pinned_without_a_connection_is_seen_when_it_is_back(talk: Any,
     expect(message(page, "two")).to_contain_text("Pinned by grace")
 
 
+@pytest.mark.slow
 def test_what_happens_while_the_part_is_on_its_way_is_heard_in_its_order(talk: Any, visit: Enter) -> None:
     one, two = talk.say(talk.ada, "one"), talk.say(talk.ada, "two")
     pin(talk, one)
@@ -221,6 +221,7 @@ def test_one_pin_too_many_is_told(talk: Any, enter: Enter) -> None:
     expect(message(page, "one too many")).not_to_contain_text("Pinned by")
 
 
+@pytest.mark.slow
 def test_pins_speak_german(talk: Any, enter: Enter) -> None:
     pin(talk, talk.say(talk.ada, "Mittag"))
     page = enter(talk.server, locale="de-DE")
@@ -229,8 +230,10 @@ def test_pins_speak_german(talk: Any, enter: Enter) -> None:
     expect(page.get_by_role("dialog", name="Angepinnte Nachrichten in #General")).to_be_visible()
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_nothing_is_found_by_axe(talk: Any, enter: Enter, look: dict[str, Any]) -> None:
+@pytest.mark.slow
+def test_nothing_is_found_by_axe(
+    talk: Any, enter: Enter, look: dict[str, Any], accessible: Callable[[Page], None]
+) -> None:
     pin(talk, talk.say(talk.ada, "Lunch is at noon."))
     page = enter(talk.server, **look)
     expect(message(page, "Lunch")).to_contain_text("Pinned by")
@@ -238,9 +241,7 @@ def test_nothing_is_found_by_axe(talk: Any, enter: Enter, look: dict[str, Any]) 
     expect(message(page, "Lunch").get_by_role("button", name="Unpin")).to_be_visible()
     for open_it in (lambda: None, lambda: head(page).click()):
         open_it()
-        found = Axe().run(page, options=RULES).response["violations"]
-        assert not [(one["id"], one["nodes"][0]["html"]) for one in found]
-        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        accessible(page)
     expect(listed(page)).to_have_count(1)
 
 

@@ -34,7 +34,7 @@ class ReadingTransaction:
     async def append(self, _: Event) -> None:
         raise StorageError("An event can be appended in a writing transaction alone.")
 
-    async def blank(self, _: str, __: Sequence[str] | None = None) -> None:
+    async def blank(self, _: str, __: Sequence[str] | None = None, ___: Sequence[str] | None = None) -> None:
         raise StorageError("The log can be changed in a writing transaction alone.")
 
     async def advance_log(self, _: int) -> None:
@@ -53,9 +53,14 @@ class WritingTransaction(ReadingTransaction):
         event.check()
         self.events.append(event)
 
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
-        await blank_in(self, room_id, message_ids)
-        blanking = Blanking(room_id, None if message_ids is None else frozenset(message_ids))
+    async def blank(
+        self,
+        room_id: str,
+        message_ids: Sequence[str] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> None:
+        await blank_in(self, room_id, message_ids, fields)
+        blanking = Blanking(room_id, None if message_ids is None else frozenset(message_ids), fields)
         self.events = blanking.of(self.events)
         self.blankings.append(blanking)
 

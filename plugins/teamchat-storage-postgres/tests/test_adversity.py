@@ -124,6 +124,7 @@ async def saved(storage: PostgresStorage, name: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 async def test_a_database_that_takes_no_writes_is_read_and_says_so(
     server: Postgres, database: str, storage: PostgresStorage
 ) -> None:

@@ -110,6 +110,7 @@ def backends(server: Postgres, database: str) -> list[str]:
     return [state for (state,) in rows]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what",
     [

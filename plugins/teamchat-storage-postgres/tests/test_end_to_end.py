@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 import trio
 
 from teamchat.testing import listening
@@ -37,6 +38,7 @@ async def test_what_is_posted_at_one_server_arrives_at_the_other(
         assert await other.end() == 0
 
 
+@pytest.mark.slow
 async def test_a_server_outlives_its_database(tmp_path: Path) -> None:
     own = Postgres()
     database = {"backend": "postgres", "url": own.url(), "connectSeconds": 1}

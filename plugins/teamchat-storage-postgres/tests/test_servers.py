@@ -194,6 +194,7 @@ class Numbers:
         assert all(seen)
 
 
+@pytest.mark.slow
 async def test_a_reader_of_the_log_skips_nothing_however_late_commits_are(
     server: Postgres, database: str, options: PostgresOptions
 ) -> None:
@@ -229,6 +230,7 @@ async def test_every_backend_may_be_killed_between_two_requests(
     assert len(await followed(storage, 0, 5)) == 5
 
 
+@pytest.mark.slow
 async def test_a_silent_database_is_told_in_time_and_used_again_when_it_speaks(
     impatient: PostgresOptions, proxy
 ) -> None:
@@ -245,6 +247,7 @@ async def test_a_silent_database_is_told_in_time_and_used_again_when_it_speaks(
         assert set(await values(storage)) == {"before", "after"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["shut down", "crashed"])
 async def test_a_restarted_database_has_all_that_was_acknowledged(how: signal.Signals) -> None:
     own = Postgres()

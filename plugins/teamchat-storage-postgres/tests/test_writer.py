@@ -78,6 +78,7 @@ async def test_nobody_is_released_before_the_commit(storage: PostgresStorage) ->
             nursery.start_soon(write, number)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failing", [0, 1, 5, 9])
 async def test_a_statement_that_fails_harms_its_own_body_alone(
     storage: PostgresStorage, failing: int

@@ -8,7 +8,7 @@ export function pinnedBy({ t, userName }, message) {
 /** Open the list. */
 export async function openPins(teamchat, pins, room) {
   const { t, element } = teamchat;
-  const title = t("in", { name: room.kind === "channel" ? `#${room.title}` : room.title });
+  const title = t("in", { name: room.label });
   const list = teamchat.messageList({
     label: title,
     none: t("none"),
