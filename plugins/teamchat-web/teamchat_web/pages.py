@@ -22,8 +22,9 @@ _FRESH = "no-cache"
 _FOREVER = "public, max-age=31536000, immutable"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
-    "connect-src 'self'{api}; manifest-src 'self'; worker-src 'self'; font-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types teamchat"
+    "connect-src 'self'{api}; media-src 'self'{api}; manifest-src 'self'; worker-src 'self'; "
+    "font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types teamchat"
 )
 _UNUSED = ("camera", "display-capture", "geolocation", "microphone", "payment", "serial", "usb")
 

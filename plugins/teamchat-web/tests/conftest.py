@@ -13,12 +13,16 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 import trio
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD, mailed
@@ -29,6 +33,12 @@ from .rooms import Rooms
 
 DEADLINE_MS = 15_000
 GRACE = "grace@example.org"
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+LOOKS = [
+    {"color_scheme": "light"},
+    *(pytest.param(look, marks=pytest.mark.slow) for look in ({"color_scheme": "dark"}, PHONE)),
+]
 _LOADED = "(name) => performance.getEntriesByType('resource').some((one) => one.name.endsWith(name))"
 # The browser tells of every answer that is no success; a test that provokes one looks at the page itself.
 EXPECTED = ("Failed to load resource: ", "Service Worker registration blocked by Playwright")
@@ -113,23 +123,46 @@ def _start(config: Path) -> subprocess.Popen[str]:
     return process
 
 
+@cache
+def _with_client_parts() -> list[str]:
+    """Return the installed plugins that bring a part of the web client."""
+    found = []
+    for plugin in entry_points(group="teamchat"):
+        spec = find_spec(plugin.module.partition(".")[0])
+        folders = (spec.submodule_search_locations if spec else None) or ()
+        if plugin.name != "web" and any(Path(folder, "client", "main.js").exists() for folder in folders):
+            found.append(plugin.name)
+    return found
+
+
+def _parts_left_out(request: pytest.FixtureRequest) -> dict[str, dict[str, Any]]:
+    """Return sections without the parts of other plugins, for tests of this client that have no use for them.
+
+    Each page would load some 140 files more. Modules about all that there is say `WITH_ALL_PARTS = True`.
+    """
+    is_own = request.path.parent == Path(__file__).parent
+    if not is_own or getattr(request.module, "WITH_ALL_PARTS", False):
+        return {}
+    return {"plugins": {"disabled": _with_client_parts()}}
+
+
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+def serve(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Running]]:
     """Start servers that end with the test."""
     with ExitStack() as stack:
 
         def start(name: str = "server", **sections: dict[str, Any]) -> Running:
             directory = tmp_path / name
             directory.mkdir(exist_ok=True)
-            return stack.enter_context(serving(directory, **sections))
+            return stack.enter_context(serving(directory, **_parts_left_out(request) | sections))
 
         yield start
 
 
 @pytest.fixture(scope="module")
-def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def standing(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Running]:
     """One server for all tests of a module that leave it as it was."""
-    with serving(tmp_path_factory.mktemp("standing")) as running:
+    with serving(tmp_path_factory.mktemp("standing"), **_parts_left_out(request)) as running:
         yield running
 
 
@@ -284,6 +317,24 @@ def enter(visit: Callable[..., Page]) -> Callable[..., Page]:
         return visit(f"{server.base}/?access_token={server.token(email)}{place}", **options)
 
     return go
+
+
+@pytest.fixture(params=LOOKS)
+def look(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options of `visit` with which the parts of plugins are looked at: light, dark, and on a phone."""
+    return dict(request.param)
+
+
+@pytest.fixture
+def accessible() -> Callable[[Page], None]:
+    """Have axe find nothing on a page, and nothing wider than it."""
+
+    def check(page: Page) -> None:
+        found = Axe().run(page, options=RULES).response["violations"]
+        assert not [(one["id"], one["nodes"][0]["html"]) for one in found]
+        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+    return check
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from teamchat.testing import ADMIN, PASSWORD
 
 from .rooms import Rooms
 
+WITH_ALL_PARTS = True
+
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 
@@ -72,6 +74,7 @@ class Examiner:
             pytest.fail("\n".join(self.found), pytrace=False)
 
 
+@pytest.mark.slow
 def test_the_screens_of_sign_in(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     auth = {"authMode": "password", "isInviteRequired": False}
     server = serve(auth=auth, email={"backend": "files"})
@@ -105,6 +108,7 @@ def test_the_screens_of_sign_in(serve: Serve, visit: Visit, look: dict[str, Any]
     seen.nothing()
 
 
+@pytest.mark.slow
 def test_the_screens_of_magic_links(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     server = serve(auth={"authMode": "magic-link"}, email={"backend": "files"})
     page = visit(server.base, **look)
@@ -120,6 +124,7 @@ def test_the_screens_of_magic_links(serve: Serve, visit: Visit, look: dict[str, 
     seen.nothing()
 
 
+@pytest.mark.slow
 def test_settings_and_administration(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True})
     token = server.admin_token()
@@ -165,6 +170,7 @@ def test_settings_and_administration(serve: Serve, visit: Visit, look: dict[str,
     seen.nothing()
 
 
+@pytest.mark.slow
 def test_the_first_minute(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     server = serve()
     for email, screen in ((ADMIN, "an empty server"), ("bea@example.org", "somebody new")):
@@ -179,6 +185,7 @@ def test_the_first_minute(serve: Serve, visit: Visit, look: dict[str, Any]) -> N
         seen.nothing()
 
 
+@pytest.mark.slow
 def test_a_password_that_must_be_changed(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True, "mustChangeSetPasswords": True})
     server.post("/users/add", {"email": "bea@example.org", "password": PASSWORD}, server.admin_token())
@@ -258,6 +265,7 @@ def test_rooms_of_ones_own(serve: Serve, visit: Visit, look: dict[str, Any]) -> 
     seen.nothing()
 
 
+@pytest.mark.slow
 def test_making_rooms(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     rooms = Rooms(serve())
     secret = rooms.private("Secret", "bea")
@@ -281,6 +289,7 @@ def test_making_rooms(serve: Serve, visit: Visit, look: dict[str, Any]) -> None:
     seen.nothing()
 
 
+@pytest.mark.slow
 def test_the_chat(serve: Serve, visit: Visit, look: dict[str, Any], picture: bytes) -> None:
     server = serve()
     place, parent = conversation(server, picture)

@@ -33,6 +33,7 @@ def administration(page: Page, section: str) -> Locator:
     return dialog
 
 
+@pytest.mark.slow
 def test_without_mail_a_person_is_added_with_a_password_and_gets_another(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True})
     page = visit(server.base)
@@ -72,6 +73,7 @@ def test_without_mail_a_person_is_added_with_a_password_and_gets_another(serve: 
     enter(bea, BEA, "her second password")
 
 
+@pytest.mark.slow
 def test_with_mail_a_person_is_invited(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True}, email={"backend": "files"})
     page = visit(server.base)
@@ -87,6 +89,7 @@ def test_with_mail_a_person_is_invited(serve: Serve, visit: Visit) -> None:
     assert "mode=setup" in server.mailed(BEA)
 
 
+@pytest.mark.slow
 def test_a_person_is_removed_after_a_question(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True})
     body = {"email": BEA, "password": "her first password"}
@@ -108,6 +111,40 @@ def test_a_person_is_removed_after_a_question(serve: Serve, visit: Visit) -> Non
     expect(bea.get_by_text("Your session has ended")).to_be_visible()
 
 
+@pytest.mark.slow
+def test_a_person_is_deactivated_and_activated_again(serve: Serve, visit: Visit) -> None:
+    server = serve(auth={"authMode": "password", "isInviteRequired": True})
+    body = {"email": BEA, "password": "her first password"}
+    server.post("/users/add", body, server.admin_token())
+    page, bea = visit(server.base), visit(server.base)
+    enter(page, password=PASSWORD)
+    enter(bea, BEA, "her first password")
+    dialog = administration(page, "People")
+    expect(dialog.get_by_role("button", name="Deactivate Ada")).to_have_count(0)
+    dialog.get_by_role("button", name="Deactivate bea").click()
+    page.get_by_role("dialog", name="Deactivate bea?").get_by_role("button", name="Deactivate").click()
+    expect(dialog.get_by_role("status").filter(has_text="bea is deactivated.")).to_be_visible()
+    row = dialog.get_by_role("listitem").filter(has_text=BEA)
+    expect(row).to_contain_text("Deactivated")
+    expect(bea.get_by_text("Your session has ended")).to_be_visible()
+    bea.get_by_label("Email").fill(BEA)
+    bea.get_by_label("Password", exact=True).fill("her first password")
+    bea.get_by_role("button", name="Sign in").click()
+    expect(bea.get_by_text("The email or the password is wrong.")).to_be_visible()
+
+    row.get_by_role("button", name="bea", exact=True).click()
+    card = page.get_by_role("dialog", name="bea", exact=True)
+    expect(card).to_contain_text("Deactivated")
+    expect(card.get_by_role("button", name="Message")).to_have_count(0)
+    page.keyboard.press("Escape")
+
+    dialog.get_by_role("button", name="Activate bea").click()
+    expect(dialog.get_by_role("status").filter(has_text="bea can sign in again.")).to_be_visible()
+    expect(row).not_to_contain_text("Deactivated")
+    enter(bea, BEA, "her first password")
+
+
+@pytest.mark.slow
 def test_channels_are_added_renamed_and_removed_for_everybody(serve: Serve, visit: Visit) -> None:
     server = serve()
     page, bea = visit(server.base), visit(server.base)
@@ -142,6 +179,7 @@ def test_channels_are_added_renamed_and_removed_for_everybody(serve: Serve, visi
     expect(bea.get_by_role("heading", name="#Coffee was deleted")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_new_webhooks_token_is_shown_once_and_its_command_posts(serve: Serve, visit: Visit) -> None:
     server = serve()
     page = visit(server.base, permissions=["clipboard-read", "clipboard-write"])
@@ -176,6 +214,7 @@ def test_a_new_webhooks_token_is_shown_once_and_its_command_posts(serve: Serve, 
     expect(page.get_by_role("log").get_by_text("Hello from a webhook")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_name_of_the_server_changes_for_everybody(serve: Serve, visit: Visit) -> None:
     server = serve()
     page, bea = visit(server.base), visit(server.base)
@@ -196,6 +235,7 @@ def test_who_is_no_administrator_is_not_offered_any_of_it(serve: Serve, visit: V
     expect(page.get_by_role("menuitem", name="Administration")).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("section", ["People", "Channels", "Webhooks"])
 def test_a_list_that_can_not_be_loaded_says_so(serve: Serve, visit: Visit, section: str) -> None:
     page = visit(serve().base)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 GRACE = "grace@example.org"
@@ -23,6 +24,7 @@ def bodies(page: Page) -> list[str]:
     return page.locator("main article .message-body").all_inner_texts()
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_server_dies(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -49,6 +51,7 @@ def test_nothing_is_lost_when_the_server_dies(serve: Serve, enter: Enter) -> Non
     assert bodies(ada) == ["one", "two", "three", "four", "five"]
 
 
+@pytest.mark.slow
 def test_what_is_written_offline_is_kept_over_a_reload_and_sent_once(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada = enter(server)

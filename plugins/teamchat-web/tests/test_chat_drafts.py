@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 GRACE = "grace@example.org"
@@ -25,6 +26,7 @@ def say(page: Page, text: str, name: str = "General") -> None:
     expect(page.locator("main article:not(.pending)").filter(has_text=text)).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_place_with_a_draft_is_marked(serve: Serve, enter: Enter) -> None:
     page = enter(with_random(serve()))
     general, random = page.get_by_role("link", name="General"), page.get_by_role("link", name="random")
@@ -52,6 +54,7 @@ def test_a_place_with_a_draft_is_marked(serve: Serve, enter: Enter) -> None:
     expect(general).to_have_accessible_name("General")
 
 
+@pytest.mark.slow
 def test_an_unfinished_edit_survives_a_change_of_the_place(serve: Serve, enter: Enter) -> None:
     page = enter(with_random(serve()))
     general, random = page.get_by_role("link", name="General"), page.get_by_role("link", name="random")
@@ -82,6 +85,7 @@ def test_an_unfinished_edit_survives_a_change_of_the_place(serve: Serve, enter: 
     expect(field).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_edit_of_a_message_that_is_gone_is_forgotten(serve: Serve, enter: Enter) -> None:
     server = with_random(serve())
     page = enter(server)
@@ -118,6 +122,7 @@ def test_on_a_phone_enter_makes_a_line_and_a_button_sends(serve: Serve, enter: E
     expect(page.locator("article:not(.pending)")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_on_a_phone_back_closes_the_drawer(serve: Serve, enter: Enter) -> None:
     page = enter(with_random(serve()), **PHONE)
     opener = page.get_by_role("button", name="Open the sidebar")

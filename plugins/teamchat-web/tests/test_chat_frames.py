@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+WITH_ALL_PARTS = True
+
 pytestmark = pytest.mark.slow
 
 GRACE = "grace@example.org"

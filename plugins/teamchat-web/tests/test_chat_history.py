@@ -81,6 +81,7 @@ def read_all(server: Any) -> None:
         client.put(f"/me/places/{place}/read", json={"position": last}).raise_for_status()
 
 
+@pytest.mark.slow
 def test_history_grows_without_moving_what_is_read(serve: Serve, enter: Enter) -> None:
     server = serve()
     fill(server, 130)
@@ -104,6 +105,7 @@ def test_history_grows_without_moving_what_is_read(serve: Serve, enter: Enter) -
     expect(page.locator(".entry")).to_have_count(130)
 
 
+@pytest.mark.slow
 def test_history_that_was_read_before_the_stream_began_stays(serve: Serve, visit: Visit) -> None:
     server = serve()
     fill(server, 130)
@@ -125,6 +127,7 @@ def test_history_that_was_read_before_the_stream_began_stays(serve: Serve, visit
     assert min(page.evaluate("window.counts")) >= 100
 
 
+@pytest.mark.slow
 def test_what_was_posted_between_the_first_page_and_the_stream_is_there(
     serve: Serve, visit: Visit, until_loaded: Callable[[Page, str], None]
 ) -> None:
@@ -146,6 +149,7 @@ def test_what_was_posted_between_the_first_page_and_the_stream_is_there(
     expect(page.get_by_role("article")).to_contain_text("just now")
 
 
+@pytest.mark.slow
 def test_new_messages_leave_who_reads_history_alone(serve: Serve, enter: Enter) -> None:
     server = serve()
     fill(server, 60)
@@ -291,6 +295,7 @@ def test_what_is_new_far_up_can_be_gone_to(serve: Serve, enter: Enter) -> None:
     expect(page.get_by_role("button", name="To the first unread message")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_line_above_what_is_new_leaves_its_message_as_it_was_drawn(serve: Serve, visit: Visit) -> None:
     server = serve()
     fill(server, 2)

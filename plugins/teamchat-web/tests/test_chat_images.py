@@ -43,6 +43,7 @@ def files(*names: str) -> list[FilePayload]:
     return [{"name": name, "mimeType": "image/png", "buffer": png(90, 60)} for name in names]
 
 
+@pytest.mark.slow
 def test_chosen_images_are_previewed_sent_and_seen_large(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -73,6 +74,7 @@ def test_chosen_images_are_previewed_sent_and_seen_large(serve: Serve, enter: En
     expect(box).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["paste", "drop"])
 def test_an_image_can_be_pasted_and_dropped(serve: Serve, enter: Enter, how: str) -> None:
     page = enter(serve())
@@ -102,6 +104,7 @@ def test_an_image_that_is_dropped_where_nothing_can_be_written_is_let_go(serve: 
     page.wait_for_function(f"() => !({dropped})()")  # or the browser would leave the page for the image
 
 
+@pytest.mark.slow
 def test_what_is_no_image_is_not_taken(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     page.locator("main input[type=file]").set_input_files(
@@ -112,6 +115,7 @@ def test_what_is_no_image_is_not_taken(serve: Serve, enter: Enter) -> None:
     expect(page.get_by_role("button", name="Send")).to_be_disabled()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 1280])
 def test_a_wide_image_is_seen_whole_in_channel_and_thread(serve: Serve, enter: Enter, width: int) -> None:
     server = serve()

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+WITH_ALL_PARTS = True
+
 pytestmark = pytest.mark.slow
 
 GRACE = "grace@example.org"
@@ -242,10 +244,33 @@ def test_on_a_phone_the_sidebar_is_a_drawer(serve: Serve, enter: Enter) -> None:
 
 def test_a_tap_on_a_message_shows_what_can_be_done_with_it(serve: Serve, enter: Enter) -> None:
     server = serve()
-    page = enter(server, viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
+    page = enter(server, viewport={"width": 320, "height": 800}, has_touch=True, is_mobile=True)
     page.get_by_label("Write to #General").fill("Tap me")
     page.get_by_role("button", name="Send").tap()
     expect(page.locator("article:not(.pending)")).to_have_count(1)
+    page.locator("article").tap()
+    page.get_by_role("button", name="More actions").tap()
+    menu = page.get_by_role("menu", name="More actions")
+    expect(menu.get_by_role("menuitem", name="Save for later")).to_be_visible()
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(menu.get_by_role("menuitem").last).to_be_focused()
+    menu.get_by_role("menuitem", name="Save for later").tap()
+    expect(menu).to_have_count(0)
+    expect(page.locator("article")).to_contain_text("Saved")
+    # What is done often stays in reach, beside the beginning of the author's name.
+    page.locator("article").tap()
+    tools = page.get_by_role("toolbar", name="Actions")
+    for name in ("React", "Reply in a thread", "Edit", "Delete", "More actions"):
+        expect(tools.get_by_role("button", name=name)).to_be_visible()
+    name = page.locator("article .name").bounding_box()
+    bar = tools.bounding_box()
+    assert name is not None
+    assert bar is not None
+    assert name["x"] < bar["x"]
+    # Where there is room, a reaction is one tap away.
+    page.set_viewport_size({"width": 768, "height": 800})
+    page.reload()
     page.locator("article").tap()
     page.get_by_role("button", name="React with 👍").tap()
     expect(page.get_by_role("button", name=re.compile("^👍, 1 person"))).to_be_visible()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 GRACE = "grace@example.org"
@@ -48,6 +49,7 @@ def test_two_people_talk_live(serve: Serve, enter: Enter) -> None:
     expect(message(ada, "How are you?")).to_have_accessible_name(re.compile(r"^grace .*How are you\?"))
 
 
+@pytest.mark.slow
 def test_the_same_words_go_to_screen_readers(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -57,6 +59,7 @@ def test_the_same_words_go_to_screen_readers(serve: Serve, enter: Enter) -> None
     expect(ada.get_by_role("log", name="Messages in #General")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_thread_has_its_own_panel(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -79,6 +82,7 @@ def test_a_thread_has_its_own_panel(serve: Serve, enter: Enter) -> None:
     expect(panel).to_be_visible()
 
 
+@pytest.mark.slow
 def test_reactions_count_people_and_can_be_taken_back(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -100,6 +104,7 @@ def test_reactions_count_people_and_can_be_taken_back(serve: Serve, enter: Enter
     expect(ada.get_by_role("dialog", name="Emoji").get_by_role("button").first).to_have_text("🚀")
 
 
+@pytest.mark.slow
 def test_a_reaction_in_words_stands_in_line_with_the_others(serve: Serve, enter: Enter) -> None:
     server = serve()
     token = server.token()
@@ -118,6 +123,7 @@ def test_a_reaction_in_words_stands_in_line_with_the_others(serve: Serve, enter:
     expect(buttons.first.locator("span").first).to_have_css("font-family", re.compile("Emoji"))
 
 
+@pytest.mark.slow
 def test_ones_own_message_is_edited_in_its_place(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -136,6 +142,7 @@ def test_ones_own_message_is_edited_in_its_place(serve: Serve, enter: Enter) -> 
     expect(message(ada, "See you at nine").get_by_role("button", name="Edit")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_what_others_do_leaves_the_field_of_an_edit_alone(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -152,6 +159,7 @@ def test_what_others_do_leaves_the_field_of_an_edit_alone(serve: Serve, enter: E
     expect(message(ada, "Half a thought").get_by_role("button", name=re.compile("^👍"))).to_be_visible()
 
 
+@pytest.mark.slow
 def test_deleting_asks_first_and_is_for_everybody(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -166,6 +174,7 @@ def test_deleting_asks_first_and_is_for_everybody(serve: Serve, enter: Enter) ->
     expect(message(grace, "Never mind")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_direct_message_reaches_one_person_and_the_title(serve: Serve, enter: Enter) -> None:
     server = serve()
     ada, grace = enter(server), enter(server, GRACE)
@@ -185,6 +194,7 @@ def test_a_direct_message_reaches_one_person_and_the_title(serve: Serve, enter: 
     expect(message(ada, "Thanks")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_is_new_stands_under_a_line(serve: Serve, enter: Enter) -> None:
     server = serve()
     channel(server, "random")
@@ -208,6 +218,7 @@ def test_what_is_new_stands_under_a_line(serve: Serve, enter: Enter) -> None:
     expect(ada).to_have_title(re.compile("^#random"))
 
 
+@pytest.mark.slow
 def test_a_draft_waits_in_its_place(serve: Serve, enter: Enter) -> None:
     server = serve()
     channel(server, "random")
@@ -225,6 +236,7 @@ def test_a_draft_waits_in_its_place(serve: Serve, enter: Enter) -> None:
     expect(field).to_have_value("")
 
 
+@pytest.mark.slow
 def test_notifications_are_offered_once_and_shown_for_what_calls(serve: Serve, enter: Enter) -> None:
     server = serve()
     channel(server, "random")

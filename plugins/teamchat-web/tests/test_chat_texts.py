@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 GRACE = "grace@example.org"
@@ -78,6 +79,7 @@ def test_a_messages_label_tells_of_images_reactions_and_replies(serve: Serve, en
     assert words.endswith("Look 2 images. Reactions: 👍 1. 1 reply"), words
 
 
+@pytest.mark.slow
 def test_headings_follow_each_other_without_a_gap(serve: Serve, enter: Enter) -> None:
     server = serve()
     token = server.token()
@@ -98,6 +100,7 @@ def test_headings_follow_each_other_without_a_gap(serve: Serve, enter: Enter) ->
     assert all(after <= before + 1 for before, after in pairwise(levels)), levels
 
 
+@pytest.mark.slow
 def test_what_is_read_out_is_words_and_no_marks(serve: Serve, enter: Enter) -> None:
     server = serve()
     page = enter(server)
@@ -108,6 +111,7 @@ def test_what_is_read_out_is_words_and_no_marks(serve: Serve, enter: Enter) -> N
     expect(said).to_have_js_property("textContent", "grace: Look at this:\none\ntwo")
 
 
+@pytest.mark.slow
 def test_code_in_the_history_is_a_tab_stop_in_the_message_at_hand_alone(serve: Serve, enter: Enter) -> None:
     server = serve()
     for number in range(4):
@@ -123,6 +127,7 @@ def test_code_in_the_history_is_a_tab_stop_in_the_message_at_hand_alone(serve: S
     expect(page.locator("pre").nth(2)).to_be_focused()
 
 
+@pytest.mark.slow
 def test_what_lies_over_a_bright_picture_can_be_seen(serve: Serve, enter: Enter) -> None:
     server = serve()
     token = server.token()
@@ -140,6 +145,7 @@ def test_what_lies_over_a_bright_picture_can_be_seen(serve: Serve, enter: Enter)
         assert one.evaluate(CONTRAST) > 4.5, one.evaluate("(node) => node.outerHTML")
 
 
+@pytest.mark.slow
 def test_a_long_message_is_folded_until_it_is_unfolded_by_keys(serve: Serve, enter: Enter) -> None:
     server = serve()
     token = server.token(GRACE)
@@ -170,6 +176,7 @@ def test_a_long_message_is_folded_until_it_is_unfolded_by_keys(serve: Serve, ent
     expect(less).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_text_that_is_too_long_is_refused_before_it_is_sent(serve: Serve, enter: Enter) -> None:
     server = serve(chat={"maxMessageLength": 8})
     page = enter(server, locale="de-DE")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
@@ -26,6 +27,7 @@ def panel(page: Page) -> Locator:
     return page.get_by_role("complementary", name="Thread")
 
 
+@pytest.mark.slow
 def test_an_answer_in_an_old_thread_waits_until_the_thread_is_read(talk: Talk, enter: Enter) -> None:
     parent = talk.say(talk.ada, "Where do we meet?")
     for number in range(60):
@@ -57,6 +59,7 @@ def test_an_answer_in_an_old_thread_waits_until_the_thread_is_read(talk: Talk, e
     expect(entry(page)).to_have_accessible_name("Threads")
 
 
+@pytest.mark.slow
 def test_the_list_begins_with_what_is_unread_and_stays_in_order_while_it_is_read(
     talk: Talk, enter: Enter
 ) -> None:
@@ -87,6 +90,7 @@ def test_the_list_begins_with_what_is_unread_and_stays_in_order_while_it_is_read
     expect(cards(page)).to_contain_text(["first", "third"])
 
 
+@pytest.mark.slow
 def test_the_list_is_walked_with_keys_and_a_closed_thread_leads_back_to_it(talk: Talk, enter: Enter) -> None:
     for text in ("first", "second"):
         talk.reply(talk.ada, talk.say(talk.grace, text), "noted")
@@ -109,6 +113,7 @@ def test_the_list_is_walked_with_keys_and_a_closed_thread_leads_back_to_it(talk:
     expect(panel(page)).to_contain_text("An answer")
 
 
+@pytest.mark.slow
 def test_the_list_is_used_on_a_phone(talk: Talk, enter: Enter) -> None:
     parent = talk.say(talk.ada, "Where do we meet?")
     page = enter(talk.server, **PHONE)
@@ -131,6 +136,7 @@ def test_who_takes_part_in_no_thread_is_told_what_the_list_is_for(talk: Talk, en
     expect(page.get_by_role("option", name="Threads")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_calls_beyond_the_fold_is_marked_at_the_edge(talk: Talk, enter: Enter) -> None:
     for number in range(40):
         talk.channel(f"project {number:02}")
@@ -154,6 +160,7 @@ def test_what_calls_beyond_the_fold_is_marked_at_the_edge(talk: Talk, enter: Ent
     expect(page.get_by_role("link", name=re.compile("^General"))).to_be_focused()
 
 
+@pytest.mark.slow
 def test_what_another_tab_shows_is_not_notified_of(talk: Talk, enter: Enter) -> None:
     """Both tabs hear of it; the one in front shows it, and the one behind keeps quiet."""
     random, other = talk.channel("random"), talk.channel("other")
@@ -186,6 +193,7 @@ def test_what_another_tab_shows_is_not_notified_of(talk: Talk, enter: Enter) -> 
     expect(behind.locator("body")).to_contain_text("closed: @Ada in a channel that nobody shows.")
 
 
+@pytest.mark.slow
 def test_a_thread_is_followed_and_marked_as_unread_on_all_devices(talk: Talk, enter: Enter) -> None:
     parent = talk.say(talk.grace, "Where do we meet?")
     talk.reply(talk.grace, parent, "On the terrace")

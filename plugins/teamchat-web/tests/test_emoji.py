@@ -50,6 +50,7 @@ def found(picker: Locator, words: str) -> list[str]:
     return picker.locator(".group button").all_text_contents()
 
 
+@pytest.mark.slow
 def test_a_short_name_typed_whole_becomes_its_emoji_in_the_field(serve: Serve, enter: Enter) -> None:
     server = serve()
     page = enter(server)
@@ -62,6 +63,7 @@ def test_a_short_name_typed_whole_becomes_its_emoji_in_the_field(serve: Serve, e
     assert sent(server) == ["Done 🎉👍 at 10:30:45, 🇩🇪 and :nothing:"]
 
 
+@pytest.mark.slow
 def test_a_short_name_sent_before_the_set_is_there_arrives_as_its_emoji_and_in_its_order(
     serve: Serve, enter: Enter
 ) -> None:
@@ -82,6 +84,7 @@ def test_a_short_name_sent_before_the_set_is_there_arrives_as_its_emoji_and_in_i
     assert sent(server) == ["🎉 and **🚀**, (❤️)", "the next"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", ["**/view/completion.js", SET])
 def test_a_short_name_typed_before_its_module_is_there_becomes_its_emoji_while_more_is_typed(
     late: str, serve: Serve, enter: Enter
@@ -102,6 +105,7 @@ def test_a_short_name_typed_before_its_module_is_there_becomes_its_emoji_while_m
     expect(field(page)).to_have_value("👋 `:tada:` 🚀 and on")
 
 
+@pytest.mark.slow
 def test_what_was_sent_is_not_completed_in_the_empty_field(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     held: list[Route] = []
@@ -121,6 +125,7 @@ def test_what_was_sent_is_not_completed_in_the_empty_field(serve: Serve, enter: 
     expect(page.get_by_role("listbox", name="Suggestions")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_short_name_stays_text_in_code(serve: Serve, enter: Enter) -> None:
     server = serve()
     page = enter(server)
@@ -144,6 +149,7 @@ def test_a_short_name_stays_text_in_code(serve: Serve, enter: Enter) -> None:
     assert sent(server)[-1] == "```\n:tada: is\n```\nthis: 🎉"
 
 
+@pytest.mark.slow
 def test_nothing_is_suggested_in_code_where_enter_makes_a_line(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     field(page).press_sequentially(":ta")
@@ -154,6 +160,7 @@ def test_nothing_is_suggested_in_code_where_enter_makes_a_line(serve: Serve, ent
     expect(page.get_by_role("listbox", name="Suggestions")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_a_short_name_is_completed_while_it_is_typed(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     field(page).press_sequentially("so :ta")
@@ -168,6 +175,7 @@ def test_a_short_name_is_completed_while_it_is_typed(serve: Serve, enter: Enter)
     expect(field(page)).to_have_value("so 🎉 ")
 
 
+@pytest.mark.slow
 def test_an_edited_message_gets_its_emoji_too(serve: Serve, enter: Enter) -> None:
     server = serve()
     page = enter(server)
@@ -182,6 +190,7 @@ def test_an_edited_message_gets_its_emoji_too(serve: Serve, enter: Enter) -> Non
     assert sent(server) == ["Done, 🚀 as was said"]
 
 
+@pytest.mark.slow
 def test_the_set_is_loaded_when_it_is_first_wanted(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     asked: list[str] = []
@@ -197,6 +206,7 @@ def test_the_set_is_loaded_when_it_is_first_wanted(serve: Serve, enter: Enter) -
     assert {url.rpartition("/")[2] for url in asked if "/emoji/" in url} == {"set.js", "en.js"}
 
 
+@pytest.mark.slow
 def test_the_set_is_kept_once_it_was_used_and_not_before(serve: Serve, enter: Enter) -> None:
     server = serve()
     page = enter(server, service_workers="allow")
@@ -218,6 +228,7 @@ def test_the_set_is_kept_once_it_was_used_and_not_before(serve: Serve, enter: En
     assert found(pick(page), "rocket")[0] == "🚀"
 
 
+@pytest.mark.slow
 def test_a_picker_whose_emoji_cannot_be_had_says_so(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     page.route(SET, lambda route: route.fulfill(status=404))
@@ -228,6 +239,7 @@ def test_a_picker_whose_emoji_cannot_be_had_says_so(serve: Serve, enter: Enter) 
     expect(page.locator("main article:not(.pending)")).to_contain_text("a :tada: b")
 
 
+@pytest.mark.slow
 def test_the_picker_finds_by_short_name_then_by_beginning_then_by_words(serve: Serve, enter: Enter) -> None:
     picker = pick(enter(serve()))
     assert found(picker, "tada") == ["🎉"]
@@ -253,6 +265,7 @@ def test_the_picker_finds_german_words_and_english_ones_in_german(serve: Serve, 
         expect(picker.locator(".group button").first).to_have_text(emoji)
 
 
+@pytest.mark.slow
 def test_the_picker_shows_a_group_at_a_time_flags_among_them(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     picker = pick(page)
@@ -276,6 +289,7 @@ def test_the_picker_shows_a_group_at_a_time_flags_among_them(serve: Serve, enter
     expect(field(page)).to_be_focused()
 
 
+@pytest.mark.slow
 def test_the_picker_is_used_by_keys(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     picker = pick(page)
@@ -315,6 +329,7 @@ def test_the_picker_is_used_by_keys(serve: Serve, enter: Enter) -> None:
     expect(field(page)).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_skin_tone_is_chosen_once_and_used_everywhere(serve: Serve, enter: Enter) -> None:
     server = serve()
     page = enter(server)
@@ -342,6 +357,7 @@ def test_a_skin_tone_is_chosen_once_and_used_everywhere(serve: Serve, enter: Ent
     assert found(picker, "wave")[0] == "👋"
 
 
+@pytest.mark.slow
 def test_every_emoji_of_the_set_is_one_in_each_tone_it_has(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     wrong = page.evaluate(

@@ -18,7 +18,9 @@ from teamchat.testing import ADMIN
 from .engines import ENGINES, Browser, Page, Started
 from .engines.chromium import Chromium
 from .engines.page import BACKSPACE, CONTROL, ENTER, ESCAPE, SHIFT, UP
-from .rooms import Rooms
+from .rooms import Rooms, email
+
+WITH_ALL_PARTS = True
 
 GRACE = "grace@example.org"
 PICTURE = Path(__file__).parent.parent / "teamchat_web" / "client" / "icons" / "icon-192.png"
@@ -78,6 +80,7 @@ def channel(server: Any) -> str:
         return str(client.get("/channels").json()["channels"][0]["id"])
 
 
+@pytest.mark.slow
 def test_people_sign_in_talk_and_send_an_image(serve: Serve, engine: Browser) -> None:
     server = serve()
     token = server.token(GRACE)
@@ -133,6 +136,7 @@ def test_a_field_is_as_high_as_its_text(serve: Serve, enter: Callable[..., Page]
     page.until(f"{HEIGHT.format(WRITING)} === {one}")
 
 
+@pytest.mark.slow
 def test_a_message_is_edited_in_a_field_that_shows_it(serve: Serve, enter: Callable[..., Page]) -> None:
     page = enter(serve())
     page.write(WRITING, "First and last")
@@ -147,6 +151,7 @@ def test_a_message_is_edited_in_a_field_that_shows_it(serve: Serve, enter: Calla
     page.focused(WRITING)
 
 
+@pytest.mark.slow
 def test_dialogs_open_by_keys_and_close_with_escape(serve: Serve, enter: Callable[..., Page]) -> None:
     page = enter(serve())
     page.focused(WRITING)
@@ -165,6 +170,7 @@ def test_dialogs_open_by_keys_and_close_with_escape(serve: Serve, enter: Callabl
     page.gone("[role=menu]")
 
 
+@pytest.mark.slow
 def test_escape_closes_the_emoji_picker_that_a_search_is_typed_into(
     serve: Serve, enter: Callable[..., Page]
 ) -> None:
@@ -382,3 +388,38 @@ def test_a_mention_is_drawn_where_it_stands_behind_emoji(serve: Serve, enter: Ca
     rooms.put("/users/me", {"userName": "Augusta"})
     text = json.dumps(f"{before}@Augusta, lunch?")
     page.until(f"document.querySelector('article .message-body').textContent.includes({text})")
+
+
+HITS = (
+    "[...document.querySelectorAll('dialog[open] .search-hit .search-words')].map((one) => one.textContent)"
+)
+
+
+@pytest.mark.slow
+def test_who_is_removed_from_a_private_channel_sees_its_hits_go_and_finds_nothing_more(
+    serve: Serve, enter: Callable[..., Page]
+) -> None:
+    """B-2, X-3: while the dialog shows what was found there, and from then on."""
+    rooms = Rooms(serve())
+    plans = rooms.private("Plans", "bea")
+    rooms.say(plans, "the hidden cheese")
+    rooms.say(rooms.general, "cheese for all")
+    page = enter(rooms.server, email("bea"))
+    page.press("Search messages")
+    page.write(".search-field", "cheese")
+    page.until(f"{HITS}.length === 2")
+    rooms.remove(plans, "bea")
+    page.until(f"{HITS}.join() === 'cheese for all'")
+    page.until("!document.documentElement.textContent.includes('the hidden cheese')")
+    status = "document.querySelector('dialog[open] .search-status').textContent"
+    for query in ("hidden", f"in:{plans} cheese"):
+        find(page, query)
+        page.until(f"{HITS}.length === 0 && {status} === 'Nothing was found that you can see.'")
+        find(page, "cheese")
+        page.until(f"{HITS}.join() === 'cheese for all'")
+
+
+def find(page: Page, query: str) -> None:
+    """Search for something else in the dialog that is open."""
+    page.evaluate("document.querySelector('.search-field').select()")
+    page.write(".search-field", query)

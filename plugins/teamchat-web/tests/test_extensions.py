@@ -13,7 +13,10 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 from teamchat_web import CLIENT, build
 
+from teamchat.plugins import Plugins
 from tests.docs.pages import DOCS, blocks
+
+WITH_ALL_PARTS = True
 
 REFERENCE = DOCS / "reference" / "client-extensions.md"
 Bring = Callable[..., None]
@@ -126,10 +129,15 @@ def test_a_server_serves_the_folders_of_what_is_on_and_no_others(bring: Bring, s
                 assert client.get(f"{root}/extensions/org.example.polls/{path}").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_client_asks_for_nothing_of_what_the_server_lacks(bring: Bring, serve: Serve, enter: Enter) -> None:
     bring("org.example.polls", "export default () => {};")
     off = {"enabled": False}
-    page = enter(serve(plugins={"org.example.polls": off, "pins": off, "search": off}), "ada@example.org")
+    every = [
+        "org.example.polls",
+        *(name for name, offer in Plugins.load().capability_offers() if offer.client),
+    ]
+    page = enter(serve(plugins=dict.fromkeys(every, off)), "ada@example.org")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     with page.expect_response("**/extensions.json"):
@@ -227,6 +235,7 @@ def began(page: Page) -> None:
     page.wait_for_function("() => globalThis.given && heard.some(([what]) => what === 'load')")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_a_message_has_tools_and_marks_of_capabilities(talk: Any, enter: Enter) -> None:
     talk.say(talk.ada, "shiny")
@@ -263,6 +272,7 @@ def test_a_message_has_tools_and_marks_of_capabilities(talk: Any, enter: Enter) 
     expect(page.get_by_role("dialog").locator("dt", has_text="Star it")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_composer_sidebar_head_and_palette_have_tools_of_capabilities(talk: Any, enter: Enter) -> None:
     parent = talk.say(talk.ada, "shiny")
@@ -302,6 +312,7 @@ def test_composer_sidebar_head_and_palette_have_tools_of_capabilities(talk: Any,
     expect(page.get_by_role("heading", name="random", level=1)).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_settings_and_administration_have_sections_of_capabilities(talk: Any, enter: Enter) -> None:
     page = enter(talk.server)
@@ -319,6 +330,7 @@ def test_settings_and_administration_have_sections_of_capabilities(talk: Any, en
     expect(dialog.get_by_role("list", name="Star admin")).to_contain_text("Ada")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_words_a_language_lacks_are_english(talk: Any, enter: Enter) -> None:
     page = enter(talk.server, locale="de-DE")
@@ -329,6 +341,7 @@ def test_words_a_language_lacks_are_english(talk: Any, enter: Enter) -> None:
     assert page.evaluate("[given.t('nothing'), given.t('stars', { count: 2 })]") == ["nothing", "2 stars"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_events_come_by_their_type_and_what_was_missed_is_read_anew(talk: Any, enter: Enter) -> None:
     page = enter(talk.server)
@@ -345,6 +358,7 @@ def test_events_come_by_their_type_and_what_was_missed_is_read_anew(talk: Any, e
     page.wait_for_function(f"() => {loads} === 2")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_requests_are_the_users_with_typed_errors_and_keys(talk: Any, enter: Enter) -> None:
     page = enter(talk.server)
@@ -373,6 +387,7 @@ def test_requests_are_the_users_with_typed_errors_and_keys(talk: Any, enter: Ent
     assert page.evaluate("given.api.get('/users').catch((error) => error instanceof given.Unreachable)")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_all_that_a_part_is_given_stands_in_the_reference(talk: Any, enter: Enter) -> None:
     page = enter(talk.server)
@@ -430,6 +445,7 @@ FAILING = {
 }
 
 
+@pytest.mark.slow
 def test_parts_that_fail_harm_nothing_else(bring: Bring, serve: Serve, loose: Any) -> None:
     for name, main in FAILING.items():
         bring(name, main)
@@ -479,6 +495,7 @@ REFUSED = """export default (teamchat) => {
 };"""
 
 
+@pytest.mark.slow
 def test_what_the_server_refuses_is_told_whatever_was_pressed(bring: Bring, serve: Serve, loose: Any) -> None:
     bring("org.example.refused", REFUSED)
     server = serve()
@@ -501,6 +518,7 @@ def test_what_the_server_refuses_is_told_whatever_was_pressed(bring: Bring, serv
     assert [text for text in said if "org.example.refused" in text]
 
 
+@pytest.mark.slow
 def test_a_part_whose_files_are_missing_is_told_of_in_the_console_alone(
     bring: Bring, serve: Serve, loose: Any
 ) -> None:

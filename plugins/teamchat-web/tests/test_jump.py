@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from teamchat.testing import ADMIN
@@ -32,6 +33,7 @@ def scroll(page: Page, to: str) -> None:
     page.get_by_role("log").evaluate(f"(log) => {{ log.scrollTop = {to}; }}")
 
 
+@pytest.mark.slow
 def test_a_link_opens_the_place_at_its_message_and_reading_goes_both_ways(talk: Any, enter: Enter) -> None:
     ids = say(talk, 160)
     page = enter(talk.server, GRACE, f"#/messages/{ids[70]}")
@@ -65,6 +67,7 @@ def test_a_link_opens_the_place_at_its_message_and_reading_goes_both_ways(talk: 
     expect(message(page, "and live")).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_the_newest_are_one_press_away_and_what_one_writes_leads_there(talk: Any, enter: Enter) -> None:
     ids = say(talk, 160)
     page = enter(talk.server, GRACE, f"#/messages/{ids[20]}")
@@ -81,6 +84,7 @@ def test_the_newest_are_one_press_away_and_what_one_writes_leads_there(talk: Any
     expect(message(page, "number 159")).to_be_in_viewport()
 
 
+@pytest.mark.slow
 def test_a_link_is_copied_and_leads_who_signs_in_first(talk: Any, enter: Enter, visit: Enter) -> None:
     said = talk.say(talk.ada, "Lunch is at noon.")
     say(talk, 60)
@@ -99,6 +103,7 @@ def test_a_link_is_copied_and_leads_who_signs_in_first(talk: Any, enter: Enter, 
     expect(other).to_have_url(re.compile(rf"#/channel/{talk.general}$"))
 
 
+@pytest.mark.slow
 def test_a_link_to_a_reply_opens_its_thread_at_it(talk: Any, enter: Enter) -> None:
     parent = talk.say(talk.ada, "Where?")
     path = f"/messages/{parent}/thread"

@@ -97,6 +97,7 @@ PLAIN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "html"), PLAIN, ids=[repr(text)[:30] for text, _ in PLAIN])
 def test_what_is_written_is_what_is_meant(page: Page, text: str, html: str) -> None:
     assert rendered(page, text) == html
@@ -289,6 +290,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_text_takes_a_time_that_grows_with_its_length(page: Page, text: str) -> None:
     """Sixteen times the text may take a hundred times as long, on a busy machine; not the square, 256."""

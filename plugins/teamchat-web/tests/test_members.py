@@ -23,6 +23,7 @@ def rooms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rooms]:
         yield Rooms(server)
 
 
+@pytest.mark.slow
 def test_members_are_added_raised_and_removed_and_other_browsers_follow(rooms: Rooms, enter: Enter) -> None:
     room = rooms.private("Money", "bea", topic="What we spend")
     page = enter(rooms.server, place=f"#/channel/{room}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import APIResponse, Route
 
 Serve = Callable[..., Any]
@@ -20,6 +21,7 @@ def stored(server: Any) -> list[str]:
     return [message["content"] for message in messages]
 
 
+@pytest.mark.slow
 def test_a_post_shows_at_once_and_becomes_the_message(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -41,6 +43,7 @@ def test_a_post_shows_at_once_and_becomes_the_message(serve: Serve, bench: OpenB
     assert ["removed", "pending"] in changes
 
 
+@pytest.mark.slow
 def test_posts_survive_the_servers_death_and_a_reload_and_are_sent_once(
     serve: Serve, bench: OpenBench
 ) -> None:
@@ -63,6 +66,7 @@ def test_posts_survive_the_servers_death_and_a_reload_and_are_sent_once(
     one.until("bench.kept.keys('post/').length === 0")
 
 
+@pytest.mark.slow
 def test_an_answer_lost_on_the_way_does_not_double_a_message(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -105,6 +109,7 @@ def test_an_event_that_overtakes_the_answer_shows_the_message_once(serve: Serve,
     assert one.contents() == ["early"] == stored(server)
 
 
+@pytest.mark.slow
 def test_the_same_words_from_elsewhere_do_not_take_a_posts_place(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one, other = bench(server), bench(server)
@@ -128,6 +133,7 @@ def test_the_same_words_from_elsewhere_do_not_take_a_posts_place(serve: Serve, b
     assert stored(server) == ["ok", "ok"]
 
 
+@pytest.mark.slow
 def test_a_refused_post_says_why_lets_others_pass_and_can_be_tried_again_or_dropped(
     serve: Serve, bench: OpenBench
 ) -> None:
@@ -149,6 +155,7 @@ def test_a_refused_post_says_why_lets_others_pass_and_can_be_tried_again_or_drop
     assert one.contents() == ["short"]
 
 
+@pytest.mark.slow
 def test_posts_of_two_tabs_are_sent_once_and_seen_in_both(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -166,6 +173,7 @@ def test_posts_of_two_tabs_are_sent_once_and_seen_in_both(serve: Serve, bench: O
     assert stored(server) == ["from one", "from two"]
 
 
+@pytest.mark.slow
 def test_pictures_survive_a_reload_and_get_a_thumbnail(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -202,6 +210,7 @@ def test_pictures_survive_a_reload_and_get_a_thumbnail(serve: Serve, bench: Open
     assert sizes == [[True, 1000, 750], [True, 640, 480]]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_picture_is_refused_in_words(serve: Serve, bench: OpenBench) -> None:
     one = bench(serve())
     one.run(
@@ -214,6 +223,7 @@ def test_a_file_that_is_no_picture_is_refused_in_words(serve: Serve, bench: Open
     assert "JPEG" in failed["error"]
 
 
+@pytest.mark.slow
 def test_replies_wait_and_arrive_like_messages(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)

@@ -72,6 +72,7 @@ def refreshes(page: Page) -> list[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_a_token_is_refreshed_before_it_expires_and_no_earlier(trial: Callable[..., Trial]) -> None:
     one = trial()
     seen = refreshes(one.page)
@@ -88,6 +89,7 @@ def test_a_token_is_refreshed_before_it_expires_and_no_earlier(trial: Callable[.
     assert one.run("trial.api.me().then((me) => me.userName)") == "Ada"
 
 
+@pytest.mark.slow
 def test_many_askers_in_two_tabs_spend_a_refresh_token_once(trial: Callable[..., Trial]) -> None:
     one = trial(jwtExpirySeconds=900)
     two = one.tab()
@@ -114,6 +116,7 @@ def test_many_askers_in_two_tabs_spend_a_refresh_token_once(trial: Callable[...,
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 def test_a_refresh_whose_answer_was_lost_is_asked_again(trial: Callable[..., Trial]) -> None:
     one = trial()
     lost: list[int] = []
@@ -133,6 +136,7 @@ def test_a_refresh_whose_answer_was_lost_is_asked_again(trial: Callable[..., Tri
     assert one.run("trial.ended") == []
 
 
+@pytest.mark.slow
 def test_a_session_ended_elsewhere_ends_here_and_says_why(trial: Callable[..., Trial]) -> None:
     one = trial(jwtExpirySeconds=900)
     two = one.tab()
@@ -146,6 +150,7 @@ def test_a_session_ended_elsewhere_ends_here_and_says_why(trial: Callable[..., T
     two.until("trial.ended[0] === 'elsewhere'")
 
 
+@pytest.mark.slow
 def test_an_unreachable_server_ends_no_session(serve: Serve, visit: Visit) -> None:
     server = serve(auth=SHORT)
     one = Trial(visit(server.base), signed_in(server))
@@ -157,6 +162,7 @@ def test_an_unreachable_server_ends_no_session(serve: Serve, visit: Visit) -> No
     assert one.run("trial.api.me().then((me) => me.userName)") == "Ada"
 
 
+@pytest.mark.slow
 def test_signing_out_ends_the_session_at_the_server_and_in_every_tab(trial: Callable[..., Trial]) -> None:
     one = trial(jwtExpirySeconds=900)
     two = one.tab()
@@ -171,6 +177,7 @@ def test_signing_out_ends_the_session_at_the_server_and_in_every_tab(trial: Call
     assert one.run("Object.keys(localStorage).filter((key) => key.startsWith('trial/'))") == []
 
 
+@pytest.mark.slow
 def test_dev_mode_signs_in_again_by_itself(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "dev", "jwtExpirySeconds": 2})
     one = Trial(visit(server.base), {"accessToken": server.token()})
@@ -179,6 +186,7 @@ def test_dev_mode_signs_in_again_by_itself(serve: Serve, visit: Visit) -> None:
     assert one.run("trial.api.me().then((me) => me.userName)") == "Ada"
 
 
+@pytest.mark.slow
 def test_who_was_removed_is_not_signed_in_again_by_their_email(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "dev", "isInviteRequired": False})
     one = Trial(visit(server.base), {"accessToken": server.token("grace@example.org")})
@@ -191,6 +199,7 @@ def test_who_was_removed_is_not_signed_in_again_by_their_email(serve: Serve, vis
     assert "grace@example.org" not in emails
 
 
+@pytest.mark.slow
 def test_a_session_that_ends_while_it_is_renewed_stays_ended(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "dev", "jwtExpirySeconds": 2})
     one = Trial(visit(server.base), {"accessToken": server.token()})

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 Serve = Callable[..., Any]
@@ -53,6 +54,7 @@ def requests_of(bench: Any, part: str) -> list[str]:
     return seen
 
 
+@pytest.mark.slow
 def test_what_others_do_arrives(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -111,6 +113,7 @@ def test_ones_own_changes_show_once(serve: Serve, bench: OpenBench) -> None:
     one.until("bench.model.serverName === 'Harbour'")
 
 
+@pytest.mark.slow
 def test_after_the_servers_death_the_stream_goes_on_where_it_was(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -142,6 +145,7 @@ def test_what_happened_without_a_network_comes_with_it(serve: Serve, bench: Open
     one.until("bench.model.connection === 'online'")
 
 
+@pytest.mark.slow
 def test_a_client_that_was_away_too_long_loads_anew_and_counts(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -164,6 +168,7 @@ def test_a_client_that_was_away_too_long_loads_anew_and_counts(serve: Serve, ben
     assert one.run("Number(bench.model.stream.lastEventId) < 1000")
 
 
+@pytest.mark.slow
 def test_two_tabs_share_one_stream_and_the_second_takes_it_over(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -185,6 +190,7 @@ def test_two_tabs_share_one_stream_and_the_second_takes_it_over(serve: Serve, be
     assert not streams[0].endswith("lastEventId=")
 
 
+@pytest.mark.slow
 def test_a_server_that_has_had_enough_is_left_alone_for_as_long_as_it_says(
     serve: Serve, visit: Callable[..., Any]
 ) -> None:
@@ -223,6 +229,7 @@ def test_a_tab_that_comes_late_misses_nothing(serve: Serve, bench: OpenBench) ->
     two.until("bench.contents().length === 6")
 
 
+@pytest.mark.slow
 def test_pages_of_a_long_channel_join_without_gap_or_repeat(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     grace = Grace(server)
@@ -241,6 +248,7 @@ def test_pages_of_a_long_channel_join_without_gap_or_repeat(serve: Serve, bench:
     assert len(asked) == 2, "the page that two want is asked for once"
 
 
+@pytest.mark.slow
 def test_what_happens_while_a_page_loads_is_not_lost(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)
@@ -263,6 +271,7 @@ def test_what_happens_while_a_page_loads_is_not_lost(serve: Serve, bench: OpenBe
     one.until("bench.contents().join() === 'just now'")
 
 
+@pytest.mark.slow
 def test_what_is_read_anew_and_has_not_changed_is_the_same_object(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     grace = Grace(server)
@@ -276,6 +285,7 @@ def test_what_is_read_anew_and_has_not_changed_is_the_same_object(serve: Serve, 
     assert one.run("bench.timeline.items.map((item, at) => item === bench.before[at])") == [True, False]
 
 
+@pytest.mark.slow
 def test_messages_of_others_are_told_live_and_ones_own_are_not(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)

@@ -167,6 +167,31 @@ def test_a_place_is_told_as_read_at_once_and_then_every_five_seconds_or_when_it_
     assert counted_by_the_server(server, server.token()) == {}
 
 
+def test_what_is_in_a_badge_is_told_as_read_within_a_second(serve: Serve, bench: OpenBench) -> None:
+    server = serve()
+    one, phone = bench(server), bench(server)
+    other = Other(server)
+    place = server.post("/conversations", {"targetUserId": one.run("bench.model.me.id")}, other.token)
+    id_ = place["conversation"]["id"]
+    for device in (one, phone):
+        device.until("(id) => bench.model.unread.state(id)", id_)
+    timer = """() => {
+      const set = window.setTimeout;
+      window.waits = [];
+      window.setTimeout = (what, ms, ...rest) => (window.waits.push(ms), set(what, ms, ...rest));
+    }"""
+    one.run(timer)
+    # The first one is told at once: those that come after it within five seconds are not put off for so long.
+    for number in range(1, 5):
+        server.post(f"/conversations/{id_}/messages", {"content": f"{number}"}, other.token)
+        one.until("bench.model.unread.total().mentions === 1")
+        phone.until("bench.model.unread.total().mentions === 1")
+        one.run("window.waits.length = 0")
+        one.run("(id) => bench.model.unread.markRead(id)", id_)
+        assert one.run("Math.max(...window.waits)") <= 500
+        phone.until("bench.model.unread.total().mentions === 0")
+
+
 def test_what_was_read_without_a_network_is_told_with_it(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one, phone = bench(server), bench(server)
@@ -437,6 +462,20 @@ def test_an_edit_that_names_somebody_calls_them(serve: Serve, bench: OpenBench) 
     other.edit(f"/messages/{message['id']}", "@Ada?")
     one.until("bench.contents()[0] === '@Ada?'")
     assert one.run("bench.model.unread.count(bench.place.id)") == 0
+
+
+def test_an_edit_counts_without_anything_being_fetched_for_it(serve: Serve, bench: OpenBench) -> None:
+    server = serve()
+    one = bench(server)
+    other = Other(server)
+    message = other.post("what do you say?")
+    one.until("bench.model.unread.total().unread === 1")
+    # From here on the page gets what the server says, and no more of the program.
+    one.page.route("**/client/**", lambda route: route.abort())
+    other.edit(f"/messages/{message['id']}", "what do you say, @Ada?")
+    one.until("bench.model.unread.total().mentions === 1")
+    other.edit(f"/messages/{message['id']}", "what do you say, everybody?")
+    one.until("bench.model.unread.total().mentions === 0")
 
 
 def test_a_thread_that_calls_is_one_in_the_badge_as_at_the_server(serve: Serve, bench: OpenBench) -> None:

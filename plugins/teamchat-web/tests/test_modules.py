@@ -10,6 +10,8 @@ from posixpath import normpath
 import pytest
 from teamchat_web.site import CLIENT, first_modules, static_imports
 
+WITH_ALL_PARTS = True
+
 LAYERS = ["lib", "api", "model", "view", "main.js"]
 SOURCES = {path.relative_to(CLIENT).as_posix(): path.read_text() for path in sorted(CLIENT.rglob("*.js"))}
 FIRST = first_modules(SOURCES)
@@ -111,6 +113,7 @@ def test_nothing_makes_markup_or_code_out_of_text() -> None:
     assert not [name for name, source in SOURCES.items() if dangerous.search(source)]
 
 
+@pytest.mark.slow
 def test_the_first_table_of_strings_has_the_first_views_words_and_whoever_needs_more_loads_more() -> None:
     def keys(name: str) -> set[str]:
         return set(re.findall(r'^  "([\w.]+)":', SOURCES[name], re.MULTILINE))

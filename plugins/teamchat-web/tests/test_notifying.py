@@ -60,6 +60,7 @@ CHANNEL, GROUP, DIRECT = ({"kind": kind} for kind in ("channel", "group", "direc
 NAMED: dict[str, Any] = {"names": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "chosen", "message", "parent", "shown"),
     [

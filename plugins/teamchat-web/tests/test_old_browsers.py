@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from teamchat_web.site import CLIENT
 
+WITH_ALL_PARTS = True
+
 SAID = "This page needs JavaScript and a browser of 2024 or later"
 SAID_IN_GERMAN = "Diese Seite braucht JavaScript und einen Browser von 2024 oder später"
 # What the client asks for, how it is taken away, and where in the client it is used.
@@ -37,6 +39,7 @@ def visited(browser: Browser, url: str, script: str = "", **options: Any) -> Pag
     return page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_browser_that_lacks_something_is_told_so(browser: Browser, standing: Any, name: str) -> None:
     page = visited(browser, standing.base, NEEDED[name][0])

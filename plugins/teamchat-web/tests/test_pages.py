@@ -24,6 +24,8 @@ from teamchat_web.site import CLIENT, build, first_modules, slim, slim_script, s
 from teamchat.testing import ADMIN
 from tests.harness import free_port
 
+WITH_ALL_PARTS = True
+
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 
@@ -50,7 +52,13 @@ def test_the_index_allows_nothing_but_its_own_origin(site: httpx2.Client) -> Non
     assert headers["cache-control"] == "no-cache"
     policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";"))
     assert policy["default-src"] == "'none'"
-    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert (
+        policy["script-src"]
+        == policy["style-src"]
+        == policy["connect-src"]
+        == policy["media-src"]
+        == "'self'"
+    )
     assert policy["require-trusted-types-for"] == "'script'"
     assert policy["trusted-types"] == "teamchat"
     assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
@@ -241,6 +249,7 @@ class Prefixed(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.slow
 def test_the_client_works_below_a_path(serve: Serve, visit: Visit) -> None:
     server = serve()
     with served(partial(Prefixed, urlsplit(server.base).netloc)) as base:
@@ -274,6 +283,7 @@ class Static(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.slow
 def test_the_client_works_from_another_origin(serve: Serve, visit: Visit, tmp_path: Path) -> None:
     files = tmp_path / "files"
     files.mkdir()
@@ -318,6 +328,7 @@ SIZES = """() => ["navigation", "resource"].flatMap((kind) => performance.getEnt
   ])"""
 
 
+@pytest.mark.slow
 def test_the_first_view_is_small(serve: Serve, visit: Visit) -> None:
     first = visit(serve().base)
     sign_in_and_post(first, "hello")
@@ -333,6 +344,7 @@ def test_the_first_view_is_small(serve: Serve, visit: Visit) -> None:
     assert sum(sizes.values()) < FIRST_VIEW_BYTES, sorted(sizes.items(), key=lambda item: -item[1])
 
 
+@pytest.mark.slow
 def test_the_page_opens_without_a_network_and_shows_what_waits(serve: Serve, visit: Visit) -> None:
     server = serve()
     page = visit(server.base, service_workers="allow")
@@ -349,6 +361,7 @@ def test_the_page_opens_without_a_network_and_shows_what_waits(serve: Serve, vis
     expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
     # What capabilities bring is there too.
     page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("pinned")
     expect(page.get_by_role("option", name="Pinned messages")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("article").filter(has_text="written without one")).to_be_visible()
@@ -357,6 +370,7 @@ def test_the_page_opens_without_a_network_and_shows_what_waits(serve: Serve, vis
     expect(page.get_by_role("article").filter(has_text="before the network went")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_part_that_cannot_be_loaded_is_told_with_a_way_on(serve: Serve, visit: Visit) -> None:
     page = visit(serve().base)
     sign_in_and_post(page, "hello")
@@ -370,6 +384,7 @@ def test_a_part_that_cannot_be_loaded_is_told_with_a_way_on(serve: Serve, visit:
     expect(page.get_by_role("dialog")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_pressed_notification_leads_an_open_page_to_its_place(serve: Serve, visit: Visit) -> None:
     server = serve()
     random = server.post("/channels", {"name": "random"}, server.token())["channel"]["id"]
@@ -382,6 +397,7 @@ def test_a_pressed_notification_leads_an_open_page_to_its_place(serve: Serve, vi
     expect(page.get_by_role("heading", name="random", level=1)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_browsers_bars_have_the_colour_of_the_page(serve: Serve, visit: Visit) -> None:
     page = visit(serve().base, color_scheme="light")
     sign_in_and_post(page, "hello")

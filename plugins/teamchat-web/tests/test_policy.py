@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from teamchat.testing import ADMIN
 
+WITH_ALL_PARTS = True
+
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 
@@ -70,6 +72,7 @@ ATTEMPTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 def test_the_policy_stops(serve: Serve, browser: Browser, attempt: str) -> None:
     server = serve()
@@ -86,6 +89,7 @@ def test_the_page_can_not_be_framed(serve: Serve, visit: Visit) -> None:
         assert "frame-ancestors 'none'" in client.get("/").headers["Content-Security-Policy"]
 
 
+@pytest.mark.slow
 def test_everything_works_with_the_network_closed_to_all_other_origins(serve: Serve, visit: Visit) -> None:
     server = serve()
     page = visit("about:blank")

@@ -64,14 +64,14 @@ def test_in_an_archived_channel_nothing_is_offered_that_would_be_refused(rooms: 
     page.on("response", lambda answer: refused.append(answer.status) if answer.status == 403 else None)
     rooms.post(f"/channels/{room}/archive", {})
     expect(page.get_by_role("region", name="About writing here")).to_contain_text("is archived")
-    names = ["Copy the link", "Unpin", "Delete"]
+    names = ["Copy the link", "Unpin", "Pass on", "Save for later", "Delete"]
     expect(offered).to_have_count(len(names))
     for at, label in enumerate(names):
         expect(offered.nth(at)).to_have_attribute("aria-label", label)
     theirs.hover()
-    expect(offered).to_have_count(2)
-    expect(offered.first).to_have_accessible_name("Reply in a thread")
-    expect(offered.last).to_have_accessible_name("Copy the link")
+    for at, label in enumerate(["Reply in a thread", "Copy the link", "Pass on", "Save for later"]):
+        expect(offered.nth(at)).to_have_attribute("aria-label", label)
+    expect(offered).to_have_count(4)
     expect(theirs.get_by_role("button", name="Add a reaction")).to_have_count(0)
     theirs.get_by_role("button", name=re.compile("^👍, 1 person")).click()
     expect(page.get_by_role("dialog")).to_contain_text("bea")

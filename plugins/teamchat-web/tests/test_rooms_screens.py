@@ -50,6 +50,7 @@ def say(page: Page, room: str, words: str) -> None:
     expect(page.locator("article:not(.pending)", has_text=words)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_three_people_have_a_private_channel_and_one_who_is_removed_sees_nothing_of_it_any_more(
     house: Rooms, enter: Enter
 ) -> None:

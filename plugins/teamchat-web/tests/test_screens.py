@@ -20,6 +20,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from teamchat.testing import ADMIN
 
+WITH_ALL_PARTS = True
+
 pytestmark = pytest.mark.slow
 
 Serve = Callable[..., Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD
@@ -25,6 +26,7 @@ def has_no_secret(page: Page) -> bool:
     return "?" not in page.url and "token" not in page.url
 
 
+@pytest.mark.slow
 def test_a_magic_link_signs_in_once(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "magic-link", "isInviteRequired": True}, email=MAIL)
     page = visit(server.base)
@@ -65,6 +67,7 @@ def test_who_has_no_account_is_told_the_same(serve: Serve, visit: Visit) -> None
     expect(page.get_by_label("Email")).to_have_value("")
 
 
+@pytest.mark.slow
 def test_an_invitation_leads_to_a_password_and_in(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True}, email=MAIL)
     server.post("/users/add", {"email": BEA}, server.admin_token())
@@ -92,6 +95,7 @@ def test_an_invitation_leads_to_a_password_and_in(serve: Serve, visit: Visit) ->
     expect(late.get_by_role("alert")).to_contain_text("This invitation doesn’t work any more.")
 
 
+@pytest.mark.slow
 def test_a_forgotten_password_is_replaced_by_a_link(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True}, email=MAIL)
     page = visit(server.base)
@@ -122,6 +126,7 @@ def test_a_forgotten_password_is_replaced_by_a_link(serve: Serve, visit: Visit) 
     expect(late.get_by_role("button", name="Send the link")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_link_is_followed_though_somebody_is_signed_in(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "password", "isInviteRequired": True}, email=MAIL)
     page = visit(server.base)

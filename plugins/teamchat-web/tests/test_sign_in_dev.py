@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from teamchat.testing import ADMIN
@@ -13,6 +14,7 @@ Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 
 
+@pytest.mark.slow
 def test_an_email_alone_signs_in_and_out_again(serve: Serve, visit: Visit) -> None:
     page = visit(serve().base)
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
@@ -33,6 +35,7 @@ def test_an_email_alone_signs_in_and_out_again(serve: Serve, visit: Visit) -> No
     expect(page.get_by_label("Email")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_is_no_email_is_told_beside_its_field(serve: Serve, visit: Visit) -> None:
     page = visit(serve().base)
     email = page.get_by_label("Email")
@@ -46,6 +49,7 @@ def test_what_is_no_email_is_told_beside_its_field(serve: Serve, visit: Visit) -
     expect(email).to_be_focused()
 
 
+@pytest.mark.slow
 def test_who_is_not_invited_is_told_so(serve: Serve, visit: Visit) -> None:
     page = visit(serve(auth={"isInviteRequired": True}).base)
     page.get_by_label("Email").fill("nobody@example.org")
@@ -55,6 +59,7 @@ def test_who_is_not_invited_is_told_so(serve: Serve, visit: Visit) -> None:
     )
 
 
+@pytest.mark.slow
 def test_german_browsers_are_spoken_to_in_german(serve: Serve, visit: Visit) -> None:
     page = visit(serve().base, locale="de-AT")
     expect(page.get_by_role("heading", name="Anmelden")).to_be_visible()
@@ -64,6 +69,7 @@ def test_german_browsers_are_spoken_to_in_german(serve: Serve, visit: Visit) -> 
     expect(page.get_by_label("E-Mail")).to_have_accessible_description("Hier fehlt noch etwas.")
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_be_reached_is_told_and_what_was_typed_stays(serve: Serve, visit: Visit) -> None:
     server = serve()
     page = visit(server.base)
@@ -77,6 +83,7 @@ def test_a_server_that_cannot_be_reached_is_told_and_what_was_typed_stays(serve:
     expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_closed_door_tells_the_seconds_until_it_opens(serve: Serve, visit: Visit) -> None:
     page = visit(serve(server={"rateLimit": {"attempts": 60, "windowSeconds": 4}}).base)
     page.get_by_label("Email").fill(ADMIN)

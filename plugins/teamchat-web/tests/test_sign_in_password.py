@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD
@@ -27,9 +28,10 @@ def at_home(page: Page) -> None:
 
 def settings(page: Page, section: str) -> None:
     page.get_by_role("button", name="Settings", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name=section).click()
+    page.get_by_role("dialog").get_by_role("button", name=section, exact=True).click()
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_told_and_the_right_one_signs_in(serve: Serve, visit: Visit) -> None:
     page = visit(serve(auth=MODE).base)
     sign_in(page, password="a wrong password")
@@ -42,6 +44,7 @@ def test_a_wrong_password_is_told_and_the_right_one_signs_in(serve: Serve, visit
     at_home(page)
 
 
+@pytest.mark.slow
 def test_password_managers_are_told_what_each_field_is(serve: Serve, visit: Visit) -> None:
     page = visit(serve(auth=OPEN).base)
     expect(page.get_by_label("Email")).to_have_attribute("autocomplete", "username")
@@ -55,12 +58,14 @@ def test_password_managers_are_told_what_each_field_is(serve: Serve, visit: Visi
         expect(page.get_by_label(label)).to_have_attribute("autocomplete", "new-password")
 
 
+@pytest.mark.slow
 def test_without_mail_there_is_no_link_to_a_new_password(serve: Serve, visit: Visit) -> None:
     page = visit(serve(auth=MODE).base)
     expect(page.get_by_text("An administrator can set a new one for you.")).to_be_visible()
     expect(page.get_by_role("button", name="Forgot your password?")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_where_invites_are_required_nobody_is_offered_to_register(serve: Serve, visit: Visit) -> None:
     page = visit(serve(auth=MODE).base)
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
@@ -92,6 +97,7 @@ def test_registering_makes_an_account_and_signs_in(serve: Serve, visit: Visit) -
     expect(page.get_by_role("button", name="bea")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_too_many_wrong_passwords_are_answered_with_the_seconds_to_wait(serve: Serve, visit: Visit) -> None:
     limit = {"rateLimit": {"attempts": 2, "windowSeconds": 300}}
     page = visit(serve(auth=MODE | limit).base)
@@ -105,6 +111,7 @@ def test_too_many_wrong_passwords_are_answered_with_the_seconds_to_wait(serve: S
     expect(told).not_to_have_text(before)  # it counts
 
 
+@pytest.mark.slow
 def test_the_list_of_sessions_ends_the_others(serve: Serve, visit: Visit) -> None:
     server = serve(auth=MODE)
     pages = [visit(server.base) for _ in range(3)]
@@ -136,6 +143,7 @@ def test_the_list_of_sessions_ends_the_others(serve: Serve, visit: Visit) -> Non
     at_home(one)
 
 
+@pytest.mark.slow
 def test_a_session_that_ended_while_the_page_was_closed_leads_back_to_sign_in(
     serve: Serve, visit: Visit
 ) -> None:
@@ -153,6 +161,7 @@ def test_a_session_that_ended_while_the_page_was_closed_leads_back_to_sign_in(
     at_home(again)
 
 
+@pytest.mark.slow
 def test_tokens_are_renewed_before_they_expire(serve: Serve, visit: Visit) -> None:
     server = serve(auth=MODE)
     page = visit("about:blank")
@@ -168,6 +177,7 @@ def test_tokens_are_renewed_before_they_expire(serve: Serve, visit: Visit) -> No
     expect(page.get_by_role("listitem").filter(has_text="This device")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_leaving_the_server_is_for_good(serve: Serve, visit: Visit) -> None:
     server = serve(auth=OPEN)
     server.post("/auth/register", {"email": "bea@example.org", "password": PASSWORD})
@@ -202,8 +212,10 @@ def test_name_theme_and_language_are_ones_own(serve: Serve, visit: Visit) -> Non
     page = visit(serve(auth=MODE).base, color_scheme="light")
     sign_in(page)
     settings(page, "Profile")
-    page.get_by_label("Your name").fill("Ada Lovelace")
-    page.get_by_role("button", name="Save").click()
+    name = page.get_by_label("Your name")
+    name.fill("Ada Lovelace")
+    form = page.locator("form").filter(has=name)
+    form.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="Saved")).to_be_visible()
     page.get_by_label("Theme").select_option("Dark")
     expect(page.locator("html")).to_have_css("color-scheme", "dark")
@@ -213,6 +225,7 @@ def test_name_theme_and_language_are_ones_own(serve: Serve, visit: Visit) -> Non
     expect(page.get_by_role("button", name="Ada Lovelace")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_notifications_are_turned_on_by_a_press_and_off_again(serve: Serve, visit: Visit) -> None:
     page = visit("about:blank")
     page.add_init_script("Object.defineProperty(Notification, 'permission', { value: 'granted' });")

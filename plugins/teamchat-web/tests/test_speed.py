@@ -14,6 +14,8 @@ from playwright.sync_api import Page, expect
 
 from teamchat.testing import ADMIN
 
+WITH_ALL_PARTS = True
+
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
 

@@ -11,6 +11,10 @@ const PAGE = ".";
 const SHELL = [PAGE, "config.js", "manifest.webmanifest"];
 const HOME = new URL(".", location.href);
 const PATIENCE_MS = 4000;
+const SHOWN = "shown-pushes"; // The last messages that pushes have shown, in a cache of that name.
+const MOST_SHOWN = 100;
+const ANSWER_MS = 300;
+const WORDS = { en: { open: "Open", dismiss: "Dismiss" }, de: { open: "Öffnen", dismiss: "Verwerfen" } };
 
 addEventListener("install", (event) => {
   skipWaiting();
@@ -29,8 +33,17 @@ addEventListener("fetch", (event) => {
   else if (path === "" || SHELL.includes(path)) event.respondWith(fresh(request, path || PAGE));
 });
 
+// One after another: whether a message was shown already is asked before it is shown.
+let showing = Promise.resolve();
+
+addEventListener("push", (event) => {
+  showing = showing.then(() => notify(event.data?.json() ?? {})).catch(() => {});
+  event.waitUntil(showing);
+});
+
 addEventListener("notificationclick", (event) => {
   event.notification.close();
+  if (event.action === "dismiss") return;
   event.waitUntil(show(event.notification.data?.hash ?? ""));
 });
 
@@ -72,6 +85,55 @@ async function show(hash) {
   if (!page) return clients.openWindow(HOME.href + hash);
   page.postMessage({ hash });
   return page.focus();
+}
+
+/** Show a push: every one shows a notice, in place of an earlier one of its message, quietly. */
+async function notify({ title, body, tag, url, badge, messageId, placeId, kind }) {
+  const [registered, told, isKnown] = [registration, await isTold(messageId), await wasShown(messageId)];
+  const isQuiet = isKnown || told;
+  const setBadge = () => (badge ? navigator.setAppBadge?.(badge) : navigator.clearAppBadge?.());
+  if (Number.isInteger(badge)) setBadge()?.catch(() => {});
+  const words = WORDS[navigator.language.slice(0, 2)] ?? WORDS.en;
+  await registered.showNotification(title || "Teamchat", {
+    body: body ?? "",
+    tag: tag || messageId || "teamchat",
+    silent: isQuiet,
+    renotify: !isQuiet,
+    icon: `client/${DIGEST}/icons/icon-192.png`,
+    badge: `client/${DIGEST}/icons/icon-192.png`,
+    lang: navigator.language,
+    data: { hash: url?.includes("#") ? url.slice(url.indexOf("#")) : "", messageId, placeId },
+    actions:
+      kind === "test"
+        ? []
+        : [{ action: "open", title: words.open }, { action: "dismiss", title: words.dismiss }],
+  });
+}
+
+/** Whether a page that is open has told of it already; one that the system put to sleep does not answer. */
+async function isTold(messageId) {
+  if (!messageId) return false;
+  const pages = await clients.matchAll({ type: "window" });
+  const answers = pages.map(
+    (page) =>
+      new Promise((resolve) => {
+        const { port1, port2 } = new MessageChannel();
+        port1.onmessage = ({ data }) => resolve(Boolean(data));
+        page.postMessage({ isTold: messageId }, [port2]);
+        setTimeout(resolve, ANSWER_MS, false);
+      }),
+  );
+  return (await Promise.all(answers)).some(Boolean);
+}
+
+/** Whether a message was shown before; it counts as shown from now on. */
+async function wasShown(messageId) {
+  if (!messageId) return false;
+  const cache = await caches.open(SHOWN);
+  const shown = (await (await cache.match(SHOWN))?.json()) ?? [];
+  if (shown.includes(messageId)) return true;
+  await cache.put(SHOWN, new Response(JSON.stringify([messageId, ...shown].slice(0, MOST_SHOWN))));
+  return false;
 }
 
 async function forgetOld() {

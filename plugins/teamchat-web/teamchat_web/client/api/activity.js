@@ -1,9 +1,9 @@
-// The endpoints of the feed (docs/reference/extensions.md, E-9).
+// The endpoints of the feed (docs/reference/extensions.md, E-9, H-7).
 
 /**
  * Something that concerns one; `message` is missing where one was `added` to a place.
- * @typedef {{id: string, kind: "mention" | "reply" | "reaction" | "added", at: number, placeId: string,
- *   actors: string[], message?: object, reaction?: string}} Item
+ * @typedef {{id: string, kind: "mention" | "reply" | "reaction" | "added" | "reminder", at: number,
+ *   placeId: string, actors: string[], message?: object, reaction?: string}} Item
  */
 
 export class ActivityApi {

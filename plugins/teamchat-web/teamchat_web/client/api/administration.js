@@ -19,6 +19,9 @@ export class Administration {
   removeUser(id) {
     return this.send("DELETE", path`/users/${id}`);
   }
+  setActive(id, isActive) {
+    return this.#post(isActive ? path`/users/${id}/activate` : path`/users/${id}/deactivate`);
+  }
   resetPassword(id, password) {
     return this.#post(path`/users/${id}/reset-password`, { password });
   }

@@ -11,7 +11,7 @@ const PATIENCE_FOR_IMAGES_MS = 5 * 60_000;
  */
 
 export class Api {
-  #http;
+  http;
   #session;
 
   /**
@@ -19,7 +19,7 @@ export class Api {
    * @param {import("./session.js").Session} session
    */
   constructor(http, session) {
-    this.#http = http;
+    this.http = http;
     this.#session = session;
   }
 
@@ -67,7 +67,7 @@ export class Api {
   image(place, filename, { thumb = false } = {}) {
     const address = home(place) + path`/messages/image/${filename}` + (thumb ? "?size=thumb" : "");
     const patience = PATIENCE_FOR_IMAGES_MS;
-    return this.#withToken((token) => this.#http.blob(address, { patience, token }));
+    return this.withToken((token) => this.http.blob(address, { patience, token }));
   }
 
   #get(address) {
@@ -78,10 +78,10 @@ export class Api {
   }
   /** Send a request of any kind as the user; `options` are those of `Http.send`. */
   send(method, address, options = {}) {
-    return this.#withToken((token) => this.#http.send(method, address, { ...options, token }));
+    return this.withToken((token) => this.http.send(method, address, { ...options, token }));
   }
 
-  async #withToken(send) {
+  async withToken(send) {
     const token = await this.#session.token();
     try {
       return await send(token);

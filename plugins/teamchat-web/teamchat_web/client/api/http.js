@@ -3,7 +3,7 @@
 
 const PATIENCE_MS = 30_000;
 
-/** The server refused: `status`, its sentence as `message`, and `retryAfter` in seconds or null. */
+/** The server refused: `status`, its sentence as `message`, `retryAfter` in seconds or null, `challenge`. */
 export class ApiError extends Error {
   constructor(status, message, retryAfter = null) {
     super(message);
@@ -93,7 +93,9 @@ export async function refusal(response) {
     // Something in between answered, in words of its own.
   }
   const seconds = Number.parseInt(response.headers.get("Retry-After"), 10);
-  return new ApiError(response.status, sentence, Number.isNaN(seconds) ? null : seconds);
+  return Object.assign(new ApiError(response.status, sentence, Number.isNaN(seconds) ? null : seconds), {
+    challenge: response.headers.get("WWW-Authenticate"),
+  });
 }
 
 async function reached(promise, signal) {

@@ -1,10 +1,11 @@
 // One's own password: whether it must be changed before anything else, and changing it (decision D-43).
 // Loaded when it is needed, which is seldom.
 
-/** Whether the server says that the password must be changed first; false where it can't be asked. */
+/** What must be done first: true for the password, or "second-factor"; false where it can't be asked. */
 export async function isDue(http, session) {
   try {
-    return Boolean((await me(http, session)).mustChangePassword);
+    const { mustChangePassword, mustSetUpSecondFactor } = await me(http, session);
+    return mustChangePassword || (mustSetUpSecondFactor && "second-factor") || false;
   } catch {
     return false; // The next refusal asks again.
   }

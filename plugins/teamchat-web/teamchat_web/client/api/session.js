@@ -8,6 +8,7 @@
 //
 // Where a password must be changed before anything else (decision D-43), "ended" with the reason "password"
 // ends the chat though the tokens stay, and "freed" says that it has been changed, in whichever tab.
+// It is the same where a second factor must be set up first.
 
 import { Emitter } from "../lib/emitter.js";
 import { exclusively } from "../lib/tabs.js";
@@ -36,8 +37,9 @@ export class Session extends Emitter {
     super();
     this.#http = http;
     this.#kept = kept;
-    let [userId, isDue] = [this.userId, this.mustChangePassword];
+    let userId, isDue;
     const note = () => ([userId, isDue] = [this.userId, this.mustChangePassword]);
+    note();
     kept.onChange((key) => {
       if (key !== null && key !== KEY) return;
       const [before, wasDue] = [userId, isDue];
@@ -70,9 +72,9 @@ export class Session extends Emitter {
     return claims(this.#tokens?.accessToken).email ?? "";
   }
 
-  /** Whether nothing can be done before the password is changed, as far as is known here. */
+  /** What must be done first, as far as is known: true for the password, or "second-factor". */
   get mustChangePassword() {
-    return Boolean(this.#tokens?.mustChangePassword);
+    return this.#tokens?.mustChangePassword;
   }
 
   get #tokens() {
@@ -85,25 +87,25 @@ export class Session extends Emitter {
     this.emit("began");
   }
 
-  /** The password has been changed: the session goes on. */
+  /** What was due has been done: the session goes on. */
   free() {
     this.#setDue(false);
   }
 
-  /** Something was forbidden: find out whether that is because the password must be changed first. */
+  /** Something was forbidden: find out whether that is because something else must be done first. */
   checkPassword() {
     if (this.mustChangePassword) return;
     this.#checking ??= import("./own_password.js")
       .then(({ isDue }) => isDue(this.#http, this))
-      .then((is) => is && this.#setDue(true))
+      .then((is) => is && this.#setDue(is))
       .finally(() => (this.#checking = undefined));
   }
 
-  #setDue(mustChangePassword) {
+  #setDue(due) {
     const tokens = this.#tokens;
-    if (!tokens || Boolean(tokens.mustChangePassword) === mustChangePassword) return;
-    this.#kept.set(KEY, { ...tokens, mustChangePassword });
-    if (mustChangePassword) this.emit("ended", { reason: "password" });
+    if (!tokens || !tokens.mustChangePassword === !due) return;
+    this.#kept.set(KEY, { ...tokens, mustChangePassword: due });
+    if (due) this.emit("ended", { reason: "password" });
     else this.emit("freed");
   }
 
@@ -127,14 +129,9 @@ export class Session extends Emitter {
 
   /** Sign out: the server ends the session if it can be reached, and the browser forgets it. */
   async end() {
-    const tokens = this.#tokens;
-    if (!tokens) return;
-    const body = tokens.refreshToken ? { refreshToken: tokens.refreshToken } : {};
-    try {
-      await this.#http.send("POST", "/auth/logout", { token: await this.token(), body });
-    } catch {
-      // It has ended already, or it ends when its refresh token expires.
-    }
+    if (!this.#tokens) return;
+    // What fails has ended already, or it ends when its refresh token expires.
+    await import("./sign_out.js").then(({ signOut }) => signOut(this.#http, this)).catch(() => {});
     this.forget("signed-out");
   }
 

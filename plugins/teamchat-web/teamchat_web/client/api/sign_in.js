@@ -8,23 +8,26 @@ export class SignIn {
     this.#http = http;
   }
 
-  devLogin(email) {
-    return this.#open("/auth/dev-login", { email });
+  devLogin(email, code) {
+    return this.#open("/auth/dev-login", { email, code });
   }
   login(email) {
     return this.#open("/auth/login", { email });
   }
-  verify(email, token) {
-    return this.#http.send("POST", "/auth/verify", { body: { email }, token });
+  verify(email, token, code) {
+    return this.#http.send("POST", "/auth/verify", { body: { email, code }, token });
   }
-  passwordLogin(email, password) {
-    return this.#open("/auth/password-login", { email, password });
+  passwordLogin(email, password, code) {
+    return this.#open("/auth/password-login", { email, password, code });
   }
   requestReset(email) {
     return this.#open("/auth/request-password-reset", { email });
   }
-  setupPassword(email, token, password) {
-    return this.#open("/auth/setup-password", { email, token, password });
+  setupPassword(email, token, password, code) {
+    return this.#open("/auth/setup-password", { email, token, password, code });
+  }
+  secondFactor(ticket, code) {
+    return this.#open("/auth/second-factor", { ticket, code });
   }
   register(email, password) {
     return this.#open("/auth/register", { email, password });

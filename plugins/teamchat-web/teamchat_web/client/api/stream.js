@@ -29,6 +29,7 @@ export class Stream extends Emitter {
   #recentFrom = "";
   #heardAt = 0;
   #reading = null;
+  #connected = null;
 
   /** When the stream was last opened, by the server's clock, in epoch milliseconds. */
   connectedAt = 0;
@@ -91,6 +92,7 @@ export class Stream extends Emitter {
     const resync = { id: this.#lastId, type: "RESYNC", payload: {} };
     for (const event of missed ?? [resync]) this.#say({ kind: "event", to: from, event });
     if (this.#isOpen) this.#sayOpen(from);
+    if (this.#connected) this.#say({ kind: "event", to: from, event: this.#connected });
   }
 
   /** The events after an id, as far as they are remembered; null if they are not. */
@@ -169,7 +171,8 @@ export class Stream extends Emitter {
 
   #request(token, signal) {
     const headers = { Authorization: `Bearer ${token}`, Accept: "text/event-stream" };
-    const address = this.#http.url(`/events?lastEventId=${encodeURIComponent(this.#lastId)}&ephemeral=read`);
+    const since = encodeURIComponent(this.#lastId);
+    const address = this.#http.url(`/events?lastEventId=${since}&ephemeral=read,presence,typing`);
     return fetch(address, { headers, signal, credentials: "omit", cache: "no-store" });
   }
 
@@ -178,7 +181,8 @@ export class Stream extends Emitter {
       this.#backoff.reset();
       this.#opened(event.id, Date.parse(event.payload.timestamp));
       this.#sayOpen();
-      return;
+      event.id = "";
+      this.#connected = event;
     }
     this.#take(event);
     this.#say({ kind: "event", event });

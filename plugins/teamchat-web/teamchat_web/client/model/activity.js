@@ -1,6 +1,6 @@
-// What concerns the user: mentions, replies in their threads, reactions, being added to a place. The server
-// works it out (docs/reference/extensions.md, E-9, E-10); here it is asked anew when an event says that it
-// has changed.
+// What concerns the user: mentions, replies in their threads, reactions, being added to a place, reminders.
+// The server works it out (docs/reference/extensions.md, E-9, E-10, H-7); here it is asked anew when an event
+// says that it has changed.
 
 import { ActivityApi } from "../api/activity.js";
 import { Emitter } from "../lib/emitter.js";
@@ -105,7 +105,7 @@ class Activity extends Emitter {
   }
 
   #heard(type, payload) {
-    const isOwn = payload?.actor === this.#model.me.id;
+    const isOwn = payload?.actor === this.#model.me.id && payload.kind !== "reminder";
     const isKnown = this.unreadCount > 0 || this.#watching > 0;
     if (CHANGING.test(type) ? !isOwn : isKnown && TOUCHING.test(type)) this.#soon();
   }

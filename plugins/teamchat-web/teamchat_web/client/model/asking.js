@@ -39,3 +39,11 @@ export async function askRoles(api, directory) {
   const [me, users] = await Promise.all([api.me(), api.users()]);
   directory.setRoles(me, users);
 }
+
+/** Take up what changed about a user; who does not say what it was has to be asked. */
+export async function askUser(api, directory, { id, userName, ...more }) {
+  const user = directory.users.get(id);
+  if (!user) return;
+  directory.setUser({ ...user, userName, ...more });
+  if (user.userName === userName && !Object.keys(more).length) await askRoles(api, directory);
+}

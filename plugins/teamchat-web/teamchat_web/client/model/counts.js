@@ -76,11 +76,12 @@ export class Counts {
     const list = this.#lists.get(id);
     const { isMarkedUnread, generation = 0 } = list?.state ?? {};
     if (!list || !(isMarkedUnread || (position > after(list) && this.count(id)))) return;
+    const calls = this.mentionCount(id) > 0 && !this.isMuted(this.#placeOf(id) ?? id);
     list.shown = { position, generation };
     if (isMarkedUnread) list.state = { ...list.state, isMarkedUnread: false };
     prune(list);
     this.#changed(id);
-    if (list.state) this.#unread.emit("read", { id, position, generation });
+    if (list.state) this.#unread.emit("read", { id, position, generation, calls });
   }
 
   /** Take up what the server says of a place or a thread, unless something newer is known (D-3). */

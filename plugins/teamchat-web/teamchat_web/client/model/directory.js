@@ -98,7 +98,7 @@ export class Directory extends Emitter {
     if (!conversation) return null;
     const { otherUser } = conversation;
     const title = this.userName(otherUser.id) ?? otherUser.userName;
-    return { kind: "conversation", id, type: "direct", title, label: title };
+    return { kind: "conversation", id, type: "direct", title, label: title, person: otherUser.id };
   }
 
   #called({ kind = "channel", isPrivate, name, people = [] }) {
@@ -131,6 +131,15 @@ export class Directory extends Emitter {
     this.me = me;
     for (const { id, isAdmin } of users) this.users.set(id, { ...this.users.get(id), isAdmin });
     for (const type of ["me", "users"]) this.#changed(type);
+  }
+
+  /** Take up a user as they are now. */
+  setUser(user) {
+    this.users.set(user.id, user);
+    this.#changed("users");
+    if (user.id !== this.me?.id) return;
+    this.me = { ...this.me, userName: user.userName };
+    this.#changed("me");
   }
 
   /** Take up a conversation that was opened. */
@@ -180,16 +189,8 @@ export class Directory extends Emitter {
     this.users.set(id, { isAdmin: false, createdAt: Date.now(), ...this.users.get(id), id, userName, email });
     this.#changed("users");
   }
-  _UPDATE_USER({ id, userName }) {
-    const user = this.users.get(id);
-    if (!user) return;
-    if (user.userName === userName) this.#ask("askRoles");
-    this.users.set(id, { ...user, userName });
-    this.#changed("users");
-    if (id === this.me?.id) {
-      this.me = { ...this.me, userName };
-      this.#changed("me");
-    }
+  _UPDATE_USER(told) {
+    this.#ask("askUser", told);
   }
   _REMOVE_USER({ id }) {
     const user = this.users.get(id);

@@ -5,7 +5,7 @@ import { Emitter } from "../lib/emitter.js";
 
 const START = "draft/";
 
-/** Emits "changed" when there is a draft where there was none, or the other way round. */
+/** Emits "changed" when drafts are begun or gone, and "written" {key, from} for each text. */
 export class Drafts extends Emitter {
   #kept;
   #keys;
@@ -18,7 +18,7 @@ export class Drafts extends Emitter {
   }
 
   start(signal) {
-    this.#kept.onChange((key) => key?.startsWith(START) && this.#look(key), signal);
+    this.#kept.onChange((key) => key?.startsWith(START) && this.#look(key, "tab"), signal);
   }
 
   /** The text of a message to come, or with `isEdit` an unfinished edit {id, text}; null if there is none. */
@@ -28,11 +28,15 @@ export class Drafts extends Emitter {
   }
 
   /** Keep it; what is empty or null is forgotten. */
-  set(place, parentId, value, isEdit = false) {
+  set(place, parentId, value, isEdit = false, from = "here") {
     const key = keyOf(place, parentId, isEdit);
     if (value) this.#kept.set(key, value);
     else if (this.#keys.has(key)) this.#kept.delete(key);
-    this.#look(key);
+    this.#look(key, from);
+  }
+
+  get keys() {
+    return [...this.#keys];
   }
 
   /** Whether anything waits at a place, or in a thread there. */
@@ -53,12 +57,13 @@ export class Drafts extends Emitter {
     return [...this.#keys].filter((key) => key === whole || key.startsWith(`${whole}/`));
   }
 
-  #look(key) {
+  #look(key, from) {
     const isThere = Boolean(this.#kept.get(key));
-    if (isThere === this.#keys.has(key)) return;
+    const isOther = isThere !== this.#keys.has(key);
     if (isThere) this.#keys.add(key);
     else this.#keys.delete(key);
-    this.emit("changed");
+    if (isOther) this.emit("changed");
+    this.emit("written", { key, from });
   }
 }
 

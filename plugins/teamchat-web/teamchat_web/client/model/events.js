@@ -120,11 +120,7 @@ function isOwn(model, id) {
 
 function update(model, { id, ...values }) {
   model.update(id, { images: undefined, entities: undefined, mentions: undefined, ...values });
-  if (values.channelId && values.author.id !== model.me.id) reconsider(model, { id, ...values });
-}
-
-async function reconsider(model, message) {
-  (await import("./edits.js")).reconsider(model, message);
+  if (values.channelId && values.author.id !== model.me.id) model.emit("edited", { id, ...values });
 }
 
 function remove(model, { id, threadId, channelId, conversationId, authorId }, at) {

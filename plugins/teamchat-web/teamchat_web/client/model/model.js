@@ -138,9 +138,9 @@ export class Model extends Emitter {
   }
 
   /** Post a message, or with `parentId` a reply. Returns the pending item at once. */
-  post(place, { content, entities, files = [], parentId = null }) {
+  post(place, { content, entities, files = [], parentId = null, fields }) {
     const { id, userName } = this.me;
-    return this.outbox.add({ place, parentId, content, entities, files, author: { id, userName } });
+    return this.outbox.add({ place, parentId, content, entities, files, fields, author: { id, userName } });
   }
   // What events and answers change in the timelines.
 

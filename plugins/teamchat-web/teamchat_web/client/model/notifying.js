@@ -42,6 +42,13 @@ export async function notifies(model, news) {
   return isOn ? (chosen.preview ?? "full") : null;
 }
 
+/** How much a reminder that is due tells, which one has asked for: null while all is quiet. */
+export async function reminds(model) {
+  if (!model.capabilities["notification-levels"]) return "full";
+  const chosen = await choicesOf(model).catch(() => ({}));
+  return isHeldBack(chosen, { author: {} }) ? null : (chosen.preview ?? "full");
+}
+
 /** Whether the levels let it through: a reply by that of threads, unless its place has a level of its own. */
 function reaches(model, { message, place, parentId }, { defaults }) {
   const { unread } = model;

@@ -53,11 +53,11 @@ export class Outbox extends Emitter {
   }
 
   /** Write a post down and send it. Returns the item at once. */
-  add({ place, parentId = null, author, content, entities, files = [] }) {
+  add({ place, parentId = null, author, content, entities, files = [], fields }) {
     const localId = newId();
     const { kind, id } = place;
     const item = { localId, place: { kind, id }, parentId, author, content, createdAt: Date.now() };
-    Object.assign(item, { entities, files, fileCount: files.length, uploaded: [] });
+    Object.assign(item, { entities, fields, pictures: files, fileCount: files.length, uploaded: [] });
     Object.assign(item, { state: "sending", error: null });
     this.#items.set(localId, item);
     this.emit("changed", { item });
@@ -117,7 +117,7 @@ export class Outbox extends Emitter {
 
   /** Keep a new post; its files first, so that no tab sends it without them. */
   async #write(item) {
-    if (item.fileCount) await (await filesKept()).keepFiles(item.localId, item.files);
+    if (item.fileCount) await (await filesKept()).keepFiles(item.localId, item.pictures);
     item.isWritten = true;
     this.#change(item, {});
     this.send();
@@ -165,14 +165,14 @@ export class Outbox extends Emitter {
   }
 
   async #upload(item) {
-    for (const file of item.files.slice(item.uploaded.length)) {
+    for (const file of item.pictures.slice(item.uploaded.length)) {
       const filename = await this.#api.upload(item.place, await this.#pictures.prepare(file));
       this.#change(item, { uploaded: [...item.uploaded, filename] });
     }
   }
 
-  #post({ place, parentId, content, entities, uploaded, fileCount, localId }) {
-    const draft = { content, entities, images: fileCount ? uploaded : undefined };
+  #post({ place, parentId, content, entities, fields, uploaded, fileCount, localId }) {
+    const draft = { ...fields, content, entities, images: fileCount ? uploaded : undefined };
     return parentId ? this.#api.reply(parentId, draft, localId) : this.#api.post(place, draft, localId);
   }
 
@@ -199,7 +199,7 @@ export class Outbox extends Emitter {
     this.emit("changed", { item });
   }
 
-  #keep({ files, ...rest }) {
+  #keep({ pictures, ...rest }) {
     this.#kept.set(START + rest.localId, rest);
   }
 
@@ -221,9 +221,9 @@ export class Outbox extends Emitter {
       return;
     }
     if (item) Object.assign(item, found);
-    else this.#items.set(localId, { ...found, files: await filesOf(found) });
+    else this.#items.set(localId, { ...found, pictures: await filesOf(found) });
     const adopted = this.#items.get(localId);
-    const isWhole = adopted.files.length === adopted.fileCount;
+    const isWhole = adopted.pictures.length === adopted.fileCount;
     if (!isWhole) Object.assign(adopted, { state: "failed", error: t("post.files_lost") });
     this.emit("changed", { item: adopted });
     if (!item) this.send();

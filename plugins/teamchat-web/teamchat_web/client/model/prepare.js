@@ -74,7 +74,7 @@ async function drawn(bitmap, side, quality) {
   return made.type === "image/webp" ? made : canvas.convertToBlob({ type: "image/jpeg", quality });
 }
 
-function base64(blob) {
+export function base64(blob) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));

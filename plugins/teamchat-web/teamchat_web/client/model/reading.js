@@ -1,12 +1,14 @@
 // Telling the server what was shown here: at once, and then of each place no more often than every five
-// seconds; what is due is sent when nobody looks any longer (docs/reference/extensions.md, D-7).
+// seconds; what is due is sent when nobody looks any longer (docs/reference/extensions.md, D-7). What calls
+// for the user stands in the badges of their other devices, and goes from there within a second.
 
 const EVERY_MS = 5000;
+const CALLING_MS = 500;
 
 export class Reading {
   #api;
   #unread;
-  #all = new Map(); // by list: when it was told last, what is due, what is on its way
+  #all = new Map(); // by list: when it was told last, what is due and when, what is on its way
 
   /**
    * @param {import("../api/read_states.js").ReadStatesApi} api
@@ -17,11 +19,14 @@ export class Reading {
     this.#unread = unread;
   }
 
-  /** A list was shown up to there. */
-  note(id, shown) {
+  /** A list was shown up to there; with `calls`, something of it is in a badge. */
+  note(id, { calls, ...shown }) {
     const one = this.#one(id);
     one.due = shown;
-    if (!one.timer) one.timer = setTimeout(() => this.send(id), one.toldAt + EVERY_MS - Date.now());
+    const at = one.toldAt + (calls ? CALLING_MS : EVERY_MS);
+    if (one.timer && one.at <= at) return;
+    clearTimeout(one.timer);
+    Object.assign(one, { at, timer: setTimeout(() => this.send(id), at - Date.now()) });
   }
 
   /** Tell what is due of a list now; `options` are those of `Http.send`. */
@@ -62,7 +67,7 @@ export class Reading {
   }
 
   #one(id) {
-    if (!this.#all.has(id)) this.#all.set(id, { toldAt: 0, due: null, timer: null, sending: null });
+    if (!this.#all.has(id)) this.#all.set(id, { toldAt: 0, due: null, at: 0, timer: null, sending: null });
     return this.#all.get(id);
   }
 }

@@ -18,9 +18,9 @@ const ASKED = {
 const TOLD = ["markRead", "take", "add", "edited", "gone", "answered", "forgetPlace"];
 
 /**
- * Emits "changed" {placeId}, the id of a place or of a thread's parent; "read" {id, position, generation} for
- * what was shown here and "left" {id} for what is shown no longer; and "doubt" {id} where only the server can
- * tell the count. Its methods are those of `Counts`.
+ * Emits "changed" {placeId}, the id of a place or of a thread's parent; "read" {id, position, generation,
+ * calls} for what was shown here (it `calls` if some of it is in the badge) and "left" {id} for what is shown
+ * no longer; and "doubt" {id} where only the server can tell the count. Its methods are those of `Counts`.
  */
 export class Unread extends Emitter {
   #counts = null;

@@ -1,4 +1,4 @@
-// How images come into a composer besides being pasted: chosen as files, or dropped.
+// How files come into a composer: chosen or dropped. What is pasted the composer takes by itself, from its first moment on.
 
 import { element } from "../lib/dom.js";
 import { acceptDrops } from "./drops.js";
@@ -8,8 +8,9 @@ const TYPES = "image/png,image/jpeg,image/webp,image/svg+xml";
 /** Have the composers that are offered in a slot take images. */
 export function takeImages(slots) {
   const takers = new WeakMap(); // By the box of a composer.
-  slots.watch((slot, box, { add } = {}) => {
+  slots.watch((slot, box, { composer } = {}) => {
     if (slot !== "composer") return;
+    const add = (files) => composer.add(files);
     takers.set(box, add);
     offerFiles(box, add);
   });

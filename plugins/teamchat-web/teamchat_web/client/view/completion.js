@@ -56,6 +56,11 @@ export class Completion {
     this.#look();
   }
 
+  /** The field has another text now, with who is meant in it. */
+  begin({ text, entities }) {
+    this.#meant = new Meant(text, entities);
+  }
+
   /** Handles a key while the list is open. Returns whether it did. */
   key(event) {
     if (this.#list.hidden || event.isComposing) return false;
@@ -143,9 +148,12 @@ export class Completion {
   }
 
   #people(query) {
-    return best([...this.#ctx.model.users.values()], query, ({ userName }) => userName).map((user) => {
+    const present = [...this.#ctx.model.users.values()].filter(({ isDeactivated }) => !isDeactivated);
+    const named = ({ userName, fullName }) => `${userName} ${fullName ?? ""}`;
+    return best(present, query, named).map((user) => {
       const words = `@${user.userName}`;
-      return { sign: avatar(user), label: user.userName, text: `${words} `, entity: { type: "user", id: user.id, words } };
+      const entity = { type: "user", id: user.id, words };
+      return { sign: avatar(user), label: user.userName, more: user.fullName, text: `${words} `, entity };
     });
   }
 

@@ -1,11 +1,10 @@
-// The composer: a field that grows, images (pasted; else choosing.js), completion of mentions and emoji.
+// The composer: a field that grows, images (choosing.js), completion of mentions and emoji.
 // Also the field in which a message is edited.
 // Enter never sends while an input method composes, and on phones it makes a new line; a draft is kept per
 // place until it is sent.
 import { element, icon } from "../lib/dom.js";
 import { part } from "../lib/parts.js";
 import { t } from "../lib/strings.js";
-import { words } from "./notices.js";
 
 const COMPLETED = /[@:#]\S*$/;
 const FINE = matchMedia("(pointer: fine)");
@@ -13,9 +12,8 @@ const GROWS_BY_ITSELF = CSS.supports("field-sizing", "content");
 
 /**
  * @param {object} ctx
- * @param {{place: object, parentId?: string, placeholder?: string, item?: object, text?: string,
- *   entities?: object[], done?: () => void, editLast?: () => void}} about with `item` it edits that message,
- *   beginning with `text`, and calls `done` at the end
+ * @param {{place: object, parentId?: string, placeholder?: string, item?: object, text?: string, entities?: object[],
+ *   save?: function, done?: () => void, editLast?: () => void}} about with `item` it edits that (editing.js)
  * @returns {{element: HTMLElement, focus: () => void}}
  */
 export function composer(ctx, about) {
@@ -33,6 +31,7 @@ class Composer {
   #excess = 0;
   #completion = null;
   #begun;
+  #more;
   #grow = () => {};
 
   element;
@@ -64,9 +63,7 @@ class Composer {
     );
     const box = element("div", { class: "composer-box" }, this.#previews, this.#tools(), this.#send);
     this.element = element("form", { class: "composer" }, box);
-    const insert = (text) => this.#insert(text);
-    const add = (files) => this.add(files);
-    if (!about.item) ctx.slots.offer("composer", box, { ctx, about, field: this.#field, insert, add });
+    if (!about.item) ctx.slots.offer("composer", box, { ctx, about, field: this.#field, composer: this });
     this.#listen();
     this.#changed();
     if (this.#begun.entities) this.#complete();
@@ -77,12 +74,27 @@ class Composer {
     this.#field.setSelectionRange(this.#field.value.length, this.#field.value.length);
   }
 
+  /** Sends along what parts add: {fields(), isWhole(), isBusy(), take(), sent()} (extensions/posts.js). */
+  extend(more) {
+    this.#more = more;
+    this.#changed();
+  }
+
+  /** Has another text there. */
+  write(text, entities) {
+    this.#begun = { text, entities };
+    this.#field.value = text;
+    this.#completion?.begin(this.#begun);
+    this.#changed();
+    if (entities) this.#complete();
+  }
+
   /** Takes images along with the message; what that takes is loaded with the first of them. */
   async add(files) {
     const given = [...files]; // The list may be emptied meanwhile.
     const { Attachments } = await part(import("./attachments.js"));
     this.#attached ??= new Attachments(this.#ctx, this.#previews, () => (this.#changed(), this.focus()));
-    this.#attached.add(given);
+    this.#attached.add(this.#more?.take(given) ?? given);
   }
 
   get #files() {
@@ -99,7 +111,7 @@ class Composer {
     const emoji = tool("smile", t("composer.emoji"), () => this.#pickEmoji(emoji));
     if (!this.#about.item)
       return [tool("image", t("composer.image"), () => this.#chooseFiles()), this.#field, emoji];
-    return [this.#field, emoji, tool("close", t("common.cancel"), () => this.#done())];
+    return [this.#field, emoji, tool("close", t("common.cancel"), this.#about.done)];
   }
 
   #chooseFiles() {
@@ -110,17 +122,9 @@ class Composer {
     const field = this.#field;
     field.addEventListener("keydown", (event) => this.#completion?.key(event) || this.#key(event));
     field.addEventListener("input", () => (this.#changed(), this.#complete()));
-    this.element.addEventListener("submit", (event) => (event.preventDefault(), this.#submit()));
     if (!this.#about.item) field.addEventListener("paste", (event) => this.#paste(event));
+    this.element.addEventListener("submit", (event) => (event.preventDefault(), this.#submit()));
     if (!GROWS_BY_ITSELF) this.#growByHand();
-  }
-
-  /** Files that are pasted go along; with a text beside them, as from a word processor, the text does. */
-  #paste(event) {
-    const { files, types } = event.clipboardData;
-    if (!files.length || types.includes("text/plain")) return;
-    event.preventDefault();
-    this.add(files);
   }
 
   #key(event) {
@@ -135,15 +139,24 @@ class Composer {
       this.#about.editLast?.();
     } else if (event.key === "Escape" && this.#about.item) {
       event.stopPropagation();
-      this.#done();
+      this.#about.done();
     }
+  }
+
+  /** Files that are pasted go along; with a text beside them, as from a word processor, the text does. */
+  #paste(event) {
+    const { files, types } = event.clipboardData;
+    if (!files.length || types.includes("text/plain")) return;
+    event.preventDefault();
+    this.add(files);
   }
 
   #changed() {
     const { value } = this.#field;
     const { item } = this.#about;
     this.#measure(value.trim());
-    this.#send.disabled = this.#excess > 0 || (!value.trim() && !this.#files.length && !item?.images?.length);
+    const isWhole = value.trim() || this.#files.length || item?.images?.length || this.#more?.isWhole();
+    this.#send.disabled = this.#excess > 0 || !isWhole || this.#more?.isBusy();
     const { place, parentId } = this.#about;
     const { drafts } = this.#ctx.model;
     const begun = !this.#completion && value === this.#begun.text && this.#begun.entities;
@@ -182,11 +195,11 @@ class Composer {
 
   async #pickEmoji(button) {
     const { openPicker } = await part(import("./picker.js"));
-    openPicker(this.#ctx, button, (emoji) => this.#insert(emoji));
+    openPicker(this.#ctx, button, (emoji) => this.insert(emoji));
   }
 
   /** Writes where the cursor is, in place of what is selected. */
-  #insert(text) {
+  insert(text) {
     const field = this.#field;
     field.focus();
     field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
@@ -196,30 +209,13 @@ class Composer {
   #submit() {
     if (this.#send.disabled) return;
     const typed = { content: this.#field.value.trim(), entities: this.#completion?.toSend() };
-    if (this.#about.item) return this.#save(typed);
-    const { place, parentId } = this.#about;
-    this.#ctx.model.post(place, { ...typed, files: this.#files, parentId });
+    const { place, parentId, save } = this.#about;
+    if (save) return save(typed, this.#send);
+    const more = this.#more;
+    this.#ctx.model.post(place, { ...typed, files: this.#files, parentId, fields: more?.fields() });
     this.#field.value = "";
     this.#attached?.clear();
+    more?.sent();
     this.#changed();
-  }
-
-  #done() {
-    const { place, parentId, done } = this.#about;
-    this.#ctx.model.drafts.set(place, parentId, null, true);
-    done();
-  }
-
-  async #save(typed) {
-    const { item } = this.#about;
-    if (typed.content === item.content) return this.#done();
-    this.#send.disabled = true;
-    try {
-      await this.#ctx.model.edit(item, typed);
-      this.#done();
-    } catch (error) {
-      this.#send.disabled = false;
-      this.#ctx.toast(words(error), { kind: "danger" });
-    }
   }
 }

@@ -2,6 +2,7 @@
 // is there again when the timeline is.
 import { keyOf } from "./chunks.js";
 import { composer } from "./composer.js";
+import { words } from "./notices.js";
 
 const FINE = matchMedia("(pointer: fine)");
 
@@ -16,7 +17,9 @@ export function edit(ctx, item, { chunks, anchor, redraw, leave }, unfinished = 
   const article = chunks.entry(keyOf(item))?.lastChild;
   if (!article || chunks.locked) return;
   chunks.locked = keyOf(item);
+  const { place, parentId } = item;
   const done = () => {
+    ctx.model.drafts.set(place, parentId, null, true);
     const hadFocus = field.element.contains(document.activeElement);
     chunks.locked = null;
     redraw(item);
@@ -25,9 +28,19 @@ export function edit(ctx, item, { chunks, anchor, redraw, leave }, unfinished = 
     if (FINE.matches && leave) leave();
     else chunks.entry(keyOf(item))?.lastChild.focus({ preventScroll: true });
   };
-  const { place, parentId } = item;
+  const save = async (typed, button) => {
+    if (typed.content === item.content) return done();
+    button.disabled = true;
+    try {
+      await ctx.model.edit(item, typed);
+      return done();
+    } catch (error) {
+      button.disabled = false;
+      return ctx.toast(words(error), { kind: "danger" });
+    }
+  };
   const begun = unfinished ?? { text: item.content, entities: item.entities };
-  const field = composer(ctx, { place, parentId, item, ...begun, done });
+  const field = composer(ctx, { place, parentId, item, ...begun, save, done });
   anchor.hold(() => {
     article.querySelector(".tools")?.remove();
     article.querySelector(".message-body").replaceWith(field.element);

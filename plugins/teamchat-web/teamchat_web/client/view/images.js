@@ -35,7 +35,7 @@ export function altOf(ctx, item, at) {
 
 /** Fills in the images of a message; those of a pending one are shown from their files. */
 export function fillImages(images, ctx, item) {
-  const all = item.files ?? item.images;
+  const all = item.pictures ?? item.images;
   replace(
     images,
     all.map((image, at) => thumbnail(ctx, item, image, at)),
@@ -47,11 +47,11 @@ function thumbnail(ctx, item, image, at) {
   const open = async () => (await part(import("./lightbox.js"))).openLightbox(ctx, item, at);
   const button = element(
     "button",
-    { type: "button", class: "image", disabled: Boolean(item.files), on: { click: open } },
+    { type: "button", class: "image", disabled: Boolean(item.pictures), on: { click: open } },
     shown,
   );
   shown.addEventListener("load", () => button.classList.add("loaded"));
-  if (item.files) {
+  if (item.pictures) {
     show(shown, URL.createObjectURL(image));
     shown.addEventListener("load", () => URL.revokeObjectURL(shown.src), { once: true });
   } else {

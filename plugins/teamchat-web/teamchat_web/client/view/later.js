@@ -13,9 +13,10 @@ const NEW_MS = 7 * 86_400_000;
  * @param {HTMLElement} place where the greeting stands
  */
 export async function begin(ctx, place) {
-  learnRights(ctx);
+  const capabilities = learnRights(ctx);
   ctx.model.outbox.on("sent", (sent) => unreached(ctx, sent), ctx.signal);
   ctx.model.outbox.on("edited", (edited) => unreached(ctx, edited), ctx.signal);
+  ctx.model.on("event", (event) => remind(ctx, event), ctx.signal);
   (await import("./choosing.js")).takeImages(ctx.slots);
   (await import("../model/counting.js")).beginCounting(ctx.model, ctx.signal);
   await part(import("./pending.js")); // What could not be sent says so, also when nothing can be loaded any more.
@@ -23,6 +24,7 @@ export async function begin(ctx, place) {
   (await import("./unread/begin.js")).beginUnread(ctx);
   (await import("./extensions/load.js")).loadExtensions(ctx);
   greet(ctx, place);
+  if ((await capabilities).profiles) (await part(import("./faces.js"))).beginFaces(ctx);
 }
 
 /**
@@ -37,6 +39,12 @@ async function greet({ model, ...ctx }, place) {
   const isDue = me.isAdmin ? users.size <= FEW && channels.size <= FEW : since < NEW_MS;
   if (ctx.signal.aborted || !isDue || new Kept("teamchat").get("greeted", []).includes(kind)) return;
   (await part(import("./greeting/greeting.js"))).greet({ model, ...ctx }, kind, place);
+}
+
+/** Tell of a reminder that is due. */
+async function remind(ctx, { type, payload }) {
+  if (type !== "NEW_ACTIVITY" || payload.kind !== "reminder") return;
+  (await part(import("./reminding.js"))).remind(ctx, payload);
 }
 
 /** Say whom a message mentions who does not see it. */

@@ -40,6 +40,7 @@ function timeOf({ createdAt }) {
 }
 
 /** A message's words, or how many images it is. */
-function wordsOf({ content, images = [] }) {
-  return plainText(content) || t("message.images", { count: images.length });
+function wordsOf({ content, images = [], files = [] }) {
+  const names = files.map(({ name }) => name).join(", ");
+  return plainText(content) || names || t("message.images", { count: images.length });
 }

@@ -74,7 +74,7 @@ function folded(ctx, item, text) {
 
 /** What a screen reader hears of a message after its text: images, reactions and replies, or its failure. */
 function summary(item, isThread) {
-  const images = (item.files ?? item.images ?? []).length;
+  const images = (item.pictures ?? item.images ?? []).length;
   const reactions = Object.entries(item.reactions ?? {}).filter(([, users]) => users.length);
   const replies = isThread ? 0 : item.threadMeta?.replyCount;
   const listed = reactions.map(([reaction, users]) => `${reaction} ${users.length}`).join(", ");
@@ -235,7 +235,7 @@ function threadLink(ctx, { id, place, threadMeta }) {
 
 /** The images of a message, if it has any; what shows them is loaded with the first. */
 function imagesOf(ctx, item) {
-  if (!(item.files ?? item.images)?.length) return null;
+  if (!(item.pictures ?? item.images)?.length) return null;
   const images = element("div", { class: "images" });
   part(import("./images.js")).then(({ fillImages }) => fillImages(images, ctx, item));
   return images;

@@ -32,8 +32,9 @@ function shownWords(preview, { name, text }) {
 }
 
 /** What is said of a message: its words, and how many images are with it. */
-function textOf({ content, images = [] }) {
-  const said = [plainText(content), images.length && t("message.images", { count: images.length })];
+function textOf({ content, images = [], files = [] }) {
+  const names = files.map(({ name }) => name).join(", ");
+  const said = [plainText(content), images.length && t("message.images", { count: images.length }), names];
   return said.filter(Boolean).join("\n");
 }
 
@@ -47,26 +48,34 @@ function notifySoon(ctx, news, words) {
   ctx.signal.addEventListener("abort", () => clearTimeout(timer));
 }
 
-function areOn(ctx) {
+/** Whether this browser notifies. */
+export function areOn(ctx) {
   return hasNotifications() && Notification.permission === "granted" && ctx.kept.get("notify", false);
 }
 
 async function notify(ctx, list, { message, place, parentId }, { name, text }) {
   const label = place.kind === "channel" && ctx.model.place(place.id)?.label;
   const title = name ? [name, label].filter(Boolean).join(" · ") : ctx.model.serverName || "Teamchat";
-  const data = { hash: ctx.router.address(place, parentId) };
-  const options = { body: text.slice(0, MOST), tag: message.id, lang: document.documentElement.lang, data };
+  const hash = ctx.router.address(place, parentId);
+  const shown = await show(title, { text, tag: message.id, hash, open: () => ctx.router.go(place, parentId) });
+  if (shown) closeWhenRead(ctx, shown, list, message.id);
+}
+
+/** Show a notification; `open` is called for a press. Returns it, where the page itself can have one. */
+export async function show(title, { text, tag, hash, open }) {
+  const options = { body: text.slice(0, MOST), tag, lang: document.documentElement.lang, data: { hash } };
   try {
     const shown = new Notification(title, options);
     shown.onclick = () => {
       window.focus();
-      ctx.router.go(place, parentId);
+      open();
       shown.close();
     };
-    closeWhenRead(ctx, shown, list, message.id);
+    return shown;
   } catch {
     // Android has notifications for service workers alone; a press on one is dealt with in `sw.js`.
-    (await navigator.serviceWorker?.getRegistration())?.showNotification(title, options);
+    await (await navigator.serviceWorker?.getRegistration())?.showNotification(title, options);
+    return null;
   }
 }
 

@@ -195,11 +195,11 @@ function people(ctx) {
     }
   };
   return [...ctx.model.users.values()]
-    .filter(({ id }) => id !== ctx.model.me.id)
+    .filter(({ id, isDeactivated }) => id !== ctx.model.me.id && !isDeactivated)
     .sort((a, b) => a.userName.localeCompare(b.userName))
     .map((user) => ({
       label: user.userName,
-      note: user.email,
+      note: [user.fullName, user.email].filter(Boolean).join(" · "),
       sign: () => avatar(user),
       run: () => go(user.id),
     }));

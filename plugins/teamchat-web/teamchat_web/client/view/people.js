@@ -12,7 +12,8 @@ const NAME = "[data-person], .message > .avatar";
  * @param {{id: string, userName: string}} user
  */
 export function avatar({ id, userName }) {
-  return element("span", { class: `avatar tint-${tint(id)}`, "aria-hidden": "true" }, initials(userName));
+  const about = { class: `avatar tint-${tint(id)}`, "aria-hidden": "true", dataset: { user: id } };
+  return element("span", about, initials(userName));
 }
 
 /**

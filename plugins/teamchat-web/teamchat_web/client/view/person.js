@@ -2,7 +2,7 @@
 
 import { element, icon, replace } from "../lib/dom.js";
 import "../lib/more_strings.js";
-import { day, t } from "../lib/strings.js";
+import { dateTime, day, t } from "../lib/strings.js";
 import { openDialog } from "./dialog.js";
 import { words } from "./notices.js";
 import { avatar } from "./people.js";
@@ -22,6 +22,10 @@ export function openPerson(ctx, pressed) {
   const about = subject(ctx, name);
   const dialog = openDialog(ctx, { title: about.userName, kind: "person" }, body(about), foot(ctx, about));
   dialog.node.querySelector(".dialog-head").prepend(avatar(about));
+  const open = new AbortController();
+  const draw = () => dialog.node.querySelector(".dialog-body").replaceWith(body(subject(ctx, name)));
+  ctx.model.on("users", draw, open.signal);
+  dialog.node.addEventListener("close", () => open.abort());
   dialog.node.addEventListener("click", ({ target }) => {
     const act = { write, profile }[target.closest("[data-act]")?.dataset.act];
     act?.(ctx, about.id, dialog);
@@ -42,30 +46,54 @@ function subject({ model }, { dataset, textContent }) {
   return { id, userName, isGone: !bot, isBot: Boolean(bot), channel: bot && model.place(bot)?.title };
 }
 
-function body({ email, createdAt, isAdmin, isMe, isGone, isBot, channel }) {
+function body({ fullName, title, pronouns, timezone, status, ...user }) {
+  const said = status && [status.emoji, status.text].filter(Boolean).join(" ");
+  const until = status?.until && t("person.until", { time: dateTime(status.until) });
+  return element(
+    "div",
+    { class: "dialog-body stack" },
+    fullName && element("p", { class: "person-name", dir: "auto" }, fullName, pronouns && ` (${pronouns})`),
+    title && element("p", { class: "soft", dir: "auto" }, title),
+    said && element("p", {}, element("bdi", {}, said), until && element("span", { class: "soft" }, ` ${until}`)),
+    ...known(user),
+    timezone && element("p", { class: "soft" }, localTime(timezone)),
+  );
+}
+
+/** What time it is where somebody is; nothing where this browser does not know the zone. */
+function localTime(timeZone) {
+  try {
+    const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short", timeZone }).format();
+    return t("person.local_time", { time });
+  } catch {
+    return "";
+  }
+}
+
+function known({ email, createdAt, isAdmin, isMe, isGone, isBot, isDeactivated, channel }) {
   const tags = [
     isMe && t("person.you"),
     isAdmin && t("admin.role_admin"),
     isBot && t("message.bot"),
     isGone && t("person.gone"),
+    isDeactivated && t("person.deactivated"),
   ].filter(Boolean);
-  return element(
-    "div",
-    { class: "dialog-body stack" },
+  return [
     tags.length > 0 && element("p", { class: "person-tags" }, tags.map(tag)),
     email && element("p", { class: "person-email" }, element("a", { href: `mailto:${email}` }, email)),
     isBot && element("p", {}, channel ? t("person.bot_in", { name: channel }) : t("person.bot")),
     isGone && element("p", { class: "soft" }, t("person.gone_lead")),
+    isDeactivated && element("p", { class: "soft" }, t("person.deactivated_lead")),
     createdAt && element("p", { class: "soft" }, t("person.since", { day: day(createdAt) })),
-  );
+  ];
 }
 
 function tag(text) {
   return element("span", { class: "tag" }, text);
 }
 
-function foot(ctx, { isMe, isGone, isBot }) {
-  if (isGone || isBot) return null;
+function foot(ctx, { isMe, isGone, isBot, isDeactivated }) {
+  if (isGone || isBot || isDeactivated) return null;
   const act = isMe ? "profile" : "write";
   const look = isMe ? "button" : "button button-primary";
   const label = isMe ? t("person.profile") : t("person.write");

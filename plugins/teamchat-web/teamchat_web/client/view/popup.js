@@ -39,9 +39,10 @@ export function openPopup(node, anchor) {
  * @param {{icon: string, label: string, run: () => void}[]} items
  */
 export function openMenu(button, items) {
+  const label = button.ariaLabel ?? button.innerText;
   const menu = element(
     "div",
-    { class: "menu", popover: "auto", role: "menu", "aria-label": button.innerText, on: { keydown: walk } },
+    { class: "menu", popover: "auto", role: "menu", "aria-label": label, on: { keydown: walk } },
     items.map(({ icon: name, label, run }) =>
       element(
         "button",

@@ -16,6 +16,7 @@ needsSheets("tools");
 const QUICK = 3;
 const BUTTON = 32; // pixels
 const BESIDE = 112; // pixels of the bar's line that hold the face and the beginning of a name
+const OFTEN = ["react", "thread", "edit", "delete"]; // Where it is narrow, the others are behind a button.
 const DELETE_KEYS = ["Delete", "Backspace"];
 const OWN_KEYS = ["r", "t", "e", "u", "l", ...DELETE_KEYS, "Escape", "ArrowUp", "ArrowDown", "Home", "End", "?"];
 
@@ -130,14 +131,18 @@ export class Tools {
     const article = this.#on;
     const item = this.#view.chunks.itemOf(article);
     const hadFocus = this.#bar.contains(document.activeElement);
-    const rest = actionsFor(this.#ctx, item, this.#view).map((action) => this.#button(action, article));
-    // Where it is narrow, quick reactions give way to tools, so that the author's name stays in reach.
-    const fitting = Math.floor((article.clientWidth - BESIDE) / BUTTON) - rest.length;
+    const all = actionsFor(this.#ctx, item, this.#view);
+    // Where it is narrow, quick reactions give way to tools, and these to a menu, so that the author's name stays
+    // in reach.
+    const fitting = Math.floor((article.clientWidth - BESIDE) / BUTTON);
+    const [shown, hidden] = fit(all, fitting);
     this.#wasArchived = isArchived(this.#ctx, item);
     const quick = (this.#wasArchived ? [] : recentReactions(this.#ctx))
-      .slice(0, Math.max(0, Math.min(QUICK, fitting)))
+      .slice(0, Math.max(0, Math.min(QUICK, fitting - all.length)))
       .map((reaction) => this.#quick(item, reaction));
-    replace(this.#bar, quick, rest);
+    const more = { label: t("message.more_actions"), icon: "more", keys: [], run: (anchor) => openMore(anchor, hidden) };
+    const tools = hidden.length ? [...shown, more] : shown;
+    replace(this.#bar, quick, tools.map((action) => this.#button(action, article)));
     this.#bar.hidden = !this.#bar.firstChild;
     if (hadFocus) article.focus({ preventScroll: true });
   }
@@ -203,6 +208,19 @@ export class Tools {
     action?.run(article);
     return Boolean(action);
   }
+}
+
+/** What has a button where `count` of them fit, one for the rest among them; and the rest. */
+function fit(all, count) {
+  if (all.length <= count) return [all, []];
+  const seldom = all.filter(({ name }) => !OFTEN.includes(name));
+  const hidden = seldom.slice(Math.max(0, count - 1 - (all.length - seldom.length)));
+  return [all.filter((action) => !hidden.includes(action)), hidden];
+}
+
+async function openMore(button, actions) {
+  const { openMenu } = await part(import("./popup.js"));
+  openMenu(button, actions.map(({ run, ...look }) => ({ ...look, run: () => run(button) })));
 }
 
 async function copyLink(ctx, { id }) {

@@ -50,8 +50,8 @@ export function said(ctx, item) {
   const { kind, actors, placeId, reaction } = item;
   const place = ctx.model.place(placeId)?.label ?? "…";
   const name = nameOf(ctx, item, actors[0]);
-  const others = actors.length - 1;
-  const who = others ? t("activity.and_others", { name, count: others }) : name;
+  const others = actors.length - 1; // A reminder has no actors, and names the author.
+  const who = others > 0 ? t("activity.and_others", { name, count: others }) : name;
   return t(`activity.${kind}`, { name: who, place, reaction });
 }
 
@@ -61,6 +61,7 @@ function nameOf(ctx, { kind, message }, actor) {
   return known ?? (message && kind !== "reaction" ? authorName(ctx, message) : t("activity.somebody"));
 }
 
-function wordsOf({ content, images = [] }) {
-  return plainText(content) || t("message.images", { count: images.length });
+function wordsOf({ content, images = [], files = [] }) {
+  const names = files.map(({ name }) => name).join(", ");
+  return plainText(content) || names || t("message.images", { count: images.length });
 }

@@ -30,12 +30,14 @@ class ActivityView {
   #isLoading = false;
   #list = element("ul", { class: "activity", "aria-label": t("activity.title"), tabindex: "-1" });
   #foot = element("div", { class: "threads-foot" });
-  #kinds = new Map(KINDS.map((kind) => [kind, this.#button(kind)]));
+  #kinds;
 
   constructor(ctx) {
     this.#ctx = ctx;
     this.#feed = activityOf(ctx.model);
     const { model, signal } = ctx;
+    const shown = [...KINDS, model.capabilities.saved && "reminder"].filter((kind) => kind !== undefined);
+    this.#kinds = new Map(shown.map((kind) => [kind, this.#button(kind)]));
     const kinds = element(
       "div",
       { class: "activity-kinds", role: "group", "aria-label": t("activity.kinds") },

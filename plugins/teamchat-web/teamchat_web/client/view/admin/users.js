@@ -7,6 +7,7 @@ import { t } from "../../lib/strings.js";
 import { confirm, openDialog } from "../dialog.js";
 import { element } from "../../lib/dom.js";
 import { checks, field, form } from "../form.js";
+import { words } from "../notices.js";
 import { avatar } from "../people.js";
 import { roomsApi } from "../rooms/api.js";
 import { explained } from "../rooms/explain.js";
@@ -94,14 +95,23 @@ function line(ctx, dialog, user) {
     label: t(user.isAdmin ? "admin.make_user" : "admin.make_admin", { name }),
     act: () => setRole(ctx, dialog, user),
   };
+  const shut = !isMe && ctx.model.capabilities.deactivation && {
+    icon: user.isDeactivated ? "check" : "lock",
+    label: t(user.isDeactivated ? "admin.activate" : "admin.deactivate", { name }),
+    act: () => (user.isDeactivated ? activate : deactivate)(ctx, dialog, user),
+  };
   return row({
     id: user.id,
     person: user.id,
     lead: avatar(user),
     title: name,
-    tags: [user.isAdmin && t("admin.role_admin"), isMe && t("admin.you")],
+    tags: [
+      user.isAdmin && t("admin.role_admin"),
+      isMe && t("admin.you"),
+      user.isDeactivated && t("person.deactivated"),
+    ],
     detail: user.email,
-    actions: [role, reset, remove],
+    actions: [role, reset, shut, remove],
   });
 }
 
@@ -113,6 +123,25 @@ async function removeUser(ctx, dialog, { id, userName: name }) {
     act: () => ctx.api.removeUser(id),
   });
   if (isDone) dialog.say(t("admin.user_removed", { name }));
+}
+
+async function deactivate(ctx, dialog, { id, userName: name }) {
+  const isDone = await confirm(ctx, {
+    title: t("admin.deactivate_title", { name }),
+    lead: t("admin.deactivate_lead", { name }),
+    action: t("admin.deactivate_short"),
+    act: () => ctx.api.setActive(id, false),
+  });
+  if (isDone) dialog.say(t("admin.deactivated", { name }));
+}
+
+async function activate(ctx, dialog, { id, userName: name }) {
+  try {
+    await ctx.api.setActive(id, true);
+    dialog.say(t("admin.activated", { name }));
+  } catch (error) {
+    dialog.say(words(error));
+  }
 }
 
 /** Make somebody an administrator, or one no longer: oneself too, as long as there is another. */

@@ -2,13 +2,15 @@
 // nothing else, stands in docs/reference/client-extensions.md; a test compares.
 
 import { path } from "../../api/api.js";
+import { blobAt, sendBytes } from "../../api/bytes.js";
 import { ApiError, Unreachable } from "../../api/http.js";
 import { assign, element, icon, replace } from "../../lib/dom.js";
+import { dropFiles, keepFiles, keptFiles } from "../../lib/files.js";
 import { Kept } from "../../lib/kept.js";
 import { addIcon } from "../../lib/more_icons.js";
 import { plainText } from "../../lib/plain_text.js";
 import { dateTime, day, language, t, time } from "../../lib/strings.js";
-import { newId } from "../../lib/tabs.js";
+import { exclusively, newId } from "../../lib/tabs.js";
 import { confirm, openDialog } from "../dialog.js";
 import { checks, field, form } from "../form.js";
 import { openMessage } from "../jump.js";
@@ -17,6 +19,7 @@ import { avatar } from "../people.js";
 import { openMenu } from "../popup.js";
 import { draw, row, rows } from "../rows.js";
 import { messageList } from "./message_list.js";
+import { drafts } from "./posts.js";
 import { SLOTS, Tool, guard } from "./registry.js";
 
 const icons = new Set(); // Those that parts have drawn; a page has each once.
@@ -27,10 +30,12 @@ const icons = new Set(); // Those that parts have drawn; a page has each once.
  * @param {object} registry of the session
  * @param {import("./host.js").Host} host
  * @param {{name: string, version: number, limits: object}} about the capability, as it is announced
+ * @param {import("./posts.js").Posts} posts
  */
-export function facade(ctx, registry, host, { name, version, limits }) {
+export function facade(ctx, registry, host, { name, version, limits }, posts) {
   const { model, signal } = ctx;
   const own = (icon) => (icons.has(`${name}-${icon}`) ? `${name}-${icon}` : icon);
+  const guarded = guard(name);
   const open = (message) => openMessage(ctx, message);
   const tells = (run) => (...about) => new Tool(name, { run }).run(ctx, ...about); // what it throws
   const button = (one) => one && { ...one, icon: one.icon && own(one.icon), act: tells(one.act) };
@@ -48,6 +53,8 @@ export function facade(ctx, registry, host, { name, version, limits }) {
     t: (key, values) => said(name, key, values),
     kept: new Kept(ctx.kept.name(`extensions/${name}`)),
 
+    keptFiles: keptBy(`${model.me.id}/${name}`),
+
     api: requests(ctx.api),
     ApiError,
     Unreachable,
@@ -60,13 +67,20 @@ export function facade(ctx, registry, host, { name, version, limits }) {
     get room() {
       return roomOf(ctx);
     },
-    roomOf: (id) => model.place(id),
+    roomOf: (id) => known(model, id),
+    get rooms() {
+      return [...model.sortedChannels(), ...model.sortedDirect()].map(({ id }) => known(model, id)).filter(Boolean);
+    },
     go: (room) => ctx.router.go(room),
     messages: {
       find: (id) => find(model, id),
       update: (id, fields) => model.update(id, fields),
       open,
     },
+
+    compose: (about) => posts.compose(about),
+    drafts: drafts(ctx, posts, (heard) => (where) => guarded(() => heard(where))),
+    exclusively: (work) => exclusively(`teamchat-${name}-${model.me.id}`, work, signal),
 
     ...events(ctx, registry, host, name),
 
@@ -103,8 +117,8 @@ export function facade(ctx, registry, host, { name, version, limits }) {
 
 /** Requests as the user, with the errors of the client's own. */
 function requests(api) {
-  const send = (method) => (address, body, { key } = {}) =>
-    api.send(method, address, { body, headers: key ? { "Idempotency-Key": key } : {} });
+  const send = (method) => (address, body, { key, match } = {}) =>
+    api.send(method, address, { body, headers: { ...(key && { "Idempotency-Key": key }), ...condition(match) } });
   return {
     path,
     newKey: newId,
@@ -112,7 +126,24 @@ function requests(api) {
     post: (address, body = {}, options) => send("POST")(address, body, options),
     put: send("PUT"),
     delete: send("DELETE"),
+    url: (address) => api.http.url(address),
+    blob: (address) => blobAt(api, address),
+    send: (method, address, options) => sendBytes(api, method, address, options),
   };
+}
+
+/** Files that survive a reload, of one capability. */
+function keptBy(owner) {
+  return {
+    get: async (id) => (await keptFiles(`${owner}/${id}`))[0] ?? null,
+    set: (id, file) => keepFiles(`${owner}/${id}`, [file]),
+    delete: (id) => dropFiles(`${owner}/${id}`),
+  };
+}
+
+/** The version that a request is about; null is for what is not there yet. */
+function condition(match) {
+  return match === null ? { "If-None-Match": "*" } : match === undefined ? {} : { "If-Match": `"${match}"` };
 }
 
 /** Events by type, and what has to be read anew where events were missed. */
@@ -167,7 +198,13 @@ function events(ctx, registry, host, capability) {
 
 function roomOf({ model, router }) {
   const { place } = router.current;
-  return (place && model.place(place.id)) ?? null;
+  return (place && known(model, place.id)) ?? null;
+}
+
+/** A room as parts know it, with what the user is in it. */
+function known(model, id) {
+  const place = model.place(id);
+  return place && { ...place, role: model.channels.get(id)?.role ?? null };
 }
 
 /** A message that is here, in whatever list. */

@@ -5,6 +5,7 @@ import "../../lib/more_strings.js";
 import { loadSheet, needsSheets } from "../sheet.js";
 import { badge } from "../sidebar.js";
 import { facade } from "./facade.js";
+import { Posts } from "./posts.js";
 import { registryOf } from "./registry.js";
 
 needsSheets("extensions");
@@ -18,17 +19,19 @@ export class Host {
   #registry;
   #past = [];
   #marked = new Set();
+  #posts;
 
   constructor(ctx) {
     this.#ctx = ctx;
     this.#registry = registryOf(ctx);
-    this.#registry.on("messageMarks", () => this.#markAnew());
+    this.#posts = new Posts(this.#registry);
+    for (const slot of ["messageMarks", "messageBlocks"]) this.#registry.on(slot, () => this.#markAnew());
     ctx.slots.take((slot, ...offered) => this[`_${slot}`]?.(...offered));
   }
 
   /** Have the part of a capability begin. */
   async start(begin, about) {
-    if (!this.#ctx.signal.aborted) await begin(facade(this.#ctx, this.#registry, this, about));
+    if (!this.#ctx.signal.aborted) await begin(facade(this.#ctx, this.#registry, this, about, this.#posts));
   }
 
   /** No part is on its way any longer. */
@@ -51,6 +54,7 @@ export class Host {
   }
 
   _message(article, item) {
+    for (const tool of this.#registry.tools("messageBlocks")) this.#block(article, item, tool, tool.ask("make", item));
     if (item.state) return;
     const marks = this.#registry.tools("messageMarks").map((tool) => [tool.icon, tool.look(item)]);
     const lines = marks.filter(([, look]) => look).map(([name, { label }]) => element("span", {}, icon(name), label));
@@ -62,11 +66,25 @@ export class Host {
     this.#marked.add(item.id);
   }
 
-  /** Messages that have a mark now or had one are drawn anew. */
+  /** A block stands above a message's text and is read out before it, or below it and after it. */
+  #block(article, item, { isBelow }, node) {
+    if (!node) return;
+    node.id = `block-${++made}`;
+    if (isBelow) article.insertBefore(node, [...article.children].find((child) => child.matches(BELOW_MARKS)) ?? null);
+    else article.querySelector(".message-body").before(node);
+    const read = article.getAttribute("aria-labelledby").split(" ");
+    read.splice(isBelow ? 2 : 1, 0, node.id);
+    article.setAttribute("aria-labelledby", read.join(" "));
+    this.#marked.add(item.id);
+  }
+
+  /** Messages that have a mark or a block now or had one are drawn anew. */
   #markAnew() {
     const had = this.#marked;
     this.#marked = new Set();
-    const has = (item) => this.#registry.tools("messageMarks").some((tool) => tool.look(item));
+    const has = (item) =>
+      this.#registry.tools("messageMarks").some((tool) => tool.look(item)) ||
+      this.#registry.tools("messageBlocks").some((tool) => tool.ask("isFor", item));
     for (const timeline of this.#ctx.model.timelines) {
       const all = [...timeline.items, timeline.parent].filter(Boolean);
       for (const item of all) if (had.has(item.id) || has(item)) timeline.emit("changed", { item });
@@ -78,11 +96,17 @@ export class Host {
     this.#keep("roomHeader", main.querySelector(".bar-action"), { ctx, about, make: headerButton });
   }
 
-  _composer(box, { ctx, about: { place, parentId = null }, field, insert }) {
+  _composer(box, { ctx, about: { place, parentId = null }, field, composer }) {
     const holder = element("span", { class: "composer-extensions" });
-    const about = { place, parentId, insert, text: () => field.value };
+    const about = { place, parentId, insert: (text) => composer.insert(text), text: () => field.value };
     box.insertBefore(holder, box.lastChild);
+    this.#posts.extend(box, { ctx, about: { place, parentId }, field, composer });
     this.#keep("composer", holder, { ctx, about: () => about, make: composerButton });
+    const notes = element("div", { class: "composer-notes" });
+    box.after(notes);
+    this.#keep("composerNotes", notes, { ctx, about: () => about, make: composerNote });
+    const typed = () => this.#registry.tools("composerNotes").forEach((tool) => tool.typed(about));
+    field.addEventListener("input", typed, { signal: ctx.signal });
   }
 
   _sidebar(list, { ctx }) {
@@ -128,6 +152,11 @@ function headerButton(tool, run) {
 function composerButton(tool, run) {
   const node = element("button", { type: "button", class: "icon-button", on: { click: run } }, icon(tool.icon));
   return { node, draw: ({ label }) => name(node, label) };
+}
+
+function composerNote() {
+  const node = element("p", { class: "composer-note" });
+  return { node, draw: ({ label }) => replace(node, label) };
 }
 
 function sideButton(tool, run) {

@@ -2,6 +2,7 @@
 // here: what it throws takes its own tool away, is told once in the console, and harms nothing else.
 
 import { ApiError, Unreachable } from "../../api/http.js";
+import { SignedOut } from "../../api/session.js";
 import { Emitter } from "../../lib/emitter.js";
 import { words } from "../notices.js";
 
@@ -9,7 +10,10 @@ import { words } from "../notices.js";
 export const SLOTS = [
   "messageTools",
   "messageMarks",
+  "messageBlocks",
+  "posts",
   "composer",
+  "composerNotes",
   "sidebar",
   "roomHeader",
   "settings",
@@ -73,6 +77,9 @@ export class Tool {
   get keys() {
     return this.#given.keys ?? [];
   }
+  get isBelow() {
+    return Boolean(this.#given.isBelow);
+  }
   get keyHelp() {
     return this.#given.keyHelp;
   }
@@ -93,6 +100,11 @@ export class Tool {
     return Boolean(this.#safely(() => this.#given.inArchived?.(message)));
   }
 
+  /** What one of its functions answers; null where it has none, or fails. */
+  ask(name, ...about) {
+    return this.#safely(() => this.#given[name]?.(...about)) ?? null;
+  }
+
   /** Do what it is for; a refusal of the server is told to the person. */
   async run(ctx, ...about) {
     try {
@@ -101,6 +113,11 @@ export class Tool {
       if (isAnswer(error)) ctx.toast(words(error), { kind: "danger" });
       else report(this.capability, error);
     }
+  }
+
+  /** The text of a field has changed. */
+  typed(about) {
+    this.#safely(() => this.#given.typed?.(about));
   }
 
   /** What stands in its section of a dialog. */
@@ -130,7 +147,7 @@ export function guard(capability) {
 
 /** Whether an error is the server's answer, or that there was none. */
 function isAnswer(error) {
-  return error instanceof ApiError || error instanceof Unreachable;
+  return [ApiError, SignedOut, Unreachable].some((kind) => error instanceof kind);
 }
 
 function report(capability, error) {

@@ -39,8 +39,10 @@ export function chooser({ model }, { label, isOffered = () => true, most = 200 }
 
   function draw() {
     const query = filter.value.trim().toLowerCase();
-    const fits = ({ userName, email = "" }) => `${userName} ${email}`.toLowerCase().includes(query);
-    const all = [...model.users.values()].filter((user) => user.id !== model.me.id && isOffered(user));
+    const fits = ({ userName, fullName = "", email = "" }) =>
+      `${userName} ${fullName} ${email}`.toLowerCase().includes(query);
+    const isOther = ({ id, isDeactivated }) => id !== model.me.id && !isDeactivated;
+    const all = [...model.users.values()].filter((user) => isOther(user) && isOffered(user));
     const found = all.filter((user) => !chosen.has(user.id) && fits(user)).sort(byName);
     const first = all.filter(({ id }) => chosen.has(id)).sort(byName);
     replace(list, [...first, ...found.slice(0, MOST_SHOWN)].map(line));

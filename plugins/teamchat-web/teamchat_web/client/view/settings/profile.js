@@ -7,10 +7,12 @@ import { Kept } from "../../lib/kept.js";
 import { language, languages, t } from "../../lib/strings.js";
 import { setTheme, theme, themes } from "../../lib/theme.js";
 import { checks, field, form } from "../form.js";
+import { about } from "./about.js";
 
 /** The section. */
 export function profile(ctx, dialog) {
-  return [nameForm(ctx, dialog), element("hr", {}), appearance()];
+  const more = ctx.model.capabilities.profiles ? [...about(ctx, dialog), element("hr", {})] : [];
+  return [nameForm(ctx, dialog), element("hr", {}), ...more, appearance()];
 }
 
 function nameForm({ api, session, model }, dialog) {

@@ -7,6 +7,7 @@ import { account } from "./account.js";
 import { notifications } from "./notifications.js";
 import { password } from "./password.js";
 import { profile } from "./profile.js";
+import { secondFactor } from "./second_factor.js";
 import { sessions } from "./sessions.js";
 
 /**
@@ -24,6 +25,12 @@ export function openSettings(ctx, first) {
       label: t("common.password"),
       icon: "key",
       make: password,
+    },
+    ctx.model.capabilities["second-factor"] && {
+      id: "second-factor",
+      label: t("factor.section"),
+      icon: "key",
+      make: secondFactor,
     },
     ...extensionSections(ctx, "settings"),
     { id: "account", label: t("settings.account"), icon: "sign-out", make: account },

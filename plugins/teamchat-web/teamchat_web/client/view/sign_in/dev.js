@@ -3,13 +3,18 @@
 import { t } from "../../lib/strings.js";
 import { form } from "../form.js";
 import { emailField } from "./fields.js";
+import { withCode } from "./second_factor.js";
 
 /** The screen of the dev mode. */
 export function dev(frame, { email, ...said }) {
   const sign = form({
     fields: [emailField({ value: email })],
     action: t("sign_in.action"),
-    send: async (values) => frame.begin({ accessToken: (await frame.ctx.api.devLogin(values.email)).token }),
+    send: (values) =>
+      withCode(frame, {
+        send: (code) => frame.ctx.api.devLogin(values.email, code),
+        done: ({ token }) => frame.begin({ accessToken: token }),
+      }),
     explain: ({ status }) => status === 401 && { field: "email", text: t("sign_in.not_invited") },
   });
   const content = [sign, frame.otherWays()];

@@ -1,8 +1,9 @@
 // The way in, step by step: signing in, and then changing a password that has to be changed before anything
-// else (decision D-43).
+// else (decision D-43), or setting up a second factor where the server wants one.
 
 import { SignIn } from "../../api/sign_in.js";
 import { ownPassword } from "./own_password.js";
+import { ownSecondFactor } from "./own_second_factor.js";
 import { signIn } from "./sign_in.js";
 
 /**
@@ -15,5 +16,6 @@ import { signIn } from "./sign_in.js";
 export async function enter(root, ctx, given) {
   const api = new SignIn(ctx.http);
   if (!ctx.session.isSignedIn) return { typed: await signIn(root, { ...ctx, api }, given) };
+  if (ctx.session.mustChangePassword === "second-factor") return { ended: await ownSecondFactor(root, ctx) };
   return { ended: await ownPassword(root, ctx, given.typed ?? null) };
 }

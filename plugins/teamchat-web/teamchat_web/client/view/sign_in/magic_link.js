@@ -8,6 +8,7 @@ import { t } from "../../lib/strings.js";
 import { form } from "../form.js";
 import { emailField } from "./fields.js";
 import { line } from "./links.js";
+import { withCode } from "./second_factor.js";
 
 /** The screen that asks for a link. */
 export function magicLink(frame, { email, ...said }) {
@@ -29,7 +30,8 @@ export function magicLinkLanding(frame, { token, email }) {
   const enter = form({
     fields: [],
     action: t("sign_in.action"),
-    send: async () => frame.begin(await frame.ctx.api.verify(email, token)),
+    send: () =>
+      withCode(frame, { send: (code) => frame.ctx.api.verify(email, token, code), done: frame.begin }),
     explain: ({ status }) => {
       if (status === 400) frame.start({ email, problem: t("sign_in.link_bad") });
     },

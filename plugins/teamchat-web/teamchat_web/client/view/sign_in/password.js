@@ -6,6 +6,7 @@ import { form } from "../form.js";
 import { currentPasswordField, emailField, newPasswordFields } from "./fields.js";
 import { forgot } from "./forgot.js";
 import { line } from "./links.js";
+import { withCode } from "./second_factor.js";
 
 /** The screen of the password mode. */
 export function password(frame, { email, ...said }) {
@@ -14,7 +15,11 @@ export function password(frame, { email, ...said }) {
   const sign = form({
     fields,
     action: t("sign_in.action"),
-    send: async ({ email: who, password: typed }) => frame.begin(await api.passwordLogin(who, typed), typed),
+    send: ({ email: who, password: typed }) =>
+      withCode(frame, {
+        send: (code) => api.passwordLogin(who, typed, code),
+        done: (answer) => frame.begin(answer, typed),
+      }),
     explain: ({ status }) => status === 401 && { field: "password", text: t("sign_in.wrong") },
   });
   const typed = () => ({ email: fields[0].value });

@@ -8,6 +8,7 @@ import { form } from "../form.js";
 import { emailField, newPasswordFields } from "./fields.js";
 import { forgot } from "./forgot.js";
 import { line } from "./links.js";
+import { withCode } from "./second_factor.js";
 
 /** The screen that both kinds of links lead to. */
 export function setPassword(frame, { token, email, mode }) {
@@ -15,7 +16,11 @@ export function setPassword(frame, { token, email, mode }) {
   const set = form({
     fields: [emailField({ value: email, readonly: true }), ...newPasswordFields()],
     action: t("sign_in.setup_action"),
-    send: async ({ password }) => frame.begin(await frame.ctx.api.setupPassword(email, token, password)),
+    send: ({ password }) =>
+      withCode(frame, {
+        send: (code) => frame.ctx.api.setupPassword(email, token, password, code),
+        done: frame.begin,
+      }),
     explain: (error) => refused(frame, error, email, kind),
   });
   const content = [set, line(t("sign_in.back"), () => frame.start({ email }))];

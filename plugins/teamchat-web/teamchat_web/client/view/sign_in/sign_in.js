@@ -9,9 +9,11 @@ import { t } from "../../lib/strings.js";
 import { openCard } from "./card.js";
 import { dev } from "./dev.js";
 import { tell } from "./earlier_access.js";
+import { TICKET } from "./landing.js";
 import { magicLink, magicLinkLanding } from "./magic_link.js";
 import { password } from "./password.js";
 import { providers } from "./providers.js";
+import { secondFactor } from "./second_factor.js";
 import { setPassword } from "./set_password.js";
 
 const MODES = { dev, "magic-link": magicLink, password };
@@ -48,6 +50,9 @@ export function signIn(root, ctx, landing = {}) {
 }
 
 function begin(frame, { token, email, mode, oauthError, ended }) {
+  if (token && mode === TICKET) {
+    return frame.show(secondFactor, { send: (code) => frame.ctx.api.secondFactor(token, code), done: frame.begin });
+  }
   if (token && email && mode) return frame.show(setPassword, { token, email, mode });
   if (token && email) return frame.show(magicLinkLanding, { token, email });
   if (oauthError) return frame.start({ problem: told(`oauth.${oauthError}`, "oauth.unknown") });
