@@ -40,6 +40,7 @@ class Endpoint:
     needs: tuple[str, ...] = ()
     known: Known | None = None
     kind: Kind = "json"
+    successes: tuple[int, ...] = (200,)
 
     @property
     def name(self) -> str:

@@ -169,6 +169,7 @@ def claim(result: Result, registry: Registry) -> str:
     return compose([result], Registry(chosen)).claim.line
 
 
+@pytest.mark.slow
 def test_what_is_announced_is_asked_for_and_stands_in_the_claim(
     background: Background, polls: Registry
 ) -> None:

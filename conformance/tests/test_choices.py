@@ -33,6 +33,7 @@ def of(result: Result, registry: Registry, outcome: Outcome, level: Level | None
     }
 
 
+@pytest.mark.slow
 async def test_posting_and_reading_otherwise_is_noted_and_no_failure() -> None:
     registry = load()
     async with running("dev") as server:

@@ -61,6 +61,7 @@ def run(*arguments: str) -> int:
 # What the exit code says.
 
 
+@pytest.mark.slow
 def test_a_server_that_conforms_ends_with_0(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--base-url", serve(), *DEV, "--select", "CHAN-NEW-*", "--select", "MSG-NEW-01") == 0
     out = capsys.readouterr().out
@@ -77,6 +78,7 @@ def test_one_that_does_not_ends_with_1(serve: Serve, capsys: pytest.CaptureFixtu
     assert out.splitlines()[-1].startswith("0 passed, 1 failed, ")
 
 
+@pytest.mark.slow
 def test_a_server_without_health_is_looked_at_all_the_same(serve: Serve) -> None:
     base_url = serve(faults=[NO_HEALTH])
     assert run("--base-url", base_url, *DEV, "--select", "GEN-HLTH-01") == 1
@@ -134,12 +136,14 @@ def test_without_an_admin_it_is_said_what_to_do(serve: Serve, capsys: pytest.Cap
     assert "--admin-email" in err
 
 
+@pytest.mark.slow
 def test_a_wrong_password_ends_with_3(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     base_url = serve("password")
     assert run("--base-url", base_url, *DEV, "--admin-password", "a wrong one") == 3
     assert "can't get in as an admin" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_magic_links_without_mail_end_with_3(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--base-url", serve("magic"), *DEV) == 3
     assert "init --profile magic-invite" in capsys.readouterr().err
@@ -202,6 +206,7 @@ def test_of_many_the_first_are_named() -> None:
 # What is found out by asking.
 
 
+@pytest.mark.slow
 def test_the_way_to_sign_in_is_found_by_asking(serve: Serve) -> None:
     base_url = serve("password")
     assert run("--base-url", base_url, *DEV, "--admin-password", PASSWORD, "--select", "SET-GET-*") == 0
@@ -218,6 +223,7 @@ def test_a_password_server_where_anybody_registers_is_found_to_be_one(
     assert "pass           PWD-REG-01" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_reports_are_written(serve: Serve, tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     arguments = ("--base-url", serve(), *DEV, "--select", "GEN-HLTH-01", "--report", str(reports))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 import trio
 
 from conformance.tests.proxy import Answer, Ask, Fault, Forward, Proxy
@@ -45,6 +46,7 @@ async def play(faults: list[Fault], *ids: str, factor: float = 1.0) -> Result:
         return await play_all(only(ids), instance, OPTIONS)
 
 
+@pytest.mark.slow
 async def test_what_a_server_that_has_ended_could_not_show_is_blocked_by_its_end() -> None:
     result = await play(
         ending_at("PUT /channels/:channelId"),
@@ -61,6 +63,7 @@ async def test_what_a_server_that_has_ended_could_not_show_is_blocked_by_its_end
         assert (found[id].outcome, found[id].message) == ("blocked", said)
 
 
+@pytest.mark.slow
 async def test_a_part_that_is_not_there_does_not_keep_the_others_from_being_looked_at() -> None:
     result = await play(without_threads_and_webhooks(), "AUTH-REQ-11", "AUTH-ADM-07", "AUTH-ADM-08")
     ids = [id for id in result.findings if id.startswith(("AUTH-REQ", "AUTH-ADM"))]

@@ -54,6 +54,7 @@ def results(request: pytest.FixtureRequest) -> Played:
     return trio.run(_play_all, {name: case for name, case in everything.items() if name in asked})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _each_of(CASES))
 def test_a_fault_is_named_by_the_checks_that_are_there_for_it(results: Played, name: str) -> None:
     found = findings(results, name)

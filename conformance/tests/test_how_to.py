@@ -99,6 +99,7 @@ def test_the_guide_names_every_section_of_a_description() -> None:
     assert named - {"oauth.provider"} == set(instance.Instance.__dataclass_fields__)
 
 
+@pytest.mark.slow
 def test_the_failure_in_the_guide_is_of_a_check_that_says_so() -> None:
     [shown] = blocks(GUIDE, "text")
     id, level, spec = re.findall(r"FAIL (\S+)  (\w+), (.+)", shown)[0]
@@ -107,11 +108,13 @@ def test_the_failure_in_the_guide_is_of_a_check_that_says_so() -> None:
     assert f"check   {check.text}\n" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", commands(LOOK))
 def test_the_commands_of_the_readme_run(command: str, tmp_path: Path) -> None:
     assert "MSG-" in ran(command, tmp_path)
 
 
+@pytest.mark.slow
 def test_the_suite_is_installed_by_the_command_that_all_pages_have(tmp_path: Path) -> None:
     [install] = commands(INSTALL)
     assert install == commands(START)[0] == yaml.safe_load(STEPS)[0]["run"]
@@ -120,6 +123,7 @@ def test_the_suite_is_installed_by_the_command_that_all_pages_have(tmp_path: Pat
     assert (tmp_path / "teamchat_conformance" / "cli.py").is_file()
 
 
+@pytest.mark.slow
 def test_a_server_that_runs_is_tested_with_nothing_but_its_address_and_an_admin(tmp_path: Path) -> None:
     _, command = commands(START)
     port = str(free_port())
@@ -131,6 +135,7 @@ until curl -sf http://127.0.0.1:{port}/health; do sleep 0.1; done
     assert re.search(r"[1-9]\d* passed, 0 failed", ran(script, tmp_path, PASSWORD="a long password", **ada))
 
 
+@pytest.mark.slow
 def test_every_mode_is_shown_by_a_server_that_the_suite_starts(tmp_path: Path) -> None:
     _, run, upload = yaml.safe_load(STEPS)
     assert commands(EVERY_MODE) == [run["run"].replace(" --strict", "")]

@@ -6,10 +6,12 @@ import ast
 import sys
 from pathlib import Path
 
+import pytest
+
 import teamchat_conformance
 
 SUITE = Path(teamchat_conformance.__file__).parent
-LIBRARIES = {"cryptography", "h11", "httpx2", "hypothesis", "trio"}
+LIBRARIES = {"h11", "httpx2", "hypothesis", "trio", "trustme"}
 
 
 def roots_of(path: Path) -> set[str]:
@@ -24,6 +26,7 @@ def roots_of(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_suite_imports_nothing_but_what_it_says_it_needs() -> None:
     allowed = sys.stdlib_module_names | LIBRARIES | {"teamchat_conformance"}
     for path in SUITE.rglob("*.py"):

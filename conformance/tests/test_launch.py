@@ -136,6 +136,7 @@ async def test_a_server_is_gone_when_the_run_is_cancelled(command: tuple[str, ..
     assert not is_alive(pids[0])
 
 
+@pytest.mark.slow
 async def test_one_that_lingers_is_killed(command: tuple[str, ...]) -> None:
     async with Launcher(Launch(command), factor=0.25).serving(
         {"lingers": True, "ready": 1}, port=free_port()

@@ -69,6 +69,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
+@pytest.mark.slow
 def test_the_page_is_under_600_kb(directory: Path) -> None:
     assert (directory / "report.html").stat().st_size < 600_000
 
@@ -91,6 +92,7 @@ def test_every_test_case_for_ci_says_how_long_it_took(directory: Path) -> None:
     assert [case.get("name") for case in decided if float(case.get("time", "0")) < 0.25] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
 def test_the_page_is_no_wider_than_a_phone_with_everything_unfolded(directory: Path) -> None:
     pytest.importorskip("playwright")

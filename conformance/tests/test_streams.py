@@ -29,6 +29,7 @@ async def rename(server: Running, name: str) -> None:
     await client.aclose()
 
 
+@pytest.mark.slow
 async def test_what_is_raised_while_a_stream_is_open_is_not_lost() -> None:
     async with running("dev") as server:
         with pytest.raises(Miss, match="said here"):
@@ -39,6 +40,7 @@ async def test_what_is_raised_while_a_stream_is_open_is_not_lost() -> None:
                 _ = 1 / 0
 
 
+@pytest.mark.slow
 async def test_a_check_is_decided_by_a_miss_within_its_stream() -> None:
     verdicts = Verdicts()
     async with running("dev") as server:
@@ -48,12 +50,14 @@ async def test_a_check_is_decided_by_a_miss_within_its_stream() -> None:
     assert verdicts.findings["XX-01"].outcome == "fail"
 
 
+@pytest.mark.slow
 async def test_a_refusal_is_given_with_its_status_and_no_event() -> None:
     async with running("dev") as server, listening(server, token="garbage") as observer:
         await observer.ended(10)
     assert (observer.status, observer.events) == (401, [])
 
 
+@pytest.mark.slow
 async def test_a_stream_that_is_left_is_closed() -> None:
     async with running("dev") as server:
         async with listening(server) as observer:

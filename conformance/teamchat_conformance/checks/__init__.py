@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from teamchat_conformance.checks import (
     archive,
+    audit,
     capabilities,
     channels,
     configuration,
     context,
     conversations,
     credentials,
+    deactivation,
     dev_mode,
     errors,
     events,
@@ -69,4 +71,6 @@ AREAS: tuple[Area, ...] = (
     groups.area,
     notes.area,
     roles.area,
+    deactivation.area,
+    audit.area,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teamchat_conformance.checks.groups import converting, making, people
+from teamchat_conformance.checks.groups import converting, making, pairs, people
 from teamchat_conformance.checks.groups._area import area
 
-__all__ = ["area", "converting", "making", "people"]
+__all__ = ["area", "converting", "making", "pairs", "people"]

@@ -57,7 +57,7 @@ async def admins_remove_users(run: Run) -> None:
             is_gone(await run.a.delete(at("users", gone)))
     if run.has("invite"):
         with run.verdict("USER-DEL-06"):
-            await _is_kept_out(run, someone)
+            await is_kept_out(run, someone)
     with run.verdict("USER-DEL-03"):
         admin = await run.new_user("admin", name="another admin")
         (await run.a.delete(at("users", admin.user_id))).expect(200).shape({"success": True})
@@ -69,7 +69,7 @@ async def admins_remove_users(run: Run) -> None:
     run.record("USER-DEL-10", seen if new else summary(again))
 
 
-async def _is_kept_out(run: Run, someone: Actor) -> None:
+async def is_kept_out(run: Run, someone: Actor) -> None:
     """Require that someone can't sign in by the instance's way."""
     email, password = someone.email, someone.password
     if run.has("dev"):

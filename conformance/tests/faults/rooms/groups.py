@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.tests.faults.case import Case, found, together
-from conformance.tests.proxy.acting import accepting, anybody, as_author, at_path, fault, rewritten
+from conformance.tests.proxy.acting import accepting, anybody, as_author, at_path, fault, rewritten, swallowed
 from conformance.tests.proxy.asking import Answer, Ask, Fault, Forward, refused
 from conformance.tests.proxy.hearing import silent
 from conformance.tests.proxy.rooms import is_any_admin, passing_over_unknown, reopened, shown
@@ -84,6 +84,10 @@ GROUPS = [
         found(telling(f"GET {MEMBERS}", "members.*.role", "member"), "GRP-CONV-01"),
         found(_shown, "GRP-CONV-03"),
         found(accepting(f"POST {GROUP}/convert", 403, 404), "GRP-CONV-04"),
+    ),
+    together(
+        found(accepting(f"POST {GROUP}/members", 404), "GRP-PAIR-01"),
+        found(accepting("POST /messages/:messageId/thread"), "GRP-PAIR-02"),
     ),
 ]
 
@@ -193,4 +197,71 @@ ROLES = [
     ),
 ]  # fmt: skip
 
-CASES: list[Case] = [*GROUPS, *NOTES, *ARCHIVES, *ROLES]
+DEACTIVATE, ACTIVATE = "POST /users/:id/deactivate", "POST /users/:id/activate"
+
+
+@fault("it is remembered who was deactivated", DEACTIVATE)
+async def _remembering(ask: Ask, forward: Forward) -> Answer:
+    ask.proxy.kept.setdefault("deactivated", set()).add(ask.params["id"])
+    return await forward(ask)
+
+
+def _nameless(told: Any, ask: Ask) -> None:
+    for one in told["messages"]:
+        if one["author"]["id"] in ask.proxy.kept.get("deactivated", ()):
+            one["author"]["userName"] = "Somebody"
+
+
+AUDIT = "GET /admin/audit"
+
+
+def _oldest_first(told: Any, _: Ask) -> None:
+    told["entries"].reverse()
+
+
+def _for_ever_next(told: Any, _: Ask) -> None:
+    told["next"] = None
+
+
+def _telling_all(told: Any, ask: Ask) -> None:
+    """Tell of every entry whatever was seen last: a message with what was said, a webhook with its token."""
+    for one in told["entries"]:
+        one["details"]["said"] = [str(seen) for seen in ask.proxy.seen.values()]
+
+
+def _without_most(told: Any, _: Ask) -> None:
+    told["entries"] = [one for one in told["entries"] if not one["action"].endswith((".create", ".role"))]
+
+
+AUDITS = [
+    together(
+        found(edited("the oldest entry comes first", AUDIT, _oldest_first), "AUDIT-GET-01 AUDIT-USER-01"),
+        found(edited("the log ends with every page", AUDIT, _for_ever_next), "AUDIT-GET-02"),
+        found(anybody(AUDIT), "AUDIT-WHO-01"),
+        found(edited("what was said stands in the log", AUDIT, _telling_all), "AUDIT-TEXT-01"),
+        found(rewritten("who did it is not asked", AUDIT, lambda ask: ask.asking(actorId=None)),
+              "AUDIT-GET-03"),
+    ),
+    together(
+        found(edited("what was made has no entry", AUDIT, _without_most), "AUDIT-CHAN-01 AUDIT-HOOK-01"),
+    ),
+]  # fmt: skip
+
+DEACTIVATION = [
+    together(
+        found(swallowed(DEACTIVATE),
+              "DEACT-END-01 DEACT-END-02 DEACT-IN-01 DEACT-LIST-01 DEACT-TOLD-01 DEACT-LAST-01", alone=True),
+    ),
+    together(
+        found(swallowed(ACTIVATE), "DEACT-BACK-01 DEACT-SAME-01"),
+        found(anybody(DEACTIVATE), "DEACT-WHO-01"),
+        found(refusal(DEACTIVATE, 404, 400), "DEACT-WHO-02"),
+    ),
+    together(
+        found(_remembering, "DEACT-STAY-01"),
+        found(edited("who is deactivated has no name", f"GET {CHANNEL}/messages", _nameless),
+              "DEACT-STAY-01"),
+    ),
+]  # fmt: skip
+
+CASES: list[Case] = [*GROUPS, *NOTES, *ARCHIVES, *ROLES, *AUDITS, *DEACTIVATION]

@@ -1,0 +1,100 @@
+"""AUDIT: who did what (extensions, part L, capability audit)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from teamchat_conformance.checks.places import FIELDS
+from teamchat_conformance.checks.steps import at
+from teamchat_conformance.endpoints import Endpoint
+from teamchat_conformance.expect import require
+from teamchat_conformance.registry import Area
+
+if TYPE_CHECKING:
+    from teamchat_conformance.run import Run
+
+_LISTED = 'GET /admin/audit answers `{"entries": […], "next"}`'
+_ACTIONS = "Audit `action`s are dotted lower-case names"
+_KEYS = ("id", "at", "actorId", "ip", "action", "targetType", "targetId", "details")
+area = Area(
+    "AUDIT",
+    "The audit log",
+    capability="audit",
+    endpoints=(Endpoint("GET", "/admin/audit", admin_only=True, known={"entries": None, "next": None}),),
+    fields=FIELDS | set(_KEYS),
+)
+area.required("AUDIT-GET-01", "L-4", "Entries have all their fields, and come newest first", words=[_LISTED])
+area.required("AUDIT-GET-02", "L-4", "next leads to the entries before, none twice", words=[_LISTED])
+area.required("AUDIT-GET-03", "L-4", "actorId, action and targetId narrow them down",
+              words=["limit, before, actorId, action, targetId"])  # fmt: skip
+area.required("AUDIT-WHO-01", "L", "Who is no admin reads none (403)", words=["/admin/audit | limit, before"])
+area.required("AUDIT-USER-01", "L-4", "Adding, promoting, removing users has entries", words=[_ACTIONS])
+area.required("AUDIT-CHAN-01", "L-4", "Making and deleting a channel has an entry each", words=[_ACTIONS])
+area.required("AUDIT-HOOK-01", "L-4", "Webhooks have entries, without their tokens", words=[_ACTIONS])
+area.required("AUDIT-TEXT-01", "L-4", "What was said in a message stands in no entry",
+              words=["never message text"])  # fmt: skip
+
+
+async def _entries(run: Run, **query: str) -> list[dict[str, Any]]:
+    wanted = "&".join(f"{name}={value}" for name, value in {"limit": "200", **query}.items())
+    return list((await run.a.get(f"/admin/audit?{wanted}")).ok()["entries"])
+
+
+def _order(entries: list[dict[str, Any]]) -> list[str]:
+    return [one["action"] for one in reversed(entries)]
+
+
+@area.scenario("AUDIT-USER-01", "AUDIT-GET-01", "AUDIT-GET-02", "AUDIT-GET-03")
+async def of_a_user(run: Run) -> None:
+    someone = await run.new_user(name="whom the audit log is about")
+    target = someone.user_id
+    (await run.a.put(at("users", target, "role"), {"role": "admin"})).expect(200)
+    (await run.a.delete(at("users", target))).expect(200)
+    found = await _entries(run, targetId=target)
+    with run.verdict("AUDIT-USER-01"):
+        require(_order(found) == ["user.create", "user.role", "user.remove"], f"there are {_order(found)}")
+        require({one["actorId"] for one in found} == {run.a.user_id}, "the actor is somebody else")
+    with run.verdict("AUDIT-GET-01"):
+        for one in found:
+            missing = [key for key in _KEYS if key not in one]
+            require(not missing, f"an entry has no {missing}")
+        times = [one["at"] for one in found]
+        require(times == sorted(times, reverse=True), "they do not come newest first")
+    with run.verdict("AUDIT-GET-02"):
+        seen: list[str] = []
+        before = ""
+        for _ in range(3):
+            page = (await run.a.get(f"/admin/audit?targetId={target}&limit=1{before}")).ok()
+            seen += [one["id"] for one in page["entries"]]
+            before = f"&before={page['next']}"
+        require(seen == [one["id"] for one in found], "the pages are not the list")
+        require(page["next"] is None, "the last page leads to another")
+    with run.verdict("AUDIT-GET-03"):
+        roles = await _entries(run, targetId=target, action="user.role", actorId=run.a.user_id)
+        require(_order(roles) == ["user.role"], f"of user.role there are {_order(roles)}")
+        require(await _entries(run, targetId=target, actorId=target) == [], "they are not of this actor")
+
+
+@area.scenario("AUDIT-WHO-01")
+async def admins_alone_read_it(run: Run) -> None:
+    with run.verdict("AUDIT-WHO-01"):
+        (await run.u.get("/admin/audit")).error(403)
+        (await run.n.get("/admin/audit")).error(401)
+
+
+@area.scenario("AUDIT-CHAN-01", "AUDIT-HOOK-01", "AUDIT-TEXT-01")
+async def of_a_channel(run: Run) -> None:
+    channel = await run.channel()
+    text = (await run.post(run.u, channel))["content"]
+    hook = (await run.a.post("/webhooks", {"name": "Audited", "channelId": channel})).ok()["webhook"]
+    (await run.a.delete(at("webhooks", hook["id"]))).expect(200)
+    (await run.a.delete(at("channels", channel))).expect(200)
+    with run.verdict("AUDIT-CHAN-01"):
+        order = _order(await _entries(run, targetId=channel))
+        require(order == ["channel.create", "channel.delete"], f"there are {order}")
+    of_hook = await _entries(run, targetId=hook["id"])
+    with run.verdict("AUDIT-HOOK-01"):
+        require(_order(of_hook) == ["webhook.create", "webhook.delete"], f"there are {_order(of_hook)}")
+        require(hook["token"] not in str(of_hook), "the token stands in it")
+    with run.verdict("AUDIT-TEXT-01"):
+        require(text not in str(await _entries(run)), "what was said stands in it")
