@@ -40,6 +40,7 @@ OUTSIDE = {"__init__", "testing"}
 # What `teamchat/__init__.py` says that plugins may import.
 PUBLIC = {
     *("teamchat", "teamchat.application", "teamchat.settings", "teamchat.model", "teamchat.web"),
+    "teamchat.web.outgoing",
     *(
         "teamchat.accounts.message",
         "teamchat.storage.schema",
@@ -48,7 +49,7 @@ PUBLIC = {
     ),
     "teamchat.storage.statements",
     *("teamchat.plugins", "teamchat.observability", "teamchat.observability.metrics", "teamchat.testing"),
-    *("teamchat.accounts", "teamchat.model.text", "teamchat.observability.logs"),
+    *("teamchat.accounts", "teamchat.model.text", "teamchat.model.slack", "teamchat.observability.logs"),
 }
 FRAMEWORKS = {"quart", "quart_trio", "flask", "werkzeug", "hypercorn", "httptools"}
 KNOWS_HTTP = {"web", "server", "http", "cli", "__main__"}
@@ -133,10 +134,13 @@ _IS_HANDED = {
         "administration",
     )
 } | {
-    "stream/rooms.py",
+    *("stream/places.py", "stream/rooms.py"),
     *(f"mentions/{name}.py" for name in ("exported", "tables")),
     *(f"mentions/activity/{name}.py" for name in ("exported", "feed", "noting", "reminding", "tables")),
-    *(f"read_state/{name}.py" for name in ("places", "following", "tables", "levels/levels")),
+    *(
+        f"read_state/{name}.py"
+        for name in ("places", "following", "tables", "levels/levels", "levels/notices")
+    ),
     *(f"read_state/threads/{name}.py" for name in ("following", "follows", "states", "tables")),
 }
 _SEES_ALL = {"operations", "storage", "testing"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import against, capacity, yardsticks
+from benchmarks import against, capacity, server, yardsticks
 from benchmarks.asking import Asker
 from benchmarks.client import request
 from benchmarks.counting import MARK, Tail, Tally, Witness, marked
@@ -47,6 +47,7 @@ ROWS = {
         *("20 users read at once", "a post at that pace, nobody reads", "a post at that pace, all read"),
     },
     "search": {"sqlite: backfill", "sqlite: a rare word", "postgres: two characters of Chinese"},
+    "steps": {"Trio", "statements", "the commit, in its thread", "in all", "the least"},
     "log": {"1 server", "4 servers", "16 servers"},
     "scale": {
         "sqlite: start",
@@ -234,6 +235,7 @@ def test_a_commit_that_is_not_there_is_named() -> None:
         against.checked_out("nonsense")
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_told_with_what_it_printed() -> None:
     version = against.Version("this", ROOT, Path(sys.executable))
     with pytest.raises(RuntimeError, match=r"(?s)this: .*invalid choice"):
@@ -244,5 +246,11 @@ def test_a_run_that_fails_is_told_with_what_it_printed() -> None:
 def test_two_versions_are_measured_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     itself = against.Version("itself", ROOT, Path(sys.executable))
     monkeypatch.setattr(against, "checked_out", lambda _: itself)
-    report = against.compare("HEAD", 2, ["--quick", "--only", "posts"])
+    report = against.compare("HEAD", 2, ["--quick", "--only", "posts"], ["--core-alone"])
     assert set(report.rows) >= {"posts: nobody listens, median"}
+
+
+def test_a_core_alone_is_one_without_the_plugins_that_bring_capabilities() -> None:
+    brought = server.capabilities()
+    assert {"pins", "search", "read-state"} <= set(brought)
+    assert not {"storage-sqlite", "auth-dev", "web"} & set(brought)

@@ -289,6 +289,7 @@ def test_version_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert capsys.readouterr().out == "teamchat 1.2.3\n"
 
 
+@pytest.mark.slow
 def test_python_m_teamchat_is_the_same_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "teamchat", "init"]
     environ = os.environ | {"PYTHONPATH": str(ROOT)}

@@ -108,6 +108,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         yield World(ada, ben, sam, general["id"])
 
 
+@pytest.mark.slow
 async def test_a_private_channel_is_a_channel_while_one_is_in_it(world: World) -> None:
     ben, sam = world.ben, world.sam
     secret = await world.private("Plan B", members=[ben.id])
@@ -139,6 +140,7 @@ async def test_a_private_channel_is_a_channel_while_one_is_in_it(world: World) -
     assert secret not in "".join(sam.heard), "who was never in it has heard nothing of it"
 
 
+@pytest.mark.slow
 async def test_what_becomes_private_is_gone_and_what_becomes_public_is_there(world: World) -> None:
     ben, sam = world.ben, world.sam
     made = await world.does("POST", "/channels", name="Budget")
@@ -166,6 +168,7 @@ async def test_an_archived_channel_is_shown_and_refuses_what_is_said(world: Worl
     assert world.ben.channels[secret] == "Over"
 
 
+@pytest.mark.slow
 async def test_groups_and_notes_are_channels_named_after_who_is_in_them(world: World) -> None:
     ben, sam = world.ben, world.sam
     opened = await world.does("POST", "/groups", userIds=[ben.id, sam.id])

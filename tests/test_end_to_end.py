@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import listening
@@ -12,6 +13,7 @@ from tests.harness import running
 from tests.storages import ON_SQLITE, look
 
 
+@pytest.mark.slow
 async def test_two_people_talk_in_a_channel_a_thread_and_a_conversation(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         ada, grace = await server.sign_in(), await server.sign_in("grace@example.org")
@@ -42,6 +44,7 @@ async def test_two_people_talk_in_a_channel_a_thread_and_a_conversation(tmp_path
         assert await server.end() == 0
 
 
+@pytest.mark.slow
 async def test_a_stream_resumes_over_a_restart_without_a_gap(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         async with await server.sign_in() as ada, listening(ada, last_event_id="") as events:

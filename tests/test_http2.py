@@ -196,6 +196,7 @@ async def connected(app: Any, directory: Path) -> AsyncIterator[Client]:
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 async def test_requests_that_are_taken_back_at_once_do_not_pile_up(tmp_path: Path) -> None:
     """CVE-2023-44487, the rapid reset: what is taken back counts as open no more, but still runs."""
     app = Slow()
@@ -266,6 +267,7 @@ def clock(autojump_clock: Any) -> Any:
     return autojump_clock
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [4096, 1 << 20])
 @pytest.mark.parametrize("step", [WINDOW, 12_000])
 async def test_a_slow_reader_gets_a_large_answer_whole(
@@ -399,6 +401,7 @@ ODD: list[dict[str, bytes | None]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD, ids=str)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
 async def test_a_head_that_can_be_no_requests_is_refused_alone_and_in_silence(
@@ -432,6 +435,7 @@ def mostly(good: bytes) -> st.SearchStrategy[bytes]:
     return st.just(good) | st.builds(lambda a, b: a + good + b, PARTS, PARTS) | PARTS
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(
     mostly(b"GET") | st.sampled_from([b"OPTIONS", b"HEAD", b"CONNECT", b"PRI"]),

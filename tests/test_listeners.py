@@ -14,6 +14,7 @@ from teamchat.events import Encoded, SessionsEnded
 from teamchat.model import now_ms
 from teamchat.server import listeners as module
 from teamchat.server.listeners import Listeners
+from teamchat.storage import lease
 from teamchat.testing.storage import append
 from tests.storages import open_storage
 
@@ -47,10 +48,11 @@ async def storage(tmp_path: Path) -> AsyncIterator[Storage]:
 
 @pytest.fixture(autouse=True)
 def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HOLD_SECONDS", 0.3)
-    monkeypatch.setattr(module, "SAVE_SECONDS", 0.02)
-    monkeypatch.setattr(module, "_RENEW_SECONDS", 0.05)
-    monkeypatch.setattr(module, "_AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr(lease, "HOLD_SECONDS", 0.3)
+    monkeypatch.setattr(lease, "SAVE_SECONDS", 0.02)
+    monkeypatch.setattr(lease, "_RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(module, "AGAIN_SECONDS", 0.02)
+    monkeypatch.setattr(lease, "AGAIN_SECONDS", 0.02)
 
 
 @asynccontextmanager
@@ -137,18 +139,18 @@ async def test_when_a_process_ends_the_other_takes_over(storage: Storage) -> Non
 
 
 async def test_a_listener_whose_process_died_is_taken_over_when_its_time_is_up(storage: Storage) -> None:
-    dead = module._Cursor(storage, "ear")
+    dead = lease.Lease(storage, "ear")
     await dead.take()
     await append(storage, "heard, but not written down")
     ear = Ear()
     async with telling(storage, ear):
         await ear.until("heard, but not written down")
-    with pytest.raises(module._Lost):  # Had it only slept, it would notice that it is late.
+    with pytest.raises(lease.LeaseLost):  # Had it only slept, it would notice that it is late.
         await dead._save(0)
 
 
 async def test_a_hold_from_before_the_clock_was_set_back_holds_nobody_off(storage: Storage) -> None:
-    dead = module._Cursor(storage, "ear", clock=lambda: now_ms() + 3_600_000)
+    dead = lease.Lease(storage, "ear", clock=lambda: now_ms() + 3_600_000)
     await dead.take()
     await append(storage, "while the clock was ahead")
     ear = Ear()

@@ -69,6 +69,7 @@ def test_text_tells_no_message_of_an_unexpected_exception_and_no_token(stream: i
     assert line.count("\n") == 1
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 def test_no_text_makes_a_second_line_or_a_control_character(name: str, text: str) -> None:
     record = logging.LogRecord(name, logging.INFO, "", 0, text, None, None)

@@ -41,6 +41,7 @@ def content(received: EmailMessage, kind: str) -> str:
     return str(part.get_content()).replace("\r\n", "\n")
 
 
+@pytest.mark.slow
 @given(st.text(), st.text(), st.text())
 @example("=?utf-8?q?Hello=0D=0ABcc:_eve@example.org?=", "", "")
 @example("=?utf-8?b?aGkNCkJjYzogZXZlQHgub3JnDQoNCmJvZHk=?=", "", "")
@@ -77,6 +78,7 @@ def test_a_refused_recipient_is_not_named() -> None:
         message(a_mail(recipient="bob@example.org\r\nBcc: eve@example.org"), sender(FROM))
 
 
+@pytest.mark.slow
 @given(st.from_regex(r"[a-z0-9!#$%&'*+/=?^_`{|}~-]{1,60}@[a-z0-9]{1,30}\.example", fullmatch=True))
 def test_every_plain_address_is_one_that_mail_goes_to(recipient: str) -> None:
     if "=?" in recipient:

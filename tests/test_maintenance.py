@@ -44,6 +44,9 @@ class Jobs:
     async def remove_empty(self) -> None:
         self.done.append("remove empty")
 
+    async def sweep_audit(self) -> None:
+        self.done.append("sweep the audit log")
+
 
 def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
     jobs = jobs or Jobs()
@@ -52,6 +55,7 @@ def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
         settings=Settings(),
         accounts=jobs,
         chat=SimpleNamespace(images=jobs, groups=jobs),
+        audit=SimpleNamespace(sweep=jobs.sweep_audit),
         capabilities=Capabilities(),
     )
     return Sweeper(app)
@@ -113,5 +117,5 @@ async def test_a_job_that_fails_stops_neither_the_others_nor_the_server(
     jobs = Jobs()
     await nursery.start(sweeper(storage, jobs).run)
     with trio.fail_after(PATIENCE):
-        while sorted(jobs.done) != ["remove doomed", "remove empty", "sweep", "sweep"]:
+        while sorted(jobs.done) != ["remove doomed", "remove empty", "sweep", "sweep", "sweep the audit log"]:
             await trio.lowlevel.checkpoint()

@@ -251,7 +251,13 @@ def test_a_hook_that_returns_nothing_is_a_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hook", "method"), [("services", "run"), ("event_listeners", "hear"), ("message_filters", "filter")]
+    ("hook", "method"),
+    [
+        ("services", "run"),
+        ("event_listeners", "hear"),
+        ("message_filters", "filter"),
+        ("file_checks", "check"),
+    ],
 )
 def test_an_offer_that_can_not_be_awaited_is_a_failure(hook: str, method: str) -> None:
     class Plain:

@@ -193,6 +193,7 @@ async def all_messages(client: httpx2.AsyncClient, path: str) -> list[str]:
         ids = [message["id"] for message in page] + ids
 
 
+@pytest.mark.slow
 async def test_r2_d34_over_cuts_and_kills_every_client_gets_every_event_once_and_in_order(
     tmp_path: Path,
 ) -> None:
@@ -268,6 +269,7 @@ async def _compare(
     assert sum(reader.connections for reader in readers) > len(readers) * (1 + SIZE.kills // 2)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the page's example uses curl")
 async def test_the_example_of_the_page_about_the_stream_runs(tmp_path: Path) -> None:
     page = Path(__file__).parent.parent / "docs" / "explanation" / "the-stream.md"

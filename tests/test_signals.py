@@ -25,6 +25,7 @@ async def signed_in(server: Server) -> Any:
     return client
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_ends_the_streams_with_their_last_chunk_and_the_server_with_success(
@@ -39,6 +40,7 @@ async def test_a_signal_ends_the_streams_with_their_last_chunk_and_the_server_wi
             assert await server.process.wait() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_reader_that_stopped_reading_large_events_does_not_outlive_a_signal(
     tmp_path: Path, number: signal.Signals
@@ -55,6 +57,7 @@ async def test_a_reader_that_stopped_reading_large_events_does_not_outlive_a_sig
         await stalled.aclose()
 
 
+@pytest.mark.slow
 @BOTH
 async def test_d37_a_reader_that_stopped_reading_is_cut_and_others_get_everything(
     tmp_path: Path, kind: str
@@ -96,6 +99,7 @@ async def read_until_broken(stream: trio.SocketStream) -> int:
     return size
 
 
+@pytest.mark.slow
 @BOTH
 async def test_a_second_signal_exits_at_once(tmp_path: Path, kind: str) -> None:
     async with running(tmp_path, server={"http1": kind}) as server:
@@ -112,6 +116,7 @@ async def test_a_second_signal_exits_at_once(tmp_path: Path, kind: str) -> None:
                 assert await server.process.wait() == 128 + signal.SIGTERM
 
 
+@pytest.mark.slow
 async def test_a_port_in_use_is_told_in_one_line(tmp_path: Path) -> None:
     [taken] = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with taken:

@@ -43,6 +43,7 @@ def nothing_more(manager: socket.socket) -> bool:
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [running, several])
 async def test_a_server_says_that_it_is_ready_and_that_it_stops(
     start: Any, manager: socket.socket, tmp_path: Path
@@ -54,6 +55,7 @@ async def test_a_server_says_that_it_is_ready_and_that_it_stops(
     assert nothing_more(manager), "its workers say nothing"
 
 
+@pytest.mark.slow
 async def test_it_says_so_before_it_has_stopped(manager: socket.socket, tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         await heard(manager)

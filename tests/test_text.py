@@ -94,6 +94,7 @@ def test_mailboxes_are_the_same_only_if_ascii_letters_differ_in_case(
     assert text.fold(one) == text.fold(other), "accounts take them for one"
 
 
+@pytest.mark.slow
 @given(st.emails())
 def test_d05_addresses_are_compared_without_regard_to_case(address: str) -> None:
     assert text.fold(address.upper()) == text.fold(address.lower()) == text.fold(address)

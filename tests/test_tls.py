@@ -110,6 +110,7 @@ async def read_until(stream: Any, ending: bytes) -> bytes:
     return data
 
 
+@pytest.mark.slow
 async def test_http_1_1_is_served_under_tls(tmp_path: Path) -> None:
     async with secure(tmp_path) as (server, trust):
         assert server.base.startswith("https://")
@@ -121,6 +122,7 @@ async def test_http_1_1_is_served_under_tls(tmp_path: Path) -> None:
         assert await server.end() == 0
 
 
+@pytest.mark.slow
 async def test_http_2_is_served_under_tls(tmp_path: Path) -> None:
     async with secure(tmp_path) as (server, trust), connected(server, trust, "h2", "http/1.1") as stream:
         assert stream.selected_alpn_protocol() == "h2"
@@ -149,6 +151,7 @@ async def ask(stream: Any, client: h2.connection.H2Connection, path: str) -> tup
                 return status, body
 
 
+@pytest.mark.slow
 async def test_a_live_stream_works_under_tls_and_ends_with_the_server(tmp_path: Path) -> None:
     async with secure(tmp_path) as (server, trust):
         async with connected(server, trust, "http/1.1") as stream:

@@ -40,6 +40,7 @@ async def serving(directory: Path) -> AsyncIterator[tuple[Any, str]]:
         yield site.test_client(), shown[0]
 
 
+@pytest.mark.slow
 async def test_people_sign_in_either_way_and_are_the_same_person(tmp_path: Path) -> None:
     async with serving(tmp_path) as (client, password):
         by_email = await called(client, "POST", "/auth/dev-login", {"email": ADMIN})
@@ -51,6 +52,7 @@ async def test_people_sign_in_either_way_and_are_the_same_person(tmp_path: Path)
         assert (await client.post("/auth/login", json={"email": ADMIN})).status_code == 404
 
 
+@pytest.mark.slow
 async def test_a_session_without_a_refresh_token_can_be_ended_where_one_way_gives_none(
     tmp_path: Path,
 ) -> None:

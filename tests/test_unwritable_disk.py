@@ -40,6 +40,7 @@ def no_writes(server: Server) -> Iterator[None]:
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
 
 
+@pytest.mark.slow
 async def test_writes_are_503_reads_go_on_and_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     async with running(tmp_path) as server, await server.sign_in() as ada:
         path = f"/channels/{(await ada.get('/channels')).json()['channels'][0]['id']}/messages"

@@ -193,6 +193,7 @@ async def test_every_refusal_says_the_same(world: World, accounts: Accounts) -> 
     assert len(said) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("token", ["", "\x00", "\ud800", "é" * 43, "x" * 100_000])
 @pytest.mark.parametrize("email", [BOB, "", "bob", "\x00@x", "\ud800@x", "x" * 100_000])
 async def test_odd_tokens_and_emails_are_refused_and_break_nothing(

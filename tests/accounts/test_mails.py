@@ -99,6 +99,7 @@ def test_the_subjects_tell_what_the_mail_is_for() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("purpose", PURPOSES)
 @given(name=st.text(max_size=80), email=st.text(max_size=80))
 def test_what_people_wrote_is_text_and_never_markup_nor_a_header(purpose: str, name: str, email: str) -> None:

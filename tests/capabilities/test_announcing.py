@@ -14,7 +14,10 @@ from tests.capabilities.serving import plugins_with, served
 
 OWN = {
     name: {"version": 1}
-    for name in ("archive", "groups", "membership", "message-context", "notes", "private-channels", "roles")
+    for name in (
+        *("archive", "audit", "deactivation", "groups", "membership", "message-context", "notes"),
+        *("private-channels", "roles"),
+    )
 }
 LIMITED = Capability(name="polls", version=2, parts=lambda app, options: Parts(limits={"options": 10}))
 

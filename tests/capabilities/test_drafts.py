@@ -87,6 +87,44 @@ async def test_a_field_of_a_body_reaches_rows_answer_page_and_event(tmp_path: Pa
         assert "mood" not in plain["message"]
 
 
+class Counted(Struct, frozen=True):
+    """What a capability leaves for those that need it."""
+
+    characters: int
+
+
+async def test_what_one_capability_has_found_out_another_is_given_and_one_without_work_is_not_called(
+    tmp_path: Path,
+) -> None:
+    given: list[Any] = []
+
+    async def count(_tx: Any, written: Written) -> Outcome:
+        return Outcome(to_others=Counted(len(written.message.content)))
+
+    async def take(_tx: Any, written: Written) -> Outcome:
+        given.append(written.from_others)
+        return Outcome()
+
+    def is_loud(written: Written) -> bool:
+        return written.from_others[Counted].characters > 5
+
+    class Nothing(Struct, frozen=True):
+        pass
+
+    counting = Parts(draft_fields=DraftFields(kind=Nothing, write=count))
+    taking = Parts(draft_fields=DraftFields(kind=Nothing, write=take, concerns=is_loud))
+    offers = (
+        Capability(name="a-taker", needs=["counter"], parts=lambda app, options: taking),
+        Capability(name="counter", parts=lambda app, options: counting),
+    )
+    async with served(tmp_path, *offers) as here:
+        ada = await here.user()
+        [channel] = (await ada.ok("GET", "/channels"))["channels"]
+        for content in ("short", "longer"):
+            await ada.ok("POST", f"/channels/{channel['id']}/messages", {"content": content})
+    assert given == [{Counted: Counted(6)}]
+
+
 async def test_replies_direct_messages_and_edits_have_them_too(tmp_path: Path) -> None:
     moods = Moods()
     async with served(tmp_path, moods.offer()) as here:

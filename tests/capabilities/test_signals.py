@@ -23,7 +23,8 @@ def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     information = tmp_path / "found" / "acme_typing-1.0.dist-info"
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-typing\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[teamchat]\ntyping = tests.capabilities.typing_plugin\n")
+    offered = "[teamchat]\nacme_typing = tests.capabilities.typing_plugin\n"
+    (information / "entry_points.txt").write_text(offered)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'found'}:{ROOT}")
 
 
@@ -45,6 +46,7 @@ async def typed(client: httpx2.AsyncClient, channel: str) -> None:
     assert (await client.post(f"/channels/{channel}/typed")).json() == {"success": True}
 
 
+@pytest.mark.slow
 async def test_it_reaches_who_asks_and_stands_in_no_log(tmp_path: Path) -> None:
     async with (
         serving(tmp_path) as server,
@@ -53,7 +55,7 @@ async def test_it_reaches_who_asks_and_stands_in_no_log(tmp_path: Path) -> None:
     ):
         [channel] = (await ada.get("/channels")).json()["channels"]
         async with (
-            listening(bob, last_event_id="", ephemeral=["weather", "typing"]) as asks,
+            listening(bob, last_event_id="", ephemeral=["weather", "acme-typing"]) as asks,
             listening(bob, last_event_id="") as other,
         ):
             await typed(ada, channel["id"])
@@ -74,7 +76,7 @@ async def heard_by_all(servers: list[Server], streams: int) -> None:
         clients = [await stack.enter_async_context(await one.sign_in()) for one in servers]
         [channel] = (await clients[0].get("/channels")).json()["channels"]
         opened = [
-            await stack.enter_async_context(listening(client, ephemeral=["typing"]))
+            await stack.enter_async_context(listening(client, ephemeral=["acme-typing"]))
             for client in clients
             for _ in range(streams)
         ]
@@ -99,6 +101,7 @@ async def test_it_goes_from_worker_to_worker(tmp_path: Path) -> None:
         await heard_by_all([server], 12)
 
 
+@pytest.mark.slow
 async def test_it_goes_from_node_to_node(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     storage = storage_section(tmp_path / "data")

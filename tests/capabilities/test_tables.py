@@ -163,6 +163,7 @@ def installation(directory: Path) -> Installation:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("replaces", [False, True], ids=["into an empty place", "over other tables"])
 async def test_a_backup_holds_them_and_a_restore_brings_them_back_without_the_plugin(
     tmp_path: Path, replaces: bool

@@ -14,14 +14,14 @@ class Typed(Signal, frozen=True):
     """Somebody types in a channel."""
 
     type = "org.example.typed"
-    asked_as = "typing"
+    asked_as = "acme-typing"
     latest_of = ("channel_id", "by")
     channel_id: str
     by: str
 
 
 def parts(app: Any, _: Any) -> Parts:
-    section = Section("typing")
+    section = Section("acme-typing")
 
     @section.endpoint("POST", "/channels/:channelId/typed", answer=Success)
     async def tell(caller: Caller, channel_id: str) -> Success:

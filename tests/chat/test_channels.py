@@ -170,6 +170,7 @@ async def test_posts_and_the_deletion_of_their_channel_at_once_leave_no_orphans(
     assert await world.count("threads") == 0
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # Each example has a database of its own.
 @given(names=st.lists(st.sampled_from(["a", "A", "b", "straße", "STRASSE", "é", "e\u0301"]), max_size=8))
 async def test_d24_no_two_channels_ever_have_names_alike(fresh_world, names):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -371,6 +372,7 @@ class _Refused(Exception):
     """Both refused alike."""
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(operations=st.lists(OPERATIONS, max_size=40))
 async def test_the_chat_does_what_its_model_does(fresh_world, operations):

@@ -185,7 +185,7 @@ async def test_the_sweeper_keeps_all_unless_it_is_asked_and_then_begins_at_once(
         app: Any = type("App", (), {})()
         app.storage, app.chat = world.storage, world.chat
         app.capabilities = Capabilities()
-        app.accounts = type("Accounts", (), {"sweep": None})()
+        app.accounts = app.audit = type("Swept", (), {"sweep": None})()
         app.settings = Settings(chat=ChatSettings(retention_days=days))
         ran.clear()
         async with trio.open_nursery() as nursery:

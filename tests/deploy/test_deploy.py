@@ -101,7 +101,7 @@ def test_the_page_of_dependencies_lists_what_a_server_runs_on() -> None:
     assert len(listed) == len(set(listed))
     assert set(listed) == pins(DEPLOY / "requirements.lock").keys() | pins(DEPLOY / "installers.lock").keys()
     assert all(why.strip() and who.strip() for _, why, who in rows)
-    asked, brought, _ = (
+    asked, brought, *_ = (
         set(re.findall(r"^\| ([a-z0-9-]+) \|", part, re.MULTILINE)) - {"package"}
         for part in page.split("\n## ")[1:]
     )

@@ -17,7 +17,11 @@ def recipe(typed: str) -> list[str]:
         [program, "--dry-run", "--no-print-directory", *arguments],
         cwd=ROOT,
         # The tests may have been started by `make ARGS=…`, which would reach this one too.
-        env={name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))},
+        env={
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("MAKE", "MFLAGS", "ARGS"))
+        },
         check=True,
         capture_output=True,
         text=True,

@@ -117,6 +117,7 @@ def names(page: Path) -> list[str]:
     return [str(page.relative_to(ROOT)), relpath(page, DOCS), *own]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: names(page)[0])
 def test_every_block_of_the_page_is_taken_by_a_test(page: Path) -> None:
     name = names(page)[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.docs.machine import Machine, like
 from tests.docs.pages import blocks
 from tests.docs.recipes import recipe
@@ -19,6 +21,7 @@ def typed(block: str) -> list[str]:
     return re.findall(r"^\$ (.*?)(?: +#.*)?$", block, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_first_start_says_what_the_pages_show(machine: Machine) -> None:
     run, test = typed(MAKE)
     assert typed(RUN) == [run]

@@ -39,6 +39,7 @@ def texts() -> set[str]:
     return {value for value in constants if isinstance(value, str) and value.strip()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "head"), PAGES.items())
 def test_the_messages_that_a_page_explains_are_those_of_the_program(page: str, head: str) -> None:
     table = (DOCS / page).read_text().partition(f"| {head} |")[2].partition("\n\n")[0]

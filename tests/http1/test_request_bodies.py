@@ -10,6 +10,7 @@ import trio
 
 from teamchat.http.http1 import connection as module
 from teamchat.http.http1.exchange import DRAIN_BYTES
+from teamchat.web.asgi import WHOLE_BODY
 from tests.http1.apps import GET, body_of, echo, finish, hello, ignore, post, start
 from tests.http1.conftest import connected
 
@@ -56,6 +57,29 @@ async def test_a_client_that_waits_for_100_in_vain_gets_its_answer_and_is_closed
         await client.send(post(b"", b"Expect: 100-continue").replace(b"Length: 0", b"Length: 5"))
         answer = await client.answer("POST")
         assert (answer.interim, answer.status, answer.header("connection")) == ([], 200, "close")
+
+
+@pytest.mark.parametrize("apart", [False, True])
+async def test_a_body_is_there_at_once_if_it_came_with_its_head(apart: bool) -> None:
+    seen: list[bytes | None] = []
+
+    async def taking(scope: Any, receive: Any, send: Any) -> None:
+        whole = scope["extensions"][WHOLE_BODY]
+        found = whole()
+        rest = b"" if found is not None else await body_of(receive)
+        seen.extend((found, whole()))
+        await start(send, 200)
+        await finish(send, (found or b"") + rest)
+
+    request = post(b"hello")
+    async with connected(taking) as client:
+        await client.send(request[:-2] if apart else request + GET)
+        if apart:
+            await trio.testing.wait_all_tasks_blocked()
+            await client.send(request[-2:] + GET)
+        assert (await client.answer("POST")).body == b"hello"
+        assert seen[:2] == ([None, None] if apart else [b"hello", None])
+        assert (await client.answer()).body == b""  # What came after it is the next request, which has none.
 
 
 async def test_a_small_body_that_nobody_reads_is_passed_over() -> None:

@@ -274,6 +274,7 @@ def differ_by_intention(data: bytes, ours: Outcome, theirs: Outcome) -> str | No
     return None
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(hostile(), st.lists(st.integers(0, 300), max_size=3))
 def test_hostile_requests_are_served_alike_or_refused_for_a_listed_reason(

@@ -116,6 +116,7 @@ async def stream(scope: Any, receive: Any, send: Any) -> None:
         pass
 
 
+@pytest.mark.slow
 async def test_it_is_gone_in_time_with_a_thousand_streams_and_twenty_readers_that_stall() -> None:
     async with serving(stream) as served:
         clients = [await served.connect() for _ in range(1020)]
@@ -151,6 +152,7 @@ async def test_it_takes_nobody_in_after_it_was_told_to_stop() -> None:
         await client.stream.aclose()
 
 
+@pytest.mark.slow
 async def test_an_idle_stream_costs_little() -> None:
     """Measured in the allocator, per stream: connection, task, request, and here the client's side too."""
     async with serving(stream) as served:

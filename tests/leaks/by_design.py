@@ -6,10 +6,16 @@ from collections.abc import Mapping
 
 _WEBHOOKS = "X-3: admins list and end the webhooks of every channel, for tokens leak"
 _ADMIN = "B-12: admins list, enter and delete every channel, and see nothing of what is said"
+_OWN_TOKENS = "K-1: one's own tokens; who used everything before has made some"
 TOLD: Mapping[tuple[str, str], str] = {
+    **dict.fromkeys(
+        [(who, "GET /me/tokens") for who in ("a stranger", "a former member", "an admin who is no member")],
+        _OWN_TOKENS,
+    ),
     ("an admin who is no member", "GET /webhooks"): _WEBHOOKS,
     ("an admin who is no member", "DELETE /webhooks/<webhookId>"): _WEBHOOKS,
     ("an admin who is no member", "GET /admin/channels"): _ADMIN,
+    ("an admin who is no member", "GET /admin/audit"): "L-4: admins read what was done to every channel",
     ("an admin who is no member", "POST /admin/channels/<channelId>/enter"): _ADMIN,
     ("an admin who is no member", "DELETE /admin/channels/<channelId>"): _ADMIN,
 }

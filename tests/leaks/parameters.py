@@ -2,9 +2,10 @@
 
 Every text and number that an endpoint takes, in its path, its query or its body, stands in one of the two
 tables here, or in `PARAMETERS` or `HARMLESS` of a plugin's own ``tests/hidden.py``, where `GIVEN` says what
-one holds without which an endpoint answers nothing (a function: another thing in each question), and
-`HEADERS` what its request has in its head.  One that stands in none makes `test_questions` fail:
-nobody adds an endpoint that takes an id without its being asked about.
+one holds without which an endpoint answers nothing (a function: another thing in each question), `HEADERS`
+what its request has in its head, `BODIES` what it reads of a body that it does not declare, `WHOLE_REQUESTS`
+what else it reads and does not declare, and `BY_WEBHOOK` which take a webhook's token.  One that stands in
+none makes `test_questions` fail: nobody adds an endpoint that takes an id without its being asked about.
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ HARMLESS: Mapping[str, str] = {
     "query kinds": "which kinds of items there are",
     "query unread": "whether the items are unread",
     "GET /me/activity query before": "a place in the order of items",
+    "GET /admin/audit query before": "a place in the order of entries",
+    "query actorId": _PUBLIC_USERS,
+    "query action": "which actions there are",
+    "query targetId": "an admin alone is told, and of groups and what is said nothing (L-4)",
     "query filter": "which of the threads that who asks follows",
     "body defaults": "levels that there are",
     "body level": "a level that there is",
@@ -75,6 +80,9 @@ HARMLESS: Mapping[str, str] = {
     "query archived": "which of the channels that the caller sees",
     "query joined": "which of the channels that the caller sees",
     "path userId": _PUBLIC_USERS,
+    "path connectionId": "a stream of who asks, which proves its session; every other id is as good as none",
+    "body watch": "what happens in these places is judged when it is told (tests/stream/test_showing.py)",
+    "body presenceOf": _PUBLIC_USERS,
     "body userIds": _PUBLIC_USERS,
     "body members": _PUBLIC_USERS,
     "body topic": _TYPED,
@@ -159,7 +167,7 @@ def unknown(endpoints: Iterable[Endpoint]) -> list[str]:
             own = f"{name_of(endpoint)} {parameter.key}"
             if not {own, parameter.key} & (known.keys() | harmless.keys()):
                 found.append(own)
-        if "request" in _arguments(endpoint) and name_of(endpoint) not in WHOLE_REQUESTS:
+        if "request" in _arguments(endpoint) and name_of(endpoint) not in _whole_requests():
             found.append(f"{name_of(endpoint)} takes the whole request")
     return found
 
@@ -177,6 +185,12 @@ def _loaded(file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@cache
+def _whole_requests() -> set[str]:
+    """Return the endpoints that say what they read of the whole request, those of plugins too."""
+    return {*WHOLE_REQUESTS, *(name for one in plugins_own() for name in getattr(one, "WHOLE_REQUESTS", ()))}
 
 
 @cache
@@ -208,6 +222,12 @@ def _parameter(
 def needed_headers() -> Mapping[str, Mapping[str, str]]:
     """Return what endpoints of plugins need in the head of a request, by endpoint."""
     return {key: one for module in plugins_own() for key, one in getattr(module, "HEADERS", {}).items()}
+
+
+@cache
+def needed_bodies() -> Mapping[str, bytes]:
+    """Return what endpoints of plugins read by themselves that they declare no body for, by endpoint."""
+    return {key: one for module in plugins_own() for key, one in getattr(module, "BODIES", {}).items()}
 
 
 @cache

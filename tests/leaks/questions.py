@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 from teamchat.web.endpoints import Endpoint
-from tests.leaks.parameters import Parameter, flags_of, name_of, needed_headers, parameters_of
+from tests.leaks.parameters import (
+    Parameter,
+    flags_of,
+    name_of,
+    needed_bodies,
+    needed_headers,
+    parameters_of,
+)
 from tests.leaks.world import REFUSED_BY_A_FILTER
 from tests.web.held import PNG
 
@@ -225,7 +232,7 @@ def _request(endpoint: Endpoint, given: Sequence[tuple[Parameter, str | None]]) 
     target = f"{path}?{urlencode(query)}" if query else path
     needed = tuple(needed_headers().get(name_of(endpoint), {}).items())
     if endpoint.body is None:
-        return Request(endpoint.method, target, None, needed)
+        return Request(endpoint.method, target, needed_bodies().get(name_of(endpoint)), needed)
     return Request(endpoint.method, target, json.dumps(body).encode(), (_JSON, *needed))
 
 

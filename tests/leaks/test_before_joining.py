@@ -47,6 +47,7 @@ async def a_room(world: World, kind: str) -> str:
     return str((await author.ok("POST", "/groups", {"userIds": others}))["channel"]["id"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["private", "group"])
 async def test_what_was_said_before_is_answered_as_if_nobody_ever_said_it(tmp_path: Path, kind: str) -> None:
     async with open_world(tmp_path) as world:
@@ -85,6 +86,7 @@ async def test_a_room_tells_who_joins_the_same_whether_it_has_a_past_or_none(tmp
         assert first == second
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["private", "group"])
 async def test_what_happens_to_messages_of_before_is_told_to_nobody_who_joined_later(
     tmp_path: Path, kind: str

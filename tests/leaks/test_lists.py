@@ -13,15 +13,30 @@ from tests.leaks.asking import Told, told
 from tests.leaks.by_design import TOLD
 from tests.leaks.parameters import name_of, parameters_of
 from tests.leaks.questions import Request
-from tests.leaks.things import THINGS, Asker, Make, asker, send, strangers
+from tests.leaks.things import (
+    THINGS,
+    Asker,
+    Make,
+    a_channel_beyond_a_token,
+    a_conversation_beyond_a_token,
+    asker,
+    send,
+    strangers,
+)
 from tests.leaks.world import World, open_world
 from tests.web.client import Client
 
 _SAID_IN_PUBLIC = re.compile(rb'("kind":"channel",[^{}]*)"unreadCount":[0-9]+,')
+_DEVICE = re.compile(rb'"id":"[0-9a-f]{32}",("deviceName":)')
 _LAST = re.compile(rb'"lastMessageId":"[0-9a-f]{32}"')
 
 
-@pytest.mark.parametrize("make", THINGS, ids=lambda make: make.__name__)
+# Who has a token that is limited sees the rest in a session; plugins/teamchat-tokens/tests hold their lists.
+LOST = [one for one in THINGS if one not in (a_channel_beyond_a_token, a_conversation_beyond_a_token)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", LOST, ids=lambda make: make.__name__)
 async def test_x3_lists_and_counts_are_the_same_with_it_and_without(tmp_path: Path, make: Make) -> None:
     async with open_world(tmp_path) as world:
         removed = (await world.person("removed")).id
@@ -109,6 +124,9 @@ async def lists(world: World, one: Asker, removed: str) -> dict[str, Told]:
         answer.body = re.sub(rb'"memberCount":[0-9]+', b'"memberCount":0', answer.body)
         # Whoever asks has said something in places of their own, before and after.
         answer.body = _LAST.sub(b"", _SAID_IN_PUBLIC.sub(rb"\1", answer.body))
+        # All who ask subscribe one address, each taking it from the one before, under a new id.
+        if endpoint.rule == "/push/subscriptions":
+            answer.body = _DEVICE.sub(rb"\1", answer.body)
         if endpoint.rule == "/me/threads" and answer.status == 200:
             answer.body = _elsewhere(answer.body, one.channel["path channelId"])
         answer.raw_headers = [pair for pair in answer.raw_headers if pair[0] != "content-length"]

@@ -92,6 +92,7 @@ async def do_everything(world: World, thing: Hidden) -> None:
     await author.client.ok("DELETE", f"/messages/{first}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ROOMS, ids=lambda make: make.__name__)
 async def test_x5_an_open_stream_says_nothing_of_it(tmp_path: Path, make: Make) -> None:
     async with open_world(tmp_path) as world:
@@ -106,6 +107,7 @@ async def test_x5_an_open_stream_says_nothing_of_it(tmp_path: Path, make: Make) 
                 assert await stream.until("after") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_in_memory", [True, False], ids=["from memory", "from the log"])
 @pytest.mark.parametrize("make", ROOMS, ids=lambda make: make.__name__)
 async def test_x5_a_stream_that_resumes_says_nothing_of_it_not_even_of_before(

@@ -50,6 +50,7 @@ async def opened(directory: Path, section: Section) -> AsyncIterator[tuple[Hidde
         yield await asked_by_two(world), section.endpoints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dev", "magic-link", "password"])
 async def test_every_parameter_of_every_endpoint_is_known_to_name_something_or_nothing(
     tmp_path: Path, mode: str
@@ -61,6 +62,7 @@ async def test_every_parameter_of_every_endpoint_is_known_to_name_something_or_n
         assert rules - {endpoint.rule for endpoint in world.site.endpoints} == NO_ENDPOINTS
 
 
+@pytest.mark.slow
 async def test_the_tables_name_no_parameter_that_is_gone(tmp_path: Path) -> None:
     taken = set()
     for mode in ("dev", "magic-link", "password"):
@@ -69,7 +71,8 @@ async def test_the_tables_name_no_parameter_that_is_gone(tmp_path: Path) -> None
             for endpoint in world.site.endpoints:
                 keys = {parameter.key for parameter in parameters_of(endpoint)}
                 taken |= keys | {f"{name_of(endpoint)} {key}" for key in keys} | {name_of(endpoint)}
-    assert not {*PARAMETERS, *HARMLESS, *WHOLE_REQUESTS} - taken
+    gone = {*PARAMETERS, *HARMLESS, *WHOLE_REQUESTS} - taken
+    assert not gone, sorted(gone)
 
 
 async def test_a_new_endpoint_that_takes_an_id_is_asked_about_or_fails() -> None:
@@ -93,6 +96,7 @@ async def test_a_new_endpoint_that_takes_an_id_is_asked_about_or_fails() -> None
     ]
 
 
+@pytest.mark.slow
 async def test_an_endpoint_that_gives_nobody_anything_is_not_taken_for_asked(tmp_path: Path) -> None:
     section = Section("empty")
 
@@ -150,6 +154,7 @@ LEAKS: list[Callable[..., Awaitable[Any]]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
 async def test_what_leaks_is_found(tmp_path: Path, leak: Callable[..., Awaitable[Any]]) -> None:
     section = Section("leaky")
@@ -252,6 +257,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
 async def test_a_server_that_leaks_in_one_place_is_found(
     tmp_path: Path, broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch

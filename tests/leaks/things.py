@@ -6,11 +6,12 @@ sight of it use it first (`use`), takes it from them, and names everybody who is
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from teamchat.web.endpoints import Endpoint
+from teamchat.web.limits import Windows
 from tests.leaks.parameters import (
     CHANNEL_NAME,
     IMAGE,
@@ -29,13 +30,19 @@ from tests.web.held import PNG
 SAID = "only for those who are in here"
 """Stands in every text of what is hidden."""
 POST_BY_WEBHOOK = "POST /webhooks/<webhookId>/messages"
+"""Beside it, endpoints of plugins that take a webhook's token say so: `BY_WEBHOOK`."""
+
+
+def by_webhook() -> Collection[str]:
+    """Return the endpoints that take a webhook's token."""
+    return {POST_BY_WEBHOOK, *(name for one in plugins_own() for name in getattr(one, "BY_WEBHOOK", ()))}
 
 
 class Asker(NamedTuple):
     """Somebody from whom something is hidden. `channel` and `conversation` are what they do see.
 
     `stand_ins` hold what a hidden id is compared with, by the parameter's key, where it may be known that it
-    exists (`by_design.KNOWN_TO_EXIST`).  `only` is the one endpoint that takes a token that is no user's.
+    exists (`by_design.KNOWN_TO_EXIST`).  `only` are the endpoints that take a token that is no user's.
     """
 
     name: str
@@ -43,7 +50,7 @@ class Asker(NamedTuple):
     channel: Mapping[str, str]
     conversation: Mapping[str, str]
     stand_ins: Mapping[str, str] = {}
-    only: str | None = None
+    only: Collection[str] | None = None
 
     def ids(self, endpoint: Endpoint, thing: Hidden) -> Ids:
         """Return what a question of theirs may name."""
@@ -235,6 +242,42 @@ async def a_direct_conversation(world: World) -> Hidden:
     return thing
 
 
+async def a_channel_beyond_a_token(world: World) -> Hidden:
+    """A private channel whose member asks by a token that is limited to other places."""
+    author, member = await world.person("author"), await world.person("former")
+    name = f"Hidden {await world.position()}"
+    body = {"name": name, "members": [member.id]}
+    channel = (await author.client.ok("POST", "/private-channels", body))["channel"]["id"]
+    thing = await _filled_channel(world, "a channel beyond a token", channel, name, [author, member])
+    await use(member, thing, world.site.endpoints)
+    thing.askers = [await _limited(world, member)]
+    thing.ended_by = "DELETE /admin/channels/<channelId>"
+    return thing
+
+
+async def a_conversation_beyond_a_token(world: World) -> Hidden:
+    """A direct conversation one of whose two asks by a token that is limited to other places."""
+    author, member = await world.person("author"), await world.person("former")
+    opened = await author.client.ok("POST", "/conversations", {"targetUserId": member.id})
+    base = f"/conversations/{opened['conversation']['id']}"
+    thing = Hidden("a conversation beyond a token", await fill(author, base), author)
+    thing.ids[MESSAGE].append(await _post(member.client, base, {"content": f"{SAID}: three"}))
+    await use(member, thing, world.site.endpoints)
+    thing.askers = [await _limited(world, member)]
+    return thing
+
+
+async def _limited(world: World, person: Person) -> Asker:
+    """Return somebody who asks by a token with all scopes that is limited to a channel and a conversation."""
+    whole = await asker(world, "who has a token for other places", person)
+    places = [whole.channel["path channelId"], whole.conversation["path conversationId"]]
+    body = {"name": "limited", "scopes": ["read", "write", "files", "events", "manage"], "placeIds": places}
+    made = await person.client.ok("POST", "/me/tokens", body)
+    # Here it is asked faster than a program may.
+    world.site.guard.token_changes = Windows(10**9, 1.0)
+    return whole._replace(client=Client(world.site, made["token"]["token"]))
+
+
 async def a_session(world: World) -> Hidden:
     """A session of somebody else."""
     author = await world.person("author")
@@ -251,6 +294,8 @@ THINGS: Sequence[Make] = (
     a_group,
     notes,
     a_direct_conversation,
+    a_channel_beyond_a_token,
+    a_conversation_beyond_a_token,
     a_session,
 )
 
@@ -280,7 +325,7 @@ async def _filled_channel(
         what,
         ids,
         author,
-        {POST_BY_WEBHOOK: Client(world.site, made["webhook"]["token"])},
+        dict.fromkeys(by_webhook(), Client(world.site, made["webhook"]["token"])),
         fitting={"userId": colleague, "userIds": colleague, "role": "member"},
         ended_by="DELETE /channels/<channelId>",
     )
@@ -304,7 +349,7 @@ async def _webhook_of_elsewhere(world: World) -> Asker:
         {"path webhookId": own["id"]},
         {},
         {"path webhookId": other["id"]},
-        only=POST_BY_WEBHOOK,
+        only=by_webhook(),
     )
 
 

@@ -105,6 +105,7 @@ def configured(directory: Path, **sections: dict[str, Any]) -> Path:
         "oauth": {"custom": [PROVIDER]},
         "plugins": {
             "filter-secrets": {"onMatch": "refuse"},
+            "push": {"contact": "mailto:admin@example.org"},
             "metrics": {"token": "a-token-of-the-operators"},
             "search": {"perMinute": 1_000_000},
         },

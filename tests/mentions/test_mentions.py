@@ -35,6 +35,7 @@ async def set_keywords(it: Any, name: str, *words: str) -> None:
         await keywords.store(tx, it.id(name), keywords.checked(words))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["", "😀 ", "👩‍👩‍👧‍👦 ", "🇩🇪 "])
 async def test_a_name_is_found_and_counted_in_code_points(world: Any, before: str) -> None:
     async with world() as it:

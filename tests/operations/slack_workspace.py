@@ -21,7 +21,11 @@ SLACK: dict[str, Any] = {
     "channels.json": [
         {"id": "C1", "name": "general", "created": 1_400_000_000, "creator": "U1"},
         {"id": "C2", "name": "engineering", "created": 1_400_000_001, "creator": "U2", "is_archived": True,
-         "topic": {"value": "What we build"}, "purpose": {"value": ""}, "pins": [{"id": "1"}]},
+         "topic": {"value": "What we build"}, "purpose": {"value": ""}, "pins": [
+             {"id": "1500000000.000200", "type": "C", "created": 1_500_000_500, "user": "U2", "owner": "U1"},
+             {"id": "1500000060.000000", "type": "C", "created": 1_500_000_400, "user": "U8"},
+             {"id": "1500000000.000001", "type": "C", "created": 1_500_000_400, "user": "U1"},
+             {"id": "F2", "type": "F", "created": 1_500_000_400, "user": "U1"}]},
     ],
     "groups.json": [{"id": "G1", "name": "secret", "created": 1_400_000_002, "creator": "U1",
                      "members": ["U1", "U3"]}],

@@ -145,6 +145,7 @@ def page_id(there: set[str], after: list[str]) -> str:
     return first
 
 
+@pytest.mark.slow
 async def test_a_second_restore_of_one_backup_gives_no_number_again(tmp_path: Path) -> None:
     one, file = installation(tmp_path / "1"), tmp_path / "backup.zip"
     await started(one)
@@ -186,6 +187,7 @@ async def test_an_installation_with_data_is_left_as_it_is_unless_it_is_to_be_rep
             assert await tx.fetch("select key from doomed_images") == [("1-a.png",)]
 
 
+@pytest.mark.slow
 async def test_images_that_went_while_the_backup_was_made_are_left_out(tmp_path: Path) -> None:
     one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
     await started(one)
@@ -265,6 +267,7 @@ def with_a_short_secret(members: dict[str, bytes]) -> None:
     members["manifest.json"] = json.dumps(json.loads(members["manifest.json"]) | {"hasSecret": True}).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "harm",
     [
@@ -301,6 +304,7 @@ async def test_a_damaged_backup_changes_nothing(
     assert not two.directory.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["manifest.json", "tables/users.jsonl"])
 @pytest.mark.parametrize("what", ["bytes", "encryption", "method"])
 async def test_a_backup_that_a_disk_has_damaged_changes_nothing(name: str, what: str, tmp_path: Path) -> None:
@@ -321,6 +325,7 @@ async def test_a_backup_that_a_disk_has_damaged_changes_nothing(name: str, what:
     assert not two.directory.exists()
 
 
+@pytest.mark.slow
 async def test_a_backup_whose_rows_are_none_changes_nothing(tmp_path: Path) -> None:
     one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
     await started(one)
@@ -341,6 +346,7 @@ async def test_a_backup_whose_rows_are_none_changes_nothing(tmp_path: Path) -> N
         assert await tx.fetch("select 1 from users") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [0, 100, 0.5, 0.99])
 async def test_a_backup_that_was_cut_off_changes_nothing(length: float, tmp_path: Path) -> None:
     one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
@@ -353,6 +359,7 @@ async def test_a_backup_that_was_cut_off_changes_nothing(length: float, tmp_path
     assert not two.directory.exists()
 
 
+@pytest.mark.slow
 async def test_sessions_may_be_left_out(tmp_path: Path) -> None:
     one, file = installation(tmp_path / "1"), tmp_path / "backup.zip"
     await started(one)
@@ -371,6 +378,7 @@ async def test_sessions_may_be_left_out(tmp_path: Path) -> None:
                 assert await tx.fetch(f"select count(*) from {table}") == [(count,)]
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_there_is_left_as_it_is_and_one_that_fails_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,6 +413,7 @@ async def test_a_backup_is_not_written_where_a_link_leads_nor_into_a_file_of_oth
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 async def test_the_generated_secret_is_in_the_file_and_a_configured_one_is_not(tmp_path: Path) -> None:
     one = installation(tmp_path / "1")
     await started(one)

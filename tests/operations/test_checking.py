@@ -44,6 +44,7 @@ from tests.postgres import shared
 from tests.test_plugins import Entry
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plugin", "table"),
     [("metrics", "tokenn = 'x'"), ("outgoing-webhooks", "target = 'x'"), ("filter-secrets", "mood = 'x'")],
@@ -93,6 +94,7 @@ def problems(findings: list[Finding]) -> list[str]:
 HARM = {
     "there is an admin": "update users set is_admin = 0",
     "those who are gone have no session and no password": "update users set removed_at = 1",
+    "those who are deactivated have no session": "update users set deactivated_at = 1",
     "each stands in a channel or conversation that is there": "update messages set room_id = 'gone'",
     "each author is known": "update messages set author_id = 'nobody'",
     "each reply stands under a message of its channel that is no reply": (
@@ -136,6 +138,7 @@ async def test_every_rule_holds_in_use_and_finds_what_breaks_it(tmp_path: Path) 
     assert set(HARM) >= {rule.sentence for rule in RULES}
 
 
+@pytest.mark.slow
 async def test_the_rules_are_sql_that_postgresql_takes_too(tmp_path: Path) -> None:
     url = shared().url(shared().new_database())
     storage = {"backend": "postgres", "url": url, "path": str(tmp_path / "data")}
@@ -204,6 +207,7 @@ async def test_a_directory_that_others_may_read_is_told(tmp_path: Path) -> None:
     assert finding.remedy == f"chmod go= {one.directory / 'jwt-secret'}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sections", "level", "says"),
     [
@@ -223,6 +227,7 @@ async def test_what_the_configuration_says_is_judged(
     assert says in findings[0].sentence
 
 
+@pytest.mark.slow
 async def test_the_command_says_each_and_its_exit_code_tells_problems(tmp_path: Path) -> None:
     config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
     async with lived_in(config):
@@ -266,6 +271,7 @@ async def test_a_directory_is_missed_only_where_something_is_kept_in_it(tmp_path
     assert finding.level is Level.PROBLEM
 
 
+@pytest.mark.slow
 async def test_an_image_store_that_is_not_configured_hides_nothing_else(tmp_path: Path) -> None:
     one = installation(tmp_path, images={"backend": "s3"})
     async with lived_in(configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})):

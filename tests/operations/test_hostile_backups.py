@@ -100,7 +100,8 @@ def refused(backup: Backup, *, match: str | None = None) -> str:
     async def state() -> Any:
         async with backup.target.storage() as storage:
             kept = await sums(storage)
-        return kept, sorted(path.name for path in backup.target.directory.rglob("*") if "-" not in path.name)
+        files = (path for path in backup.target.directory.rglob("*") if path.is_file())
+        return kept, sorted(path.name for path in files if "-" not in path.name)
 
     before = trio.run(state)
     with pytest.raises(OperatorError, match=match) as caught:

@@ -24,6 +24,7 @@ from tests.operations.slack_workspace import write_workspace
 from tests.operations.test_checking import lived_in
 
 
+@pytest.mark.slow
 def test_what_was_exported_comes_back_the_same(tmp_path: Path) -> None:
     config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
     one, two = Installation.load(config, {}), fresh(tmp_path / "two")
@@ -71,6 +72,7 @@ def _sorted_participants(lines: str) -> list[Any]:
     return [one | {"participants": sorted(one.get("participants", []))} for one in found]
 
 
+@pytest.mark.slow
 def test_a_second_import_changes_nothing(tmp_path: Path) -> None:
     config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
     one, two = Installation.load(config, {}), fresh(tmp_path / "two")
@@ -89,6 +91,7 @@ def test_a_second_import_changes_nothing(tmp_path: Path) -> None:
     assert records(tmp_path / "first") == records(tmp_path / "second")
 
 
+@pytest.mark.slow
 def test_what_is_no_export_is_refused_and_a_damaged_one_is_named(tmp_path: Path) -> None:
     installation, slack = fresh(tmp_path / "one"), write_workspace(tmp_path / "slack")
     (tmp_path / "empty").mkdir()
@@ -107,6 +110,7 @@ def test_what_is_no_export_is_refused_and_a_damaged_one_is_named(tmp_path: Path)
         trio.run(export_to, installation, tmp_path / "out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", [10**30, 2**48, -1])
 def test_a_time_that_none_can_be_is_no_record(tmp_path: Path, time: int) -> None:
     installation = fresh(tmp_path / "one")
@@ -117,6 +121,7 @@ def test_a_time_that_none_can_be_is_no_record(tmp_path: Path, time: int) -> None
         trio.run(bring_in, installation, tmp_path / "out", Wishes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "odd",
     [

@@ -166,6 +166,7 @@ def target(directory: Path, **sections: dict[str, Any]) -> Installation:
     return Installation.load(configure(directory / "c.json", **storage | sections), {})
 
 
+@pytest.mark.slow
 async def test_a_generated_secret_goes_along_and_one_that_is_there_stays(tmp_path: Path) -> None:
     source = await started(tmp_path / "source")
     secret = jwt_secret(source.settings)

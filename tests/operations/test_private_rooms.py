@@ -89,6 +89,7 @@ async def sights(world: World) -> dict[str, Any]:
     return seen
 
 
+@pytest.mark.slow
 def test_everybody_sees_after_an_import_what_they_saw_before_and_nothing_more(tmp_path: Path) -> None:
     one, two = fresh(tmp_path / "one"), fresh(tmp_path / "two")
 
@@ -123,6 +124,7 @@ def test_everybody_sees_after_an_import_what_they_saw_before_and_nothing_more(tm
     assert set(again.splitlines()) >= {line for line in written.splitlines() if b'"General"' not in line}
 
 
+@pytest.mark.slow
 def test_a_program_that_knows_no_private_channels_does_not_read_an_export_with_them(tmp_path: Path) -> None:
     installation = fresh(tmp_path / "one")
     trio.run(export_to, installation, tmp_path / "out")
@@ -133,6 +135,7 @@ def test_a_program_that_knows_no_private_channels_does_not_read_an_export_with_t
         trio.run(bring_in, installation, tmp_path / "out", Wishes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "odd",
     [

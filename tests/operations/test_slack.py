@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import trio
+from teamchat_pins.tables import MOST_PINS
 
 from teamchat.chat.pages import page_of_room, page_of_thread
 from teamchat.errors import OperatorError
@@ -38,6 +39,7 @@ async def said_in(storage: Storage, channel: str) -> list[Any]:
         return (await page_of_room(tx, id_, Page(200), 0)).messages
 
 
+@pytest.mark.slow
 def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, slack: Path) -> None:
     installation = fresh(tmp_path / "one")
 
@@ -96,13 +98,14 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
 
     said = trio.run(imported)
     assert said == [
-        "Imported: 8 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, 9 messages, "
-        "2 replies, 3 reactions, 1 images, 1 mentions.",
+        "Imported: 9 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, 9 messages, "
+        "2 replies, 3 reactions, 1 images, 1 mentions, 2 pins.",
         "Admins from now on: grace@navy.example.",
         "Left out: 1 × file (only images can be brought over, and only those whose bytes are in the export)",
         "Left out: 1 × list (there is nothing like it here)",
         "Left out: 1 × notice (channel_join: told by Slack, said by nobody)",
-        "Left out: 1 × pins (they are not brought over)",
+        "Left out: 1 × pin (not of a message)",
+        "Left out: 1 × record of pins (its message was left out)",
         "Not quite as it was: 1 × channel (some of its members are no users here)",
         "Not quite as it was: 1 × group (some of its members are no users here)",
         "Not quite as it was: 1 × reaction (an emoji of your own, or a rare one, keeps its name)",
@@ -111,7 +114,7 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
         "Not quite as it was: 2 × user (a bot; a name at messages, no account)",
         "Not quite as it was: 1 × user (deactivated in Slack; a name at messages, no account)",
         "Not quite as it was: 1 × user (no email; a name at messages, no account)",
-        "Not quite as it was: 2 × user (not among the users of the export; a name at messages, no account)",
+        "Not quite as it was: 3 × user (not among the users of the export; a name at messages, no account)",
         "Merged with what is here: 1 × channel (there is a channel of that name; it goes on there)",
         f"{tmp_path / 'report.jsonl'} names each of them.",
     ]
@@ -121,7 +124,8 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
         ("left out", "file", "engineering/2017-07-14.json/1500000300.000000/F2"),
         ("left out", "list", "canvases.json"),
         ("left out", "notice", "engineering/2017-07-14.json/1500000000.000001"),
-        ("left out", "pins", "C2 (engineering)"),
+        ("left out", "pin", "C2 (engineering)"),
+        ("left out", "record of pins", "C2 (engineering)/1500000000.000001"),
         ("changed", "channel", "G1 (secret)"),
         ("changed", "group", "M1 (mpdm-grace--alan--gone-1)"),
         ("changed", "reaction", "engineering/2017-07-14.json/1500000000.000200"),
@@ -132,6 +136,7 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
         ("changed", "user", "U3 (gone)"),
         ("changed", "user", "U4 (no-email)"),
         ("changed", "user", "U7 (A Guest)"),
+        ("changed", "user", "U8 (U8)"),
         ("changed", "user", "U9 (U9)"),
         ("merged", "channel", "C1 (general)"),
     }
@@ -141,8 +146,8 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
         "Imported: 0 users, 0 channels, 0 conversations, 0 messages, 0 replies, 0 reactions, 0 images."
     )
     assert again[1] == (
-        "There already: 8 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, "
-        "8 messages, 3 replies, 0 reactions, 1 images, 1 mentions."
+        "There already: 9 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, "
+        "8 messages, 3 replies, 0 reactions, 1 images, 1 mentions, 2 pins."
     )
 
 
@@ -154,7 +159,8 @@ async def _images(installation: Installation) -> list[str]:
 ODD: list[Any] = [5, 1.5, True, "x", "\0", [], [None], ["x"], [[]], {"a": 1}, 10**30, -1]
 READ = {
     "users.json": ["id", "name", "profile", "updated"],
-    "channels.json": ["id", "name", "created", "creator", "members", "topic", "is_archived", "is_general"],
+    "channels.json": ["id", "name", "created", "creator", "members", "topic", "is_archived", "is_general",
+                      "pins"],
     "groups.json": ["id", "name", "members", "purpose"],
     "dms.json": ["id", "members", "created"],
     "general/2017-07-14.json": ["ts", "thread_ts", "type", "subtype", "user", "text", "username", "bot_id",
@@ -163,6 +169,7 @@ READ = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READ)
 def test_records_of_another_form_are_left_out_and_the_rest_comes_in(
     tmp_path: Path, slack: Path, name: str
@@ -183,12 +190,37 @@ def test_records_of_another_form_are_left_out_and_the_rest_comes_in(
     assert trio.run(greetings) >= 1
 
 
+@pytest.mark.slow
+def test_h2_of_more_pins_than_a_place_has_each_that_is_left_out_is_named(tmp_path: Path, slack: Path) -> None:
+    times = [f"{1_500_001_000 + number}.000000" for number in range(MOST_PINS + 3)]
+    day = [{"type": "message", "user": "U1", "ts": ts, "text": "to be kept"} for ts in times]
+    (slack / "secret" / "2017-07-15.json").write_text(json.dumps(day))
+    [secret] = SLACK["groups.json"]
+    pins = [{"id": ts, "type": "C", "created": 1_500_002_000, "user": "U1"} for ts in reversed(times)]
+    (slack / "groups.json").write_text(json.dumps([secret | {"pins": pins}]))
+    installation = fresh(tmp_path / "one")
+    trio.run(bring_in, installation, slack, Wishes(report=tmp_path / "report.jsonl"))
+
+    async def pinned() -> int:
+        async with installation.storage() as storage, storage.read() as tx:
+            rows = await tx.fetch(
+                "select 1 from pins join rooms on rooms.id = room_id where rooms.name = 'secret'"
+            )
+            return len(rows)
+
+    assert trio.run(pinned) == MOST_PINS
+    notes = [json.loads(line) for line in (tmp_path / "report.jsonl").read_text().splitlines()]
+    beyond = [note["where"] for note in notes if note["why"] == f"a place has {MOST_PINS} at most"]
+    assert beyond == [f"G1 (secret)/{ts}" for ts in times[MOST_PINS:]]
+
+
 def test_a_day_that_is_lists_in_lists_is_damaged(tmp_path: Path, slack: Path) -> None:
     (slack / "general" / "2017-07-14.json").write_text("[" * 5000 + "]" * 5000)
     with pytest.raises(OperatorError, match=r"2017-07-14.json in the export is damaged"):
         trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
 
 
+@pytest.mark.slow
 async def test_clients_of_a_running_server_reload_and_see_what_came_in(tmp_path: Path, slack: Path) -> None:
     config = tmp_path / "teamchat.json"
     async with running(tmp_path) as server:
@@ -214,6 +246,7 @@ class Broken(Exception):
     """Stands for kill -9: whatever was not committed is gone."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_an_import_that_broke_off_goes_on_and_ends_the_same(
     after: int, tmp_path: Path, slack: Path, monkeypatch: pytest.MonkeyPatch
@@ -252,6 +285,7 @@ def _without_general(exported: dict[str, Any], installation: Installation) -> li
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.slow
 def test_slacks_export_comes_into_postgresql_too(tmp_path: Path, slack: Path) -> None:
     url = shared().url(shared().new_database())
     section = {"backend": "postgres", "url": url, "path": str(tmp_path / "data")}
@@ -274,6 +308,7 @@ def test_slacks_export_comes_into_postgresql_too(tmp_path: Path, slack: Path) ->
     assert json.loads((tmp_path / "out" / "export.json").read_text())["counts"]["messages"] == 14
 
 
+@pytest.mark.slow
 def test_a_whole_organisation_and_files_of_before_2018_come_in(tmp_path: Path, slack: Path) -> None:
     (slack / "users.json").rename(slack / "org_users.json")
     day = json.loads((slack / "engineering" / "2017-07-14.json").read_text())
@@ -281,10 +316,47 @@ def test_a_whole_organisation_and_files_of_before_2018_come_in(tmp_path: Path, s
     message["file"] = message.pop("files")[0]
     (slack / "engineering" / "2017-07-14.json").write_text(json.dumps(day))
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
-    assert said[0].startswith("Imported: 8 users")
-    assert said[0].endswith("1 images, 1 mentions.")
+    assert said[0].startswith("Imported: 9 users")
+    assert said[0].endswith("1 images, 1 mentions, 2 pins.")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["engineering", "G1", "C9"])
+def test_a_shared_message_is_quoted_where_that_has_come_along(
+    tmp_path: Path, slack: Path, where: str
+) -> None:
+    path = slack / "general" / "2017-07-14.json"
+    day = json.loads(path.read_text())
+    channel, ts = {"engineering": ("C2", "1500000000.000100")}.get(where, (where, "1500000002.000000"))
+    shared = {"channel_id": channel, "ts": ts, "is_share": True, "text": "what was said", "id": 1}
+    odd = [
+        5,
+        None,
+        {"is_share": True},
+        {"is_share": "x", "channel_id": 1, "ts": []},
+        shared | {"is_share": False},
+    ]
+    day[0]["attachments"] = [*odd, shared]
+    path.write_text(json.dumps(day))
+    installation = fresh(tmp_path / "one")
+    said = trio.run(bring_in, installation, slack, Wishes())
+    trio.run(export_to, installation, tmp_path / "out")
+    quotes = (tmp_path / "out" / "capabilities" / "quotes.jsonl").read_text().splitlines()
+    assert len(quotes) == (0 if where == "C9" else 1)
+    assert ("1 quotes" in said[0]) == bool(quotes)
+    texts = {
+        one["id"]: one["content"]
+        for line in (tmp_path / "out" / "messages.jsonl").read_text().splitlines()
+        if (one := json.loads(line))
+    }
+    for quote in map(json.loads, quotes):
+        assert texts[quote["messageId"]] == "hello"
+        assert texts[quote["quotedMessageId"]] == {"C2": "earlier within the millisecond"}.get(
+            channel, "psst"
+        )
+
+
+@pytest.mark.slow
 def test_a_report_that_can_not_be_written_is_told_before_anything_comes_in(
     tmp_path: Path, slack: Path
 ) -> None:
@@ -295,6 +367,7 @@ def test_a_report_that_can_not_be_written_is_told_before_anything_comes_in(
     assert json.loads((tmp_path / "out" / "export.json").read_text())["counts"]["users"] == 2
 
 
+@pytest.mark.slow
 def test_no_report_takes_the_place_of_another_or_of_any_other_file(tmp_path: Path, slack: Path) -> None:
     installation, report = fresh(tmp_path / "one"), tmp_path / "report.jsonl"
     report.write_text("of an earlier import")
@@ -328,6 +401,7 @@ def test_a_day_that_unpacks_to_more_than_a_day_is_not_read(
             trio.run(bring_in, installation, path, Wishes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["bytes", "encryption", "method", "end"])
 def test_a_zip_file_that_is_damaged_is_told(what: str, tmp_path: Path, slack: Path) -> None:
     packed = tmp_path / "slack.zip"
@@ -346,6 +420,7 @@ def test_a_zip_file_that_is_damaged_is_told(what: str, tmp_path: Path, slack: Pa
         trio.run(bring_in, fresh(tmp_path / "one"), packed, Wishes())
 
 
+@pytest.mark.slow
 def test_nothing_outside_the_export_is_read(tmp_path: Path, slack: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -354,7 +429,7 @@ def test_nothing_outside_the_export_is_read(tmp_path: Path, slack: Path) -> None
     upload.unlink()
     upload.symlink_to(outside / "secret.svg")
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
-    assert said[0].endswith("0 images, 1 mentions.")
+    assert said[0].endswith("0 images, 1 mentions, 2 pins.")
     assert "Left out: 1 × image (its bytes are not in the export)" in said
     upload.unlink()
     day = slack / "general" / "2017-07-14.json"
@@ -368,6 +443,7 @@ def test_nothing_outside_the_export_is_read(tmp_path: Path, slack: Path) -> None
         trio.run(bring_in, fresh(tmp_path / "three"), slack, Wishes())
 
 
+@pytest.mark.slow
 def test_blocks_in_blocks_without_an_end_are_passed_over(tmp_path: Path, slack: Path) -> None:
     blocks: Any = [{"type": "text", "text": "too deep"}]
     for _ in range(300):

@@ -27,6 +27,7 @@ async def signs_in(server: Server, email: str, password: str) -> int:
         return (await client.post("/auth/password-login", json=body)).status_code
 
 
+@pytest.mark.slow
 async def test_a_running_server_follows_what_is_done_with_users(tmp_path: Path) -> None:
     config = tmp_path / "teamchat.json"
     async with running(tmp_path, auth={"authMode": "dev", "isInviteRequired": True}) as server:
@@ -59,6 +60,59 @@ async def test_a_running_server_follows_what_is_done_with_users(tmp_path: Path) 
     assert listed["isAdmin"]
 
 
+@pytest.mark.slow
+async def test_l1_who_is_deactivated_here_is_shut_out_of_a_running_server_until_they_are_activated(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "teamchat.json"
+    async with running(tmp_path, auth={"authMode": "dev", "isInviteRequired": True}) as server:
+        await asked("user", "add", "--config", config, "grace@example.org")
+        async with await server.sign_in("grace@example.org") as grace, listening(grace) as her_events:
+            said = await asked("user", "deactivate", "--config", config, "GRACE@example.org")
+            assert "grace@example.org is deactivated" in said
+            assert (await grace.get("/auth/me")).status_code == 401
+            with pytest.raises(AssertionError, match="the stream ended"):
+                await her_events.until("NEVER")
+        listed = await asked("user", "list", "--config", config)
+        assert [line.endswith("(deactivated)") for line in listed.splitlines()] == [False, True]
+        said = await asked("user", "deactivate", "--config", config, "admin@localhost", status=1)
+        assert "teamchat: The last admin can't be deactivated" in said
+        body = {"email": "grace@example.org"}
+        async with server.client() as client:
+            assert (await client.post("/auth/dev-login", json=body)).status_code == 401
+            await asked("user", "activate", "--config", config, "grace@example.org")
+            assert (await client.post("/auth/dev-login", json=body)).status_code == 200
+        await server.end()
+
+
+@pytest.mark.slow
+async def test_l4_the_audit_log_is_read_beside_a_running_server_in_words_and_as_json_lines(
+    tmp_path: Path,
+) -> None:
+    config = tmp_path / "teamchat.json"
+    async with running(tmp_path, auth={"authMode": "dev", "isInviteRequired": True}) as server:
+        async with await server.sign_in() as ada:
+            me = (await ada.get("/auth/me")).json()["user"]
+            added = (await ada.post("/users/add", json={"email": "grace@example.org"})).json()["userId"]
+            page = (await ada.get("/admin/audit", params={"action": "user", "limit": "1"})).json()
+        await asked("user", "promote", "--config", config, "grace@example.org")
+        said = await asked("audit", "--json", "--target", "grace@example.org", "--config", config)
+        await server.end()
+    [created, promoted] = [json.loads(line) for line in said.splitlines()]
+    assert page["entries"] == [created]
+    assert created["ip"] == "127.0.0.1"
+    assert (created["actorId"], created["action"], created["targetId"]) == (me["id"], "user.create", added)
+    assert (promoted["actorId"], promoted["ip"], promoted["details"]) == (None, None, {"role": "admin"})
+    words = teamchat("audit", "--action", "user.create", "--actor", me["email"], "--config", config)
+    assert [line.split()[2:6] for line in words.splitlines()] == [
+        ["127.0.0.1", me["userName"], "user.create", "user"]
+    ]
+    assert "grace" in words
+    assert teamchat("audit", "--until", "2020-01-01", "--config", config) == ""
+    assert "is no time" in teamchat("audit", "--since", "yesterday", "--config", config, status=2)
+
+
+@pytest.mark.slow
 async def test_passwords_come_from_stdin_or_are_made_and_end_all_sessions(tmp_path: Path) -> None:
     config = tmp_path / "teamchat.json"
     async with running(tmp_path, auth={"authMode": "password", "isInviteRequired": True}) as server:
@@ -76,6 +130,7 @@ async def test_passwords_come_from_stdin_or_are_made_and_end_all_sessions(tmp_pa
     assert "b@example.org" not in teamchat("user", "list", "--config", config)
 
 
+@pytest.mark.slow
 async def test_a_link_to_set_a_password_is_mailed_by_the_server(tmp_path: Path) -> None:
     config = tmp_path / "teamchat.json"
     mails = {"backend": "files", "sender": "chat@example.org"}
@@ -100,6 +155,7 @@ def test_without_an_installation_none_is_made(
     assert main(["user", "add", "--config", str(config), "a@b", "--mail"]) == 1
 
 
+@pytest.mark.slow
 def test_mail_is_refused_where_none_is_configured(tmp_path: Path) -> None:
     async def once() -> None:
         async with running(tmp_path) as server:
@@ -116,6 +172,7 @@ def test_mail_is_refused_where_none_is_configured(tmp_path: Path) -> None:
     assert "There is no user nobody" in teamchat("user", "promote", "--config", config, "nobody", status=1)
 
 
+@pytest.mark.slow
 async def test_d43_a_password_from_the_command_line_must_be_changed_where_that_is_wanted(
     tmp_path: Path,
 ) -> None:

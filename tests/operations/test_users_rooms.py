@@ -22,6 +22,7 @@ from tests.operations.findings import wrong
 from tests.storages import ON_SQLITE, storage_section
 
 
+@pytest.mark.slow
 async def test_who_is_removed_by_the_operator_leaves_what_they_were_in_as_they_would_in_a_server(
     tmp_path: Path,
 ) -> None:

@@ -41,6 +41,7 @@ def shortest(seed: int) -> str:
     return report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(FIRST, FIRST + COUNT, AT_ONCE))
 def test_what_happens_at_once_comes_out_as_if_it_had_happened_in_turn(first: int) -> None:
     for seed in range(first, min(first + AT_ONCE, FIRST + COUNT)):

@@ -42,6 +42,7 @@ def _portions() -> list[object]:
     return portions
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("first", "count"), _portions())
 async def test_all_counts_are_exact_whatever_happens_at_once(first: int, count: int, tmp_path: Path) -> None:
     async with open_site(tmp_path / "site") as (site, root):

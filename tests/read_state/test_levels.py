@@ -85,6 +85,8 @@ async def test_without_a_choice_there_are_the_defaults(world: Opened) -> None:
             "pausedUntil": None,
             "preview": "full",
             "urgentFrom": [],
+            "sharePresence": True,
+            "shareTyping": True,
         }
         state = await it.state("bob", it.general)
         assert (state.level, state.is_muted, state.muted_until) == ("default", False, None)
@@ -104,6 +106,7 @@ async def test_what_is_named_changes_and_the_user_alone_is_told(world: Opened) -
             quietHours=hours,
             pausedUntil=later,
             urgentFrom=[it.id("ada")],
+            shareTyping=False,
         )
         expected = {
             "defaults": {"channel": "all", "group": "all", "direct": "all", "thread": "mentions"},
@@ -112,6 +115,8 @@ async def test_what_is_named_changes_and_the_user_alone_is_told(world: Opened) -
             "pausedUntil": later,
             "preview": "sender",
             "urgentFrom": [it.id("ada")],
+            "sharePresence": True,
+            "shareTyping": False,
         }
         assert msgspec.to_builtins(changed) == expected
         assert await it.notifications.settings(it.callers["bob"]) == changed
@@ -135,6 +140,7 @@ async def test_d10_what_is_as_it_was_changes_nothing_and_nobody_is_told(world: O
         assert len((await it.overview("bob", mark)).states) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

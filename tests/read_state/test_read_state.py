@@ -69,6 +69,7 @@ async def test_d2_a_position_outlives_its_message_and_is_never_after_the_newest(
                 await it.states.unread(bob, it.general, wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_thread", [False, True])
 async def test_d1_what_a_slower_clock_posts_after_the_newest_was_deleted_is_unread(
     world: Opened, monkeypatch: pytest.MonkeyPatch, in_thread: bool

@@ -41,6 +41,7 @@ def test_a_new_plugins_own_tests_pass_at_once(kind: str, author: Environment) ->
     assert "passed" in said
 
 
+@pytest.mark.slow
 def test_an_installed_plugin_is_active(author: Environment, tmp_path: Path) -> None:
     listed = {
         plugin["name"]: plugin for plugin in json.loads(author.run("teamchat plugins --json", tmp_path))

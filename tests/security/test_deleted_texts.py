@@ -98,6 +98,7 @@ async def _first_channel(client: httpx2.AsyncClient) -> str:
     return f"/channels/{(await client.get('/channels')).json()['channels'][0]['id']}/messages"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("history", HISTORIES)
 async def test_no_backup_and_no_export_holds_what_was_deleted(tmp_path: Path, history: str) -> None:
     backup = tmp_path / "backup.zip"
@@ -113,6 +114,7 @@ async def test_no_backup_and_no_export_holds_what_was_deleted(tmp_path: Path, hi
             assert SECRET.encode() not in archive.read(name), name
 
 
+@pytest.mark.slow
 @sqlite_only("the file is SQLite's")
 @pytest.mark.parametrize("history", HISTORIES)
 async def test_no_file_holds_what_was_deleted_once_the_server_has_ended(tmp_path: Path, history: str) -> None:

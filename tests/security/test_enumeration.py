@@ -21,6 +21,7 @@ async def said(victim: Victim, path: str, body: Any) -> tuple[int, list[tuple[st
     return answer.status_code, kept, answer.content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("invites", [True, False])
 async def test_d16_a_sign_in_link_is_promised_to_everybody_in_the_same_bytes(
     tmp_path: Path, invites: bool
@@ -33,6 +34,7 @@ async def test_d16_a_sign_in_link_is_promised_to_everybody_in_the_same_bytes(
             assert await said(victim, "/auth/login", {"email": email}) == known, email
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_mail", [True, False])
 async def test_d16_a_new_password_is_promised_to_everybody_in_the_same_bytes(
     tmp_path: Path, has_mail: bool
@@ -46,6 +48,7 @@ async def test_d16_a_new_password_is_promised_to_everybody_in_the_same_bytes(
             assert await said(victim, "/auth/request-password-reset", {"email": email}) == known, email
 
 
+@pytest.mark.slow
 async def test_d16_the_answer_is_the_same_when_mail_is_asked_for_too_often_or_can_not_be_sent(
     tmp_path: Path,
 ) -> None:
@@ -59,6 +62,7 @@ async def test_d16_the_answer_is_the_same_when_mail_is_asked_for_too_often_or_ca
         assert answers[0][0] == 200
 
 
+@pytest.mark.slow
 async def test_d16_a_wrong_password_and_an_unknown_email_are_the_same_bytes(tmp_path: Path) -> None:
     async with attacked(tmp_path) as victim:
         await victim.add((await victim.login())["accessToken"], "no-password@example.org", None)
@@ -69,6 +73,7 @@ async def test_d16_a_wrong_password_and_an_unknown_email_are_the_same_bytes(tmp_
             assert await said(victim, "/auth/password-login", body) == wrong, email
 
 
+@pytest.mark.slow
 async def test_a_link_that_does_not_work_is_refused_in_the_same_bytes_whosever_it_is(tmp_path: Path) -> None:
     async with attacked(tmp_path, email=MAILS) as victim:
         body = {"token": "x" * 43, "password": "a new password"}

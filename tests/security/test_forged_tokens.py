@@ -110,6 +110,7 @@ async def parts_of(victim: Victim) -> Parts:
     return head, jwt.decode(token, options={"verify_signature": False})
 
 
+@pytest.mark.slow
 async def test_every_forgery_is_refused(tmp_path: Path) -> None:
     async with attacked(tmp_path, **DEV) as victim:
         parts = await parts_of(victim)
@@ -122,6 +123,7 @@ async def test_every_forgery_is_refused(tmp_path: Path) -> None:
                 assert (await client.head("/events", headers=headers)).status_code == 401, name
 
 
+@pytest.mark.slow
 async def test_every_endpoint_refuses_forgeries(tmp_path: Path) -> None:
     async with attacked(tmp_path, **DEV) as victim:
         parts = await parts_of(victim)
@@ -135,6 +137,7 @@ async def test_every_endpoint_refuses_forgeries(tmp_path: Path) -> None:
                     assert method == "HEAD" or list(answer.json()) == ["error"]
 
 
+@pytest.mark.slow
 async def test_the_stream_refuses_every_forgery_in_its_query_too(tmp_path: Path) -> None:
     async with attacked(tmp_path, **DEV) as victim:
         parts = await parts_of(victim)
@@ -151,6 +154,7 @@ async def test_what_the_forgeries_differ_from_is_a_good_token(tmp_path: Path) ->
             assert (await victim.ok("GET", "/auth/me", token=token))["user"]["email"] == "ada@example.org"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kid", ["../../../../dev/null", "/dev/null", "' union select 'key' --", 7, None])
 async def test_a_key_that_the_token_names_is_never_used(tmp_path: Path, kid: Any) -> None:
     async with attacked(tmp_path, **DEV) as victim:
@@ -175,7 +179,10 @@ async def test_a_token_counts_in_the_header_alone_but_at_the_stream(tmp_path: Pa
             for method, path in endpoints:
                 for name in ("token", "access_token"):
                     answer = await client.request(method, path, params={name: token}, json={})
-                    assert_problem(answer, 401)
+                    if method == "HEAD":  # whose answers have no body
+                        assert answer.status_code == 401, path
+                    else:
+                        assert_problem(answer, 401)
 
 
 ODD_HEADERS = {

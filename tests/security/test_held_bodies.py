@@ -36,6 +36,7 @@ async def ended(stream: trio.SocketStream, body: bytes) -> int:
     return int(answer.split()[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("http1", ["native", "hypercorn"])
 async def test_d39_requests_begun_before_their_user_was_removed_do_nothing(
     tmp_path: Path, http1: str

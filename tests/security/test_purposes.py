@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx2
+import pytest
 
 from teamchat.testing import ADMIN
 from tests.security.world import MAILS, Victim, attacked
@@ -118,6 +119,7 @@ async def assert_only(victim: Victim, tokens: Tokens, wanted: set[str], consume:
             assert answer.status_code in (400, 401), (name, kind, answer.text)
 
 
+@pytest.mark.slow
 async def test_d15_every_token_works_for_its_own_purpose_alone(tmp_path: Path) -> None:
     tokens = await gathered(tmp_path)
     assert len(tokens.by_kind) == len(set(tokens.by_kind.values())) == 6
@@ -135,6 +137,7 @@ async def test_d15_every_token_works_for_its_own_purpose_alone(tmp_path: Path) -
         assert (await verify(victim, again)).status_code == 404
 
 
+@pytest.mark.slow
 async def test_d15_a_link_works_for_its_own_email_alone_and_is_not_spent_by_another(tmp_path: Path) -> None:
     async with password_mode(tmp_path) as victim:
         access = (await victim.login())["accessToken"]
@@ -154,6 +157,7 @@ async def test_d15_a_link_works_for_its_own_email_alone_and_is_not_spent_by_anot
         await victim.login()
 
 
+@pytest.mark.slow
 async def test_a_new_signing_secret_ends_access_tokens_and_leaves_sessions_as_documented(
     tmp_path: Path,
 ) -> None:
@@ -165,6 +169,7 @@ async def test_a_new_signing_secret_ends_access_tokens_and_leaves_sessions_as_do
         assert (await me(victim, fresh["accessToken"])).status_code == 200
 
 
+@pytest.mark.slow
 async def test_d32_a_webhooks_token_is_forbidden_at_another_webhook(tmp_path: Path) -> None:
     async with password_mode(tmp_path) as victim:
         access = (await victim.login())["accessToken"]

@@ -141,6 +141,7 @@ BOTH: dict[str, Act] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [*ONE.values(), *BOTH.values()], ids=[*ONE, *BOTH])
 async def test_access_ends_at_once_and_streams_within_two_seconds_when_grace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Act
@@ -180,6 +181,7 @@ async def kinds_until_the_end(stream: Events) -> list[str]:
             return kinds
 
 
+@pytest.mark.slow
 async def test_c13_in_a_storm_of_requests_none_that_begins_after_the_removal_succeeds(tmp_path: Path) -> None:
     async with scene(tmp_path) as now:
         busy, over = trio.Event(), trio.Event()
@@ -207,6 +209,7 @@ async def test_c13_in_a_storm_of_requests_none_that_begins_after_the_removal_suc
                 over.set()
 
 
+@pytest.mark.slow
 async def test_nobody_ends_a_session_of_somebody_else(tmp_path: Path) -> None:
     async with scene(tmp_path) as now:
         grace = now.sessions[0]

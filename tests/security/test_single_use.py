@@ -50,6 +50,7 @@ async def count_sessions(victim: Victim, access: str) -> int:
     return len((await victim.ok("GET", "/auth/sessions", token=access))["sessions"])
 
 
+@pytest.mark.slow
 async def test_d15_of_a_hundred_who_use_a_magic_link_at_once_one_signs_in(tmp_path: Path) -> None:
     async with attacked(tmp_path, auth=MAGIC, email=MAILS) as victim:
         await victim.ok("POST", "/auth/login", {"email": ADMIN})
@@ -58,6 +59,7 @@ async def test_d15_of_a_hundred_who_use_a_magic_link_at_once_one_signs_in(tmp_pa
         assert await count_sessions(victim, pair["accessToken"]) == 1
 
 
+@pytest.mark.slow
 async def test_d15_of_a_hundred_who_accept_an_invitation_at_once_one_does(tmp_path: Path) -> None:
     async with attacked(tmp_path, email=MAILS) as victim:
         await victim.add((await victim.login())["accessToken"], EMAIL, None)
@@ -66,6 +68,7 @@ async def test_d15_of_a_hundred_who_accept_an_invitation_at_once_one_does(tmp_pa
         assert await count_sessions(victim, pair["accessToken"]) == 1
 
 
+@pytest.mark.slow
 async def test_d15_of_a_hundred_who_set_different_passwords_by_one_link_one_does(tmp_path: Path) -> None:
     async with attacked(tmp_path, email=MAILS) as victim:
         await victim.ok("POST", "/auth/request-password-reset", {"email": ADMIN})
@@ -93,6 +96,7 @@ async def assert_is_password(directory: Path, right: str, wrong: str) -> None:
         assert_problem(await victim.call("POST", "/auth/password-login", body), 401)
 
 
+@pytest.mark.slow
 async def test_d11_a_hundred_retries_with_one_refresh_token_stay_one_session(tmp_path: Path) -> None:
     async with attacked(tmp_path) as victim:
         pair = await victim.login()
@@ -103,6 +107,7 @@ async def test_d11_a_hundred_retries_with_one_refresh_token_stay_one_session(tmp
         assert await count_sessions(victim, pair["accessToken"]) == 1
 
 
+@pytest.mark.slow
 async def test_d11_without_the_grace_one_succeeds_and_the_session_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +123,7 @@ async def test_d11_without_the_grace_one_succeeds_and_the_session_ends(
         assert_problem(await victim.call("POST", "/auth/refresh", again), 401)
 
 
+@pytest.mark.slow
 async def test_c9_of_many_who_sign_in_at_once_no_more_than_the_limit_stay(tmp_path: Path) -> None:
     async with attacked(tmp_path, auth={"maxActiveSessions": 3}) as victim:
         pairs: list[Any] = []

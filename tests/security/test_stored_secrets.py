@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
+import pytest
 
 from teamchat.testing import ADMIN, PASSWORD
 from tests.harness import running
@@ -98,6 +99,7 @@ def forms(secret: str) -> list[bytes]:
     return found
 
 
+@pytest.mark.slow
 async def test_c11_no_table_and_no_byte_of_the_data_holds_a_secret(tmp_path: Path) -> None:
     secrets = {
         "signing secret": SECRET,
@@ -111,6 +113,7 @@ async def test_c11_no_table_and_no_byte_of_the_data_holds_a_secret(tmp_path: Pat
     assert len(secrets) > 15
 
 
+@pytest.mark.slow
 async def test_no_answer_to_an_administrator_holds_a_hash_or_a_configured_secret(tmp_path: Path) -> None:
     secrets: dict[str, str] = {}
     await used_with_passwords(tmp_path, secrets)

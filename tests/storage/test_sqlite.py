@@ -292,6 +292,7 @@ trio.run(main)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("acknowledged", [1, 300, 1500])
 async def test_every_acknowledged_write_outlives_a_kill_once(tmp_path: Path, acknowledged: int) -> None:
     names = await trio.to_thread.run_sync(_write_until_killed, tmp_path, acknowledged)

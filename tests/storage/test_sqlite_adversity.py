@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -115,11 +116,11 @@ async def test_a_body_that_hides_a_failed_statement_is_not_acknowledged(storage:
 async def test_a_commit_that_finds_no_thread_acknowledges_nothing_and_the_next_one_works(
     storage: SqliteStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refused(*_: object, **__: object) -> None:
+    def refused(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
-        patch.setattr(trio.to_thread, "run_sync", refused)
+        patch.setattr(threading.Thread, "start", refused)
         told = await saved_together(storage, {"first": "x", "second": "x"})
     assert told == {"first": False, "second": False}
     assert await values(storage) == {}

@@ -90,6 +90,7 @@ async def write_in_a_process(directory: Path, name: str, count: int, killed_afte
     return [line.decode() for line in text.split(b"\n")[:-1]]
 
 
+@pytest.mark.slow
 async def test_three_processes_that_write_and_one_that_is_killed_leave_a_log_without_a_gap(
     tmp_path: Path,
 ) -> None:

@@ -140,6 +140,7 @@ async def test_the_stream_of_a_session_that_was_refreshed_goes_on(
     assert stream.end_reason == "the session has ended"
 
 
+@pytest.mark.slow
 async def test_an_idle_stream_is_asked_for_once_and_again_when_its_session_may_have_expired(
     world: World,
     autojump_clock: MockClock,

@@ -92,6 +92,7 @@ async def test_waiting_frames_are_joined_into_one_write(world: World) -> None:
     assert client.chunks == 2
 
 
+@pytest.mark.slow
 async def test_a_fan_out_to_many_streams_lets_others_run_in_between(world: World) -> None:
     clients = [await world.connected(caller(f"u{number}")) for number in range(600)]
     reached: list[int] = []

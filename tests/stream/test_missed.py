@@ -122,6 +122,7 @@ async def test_d35_a_replay_respects_the_audience(storage: Storage, way: str, mo
         assert await bob.ids(3) == ["2", "3", "5"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_events", [0, 10_000])
 async def test_d34_a_replay_goes_at_the_pace_of_its_client(
     storage: Storage, way: str, most_events: int
@@ -137,6 +138,7 @@ async def test_d34_a_replay_goes_at_the_pace_of_its_client(
         assert set(await client.types(100)) == {"UPDATE_SERVER_SETTINGS"}
 
 
+@pytest.mark.slow
 async def test_d34_a_thousand_clients_that_come_back_cost_the_database_nothing(
     storage: Storage, way: str
 ) -> None:
@@ -152,6 +154,7 @@ async def test_d34_a_thousand_clients_that_come_back_cost_the_database_nothing(
         assert watched.reads == 0
 
 
+@pytest.mark.slow
 async def test_d34_clients_that_want_the_same_old_events_share_few_reads(storage: Storage, way: str) -> None:
     watched = Watched(storage)
     parts = {"seen_by_hub": watched, "recent": Recent(0)}
@@ -332,6 +335,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS, st.sampled_from(WAYS), st.sampled_from([0, 7, 10_000]))
 def test_d34_however_writes_and_reconnects_interleave_each_event_comes_once_in_order(

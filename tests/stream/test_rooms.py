@@ -188,6 +188,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS, st.sampled_from(WAYS), st.sampled_from([0, 5, 10_000]))
 def test_x5_whatever_changes_live_and_resumed_streams_tell_what_the_model_says(

@@ -223,6 +223,7 @@ BURSTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     bursts=BURSTS,

@@ -16,12 +16,14 @@ DISTRIBUTIONS = [ROOT, *sorted((ROOT / "plugins").glob("teamchat-*"))]
 CONTRACTS = {
     "storages": {"StorageContract"},
     "image_stores": {"ImageStoreContract"},
+    "file_stores": {"FileStoreContract"},
     "mailers": {"MailerContract", "RemoteMailerContract"},
     "auth_modes": {"AuthModeContract"},
     "oauth_providers": {"OAuthProviderContract"},
     "routes": {"RoutesContract"},
     "services": {"ServiceContract"},
     "message_filters": {"MessageFilterContract"},
+    "file_checks": {"FileCheckContract"},
     "event_listeners": {"EventListenerContract"},
     "commands": {"CommandContract"},
     "capabilities": {"CapabilityContract"},
@@ -60,6 +62,7 @@ def test_every_hook_has_a_contract() -> None:
     assert set.union(*CONTRACTS.values()) == {name for name in testing.__all__ if name.endswith("Contract")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda path: path.name)
 def test_what_a_distribution_offers_is_held_to_its_contract(distribution: Path) -> None:
     [package] = [path for path in distribution.glob("teamchat*") if (path / "__init__.py").is_file()]

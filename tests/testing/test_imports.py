@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
+@pytest.mark.slow
 def test_everything_it_imports_comes_with_teamchat_or_the_extra() -> None:
     declared = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["testing"]]
     brought = closure({name_of(line) for line in declared})
@@ -60,6 +61,7 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["pytest", "pytest_trio"])
 def test_without_pytest_it_says_what_to_install(missing: str) -> None:
     program = f"import sys; sys.modules[{missing!r}] = None; import teamchat.testing"

@@ -16,9 +16,10 @@ import trio
 
 from teamchat.testing import ADMIN, SentMail, listening, mailed, running, servers
 
-STREAM = b'HTTP/1.1 200 OK\r\n\r\ndata: {"type": "CONNECTED"}\n\n'
+STREAM = b'HTTP/1.1 200 OK\r\n\r\ndata: {"type": "CONNECTED", "payload": {"connectionId": "x"}}\n\n'
 
 
+@pytest.mark.slow
 async def test_a_server_has_a_directory_a_port_and_settings_of_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -46,6 +47,7 @@ async def test_a_server_that_does_not_start_fails_the_test_with_what_it_said(tmp
     assert "auth.authMode" in note
 
 
+@pytest.mark.slow
 async def test_a_server_that_hangs_at_its_start_fails_the_test_with_what_it_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -61,6 +63,7 @@ async def test_a_server_that_hangs_at_its_start_fails_the_test_with_what_it_said
     assert "waiting for the moon" in note
 
 
+@pytest.mark.slow
 async def test_a_proxy_of_the_environment_is_not_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,12 +72,14 @@ async def test_a_proxy_of_the_environment_is_not_asked(
         assert (await ada.get("/health")).text == "OK"
 
 
+@pytest.mark.slow
 async def test_a_server_that_ends_badly_fails_the_test(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=f"the server ended with the status -{signal.SIGABRT}"):
         async with running(tmp_path) as server:
             server.process.send_signal(signal.SIGABRT)
 
 
+@pytest.mark.slow
 async def test_what_fails_while_a_server_runs_is_told_with_its_log(tmp_path: Path) -> None:
     with pytest.raises(KeyError) as failed:  # noqa: PT012
         async with running(tmp_path) as server:
@@ -85,6 +90,7 @@ async def test_what_fails_while_a_server_runs_is_told_with_its_log(tmp_path: Pat
     assert server.process.returncode is not None
 
 
+@pytest.mark.slow
 async def test_the_plugin_under_test_must_be_installed(tmp_path: Path) -> None:
     async with running(tmp_path, plugin=teamchat_metrics, plugins={"metrics": {}}):
         pass
@@ -95,6 +101,7 @@ async def test_the_plugin_under_test_must_be_installed(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.slow
 async def test_events_are_waited_for_one_by_one_or_by_type(tmp_path: Path) -> None:
     async with running(tmp_path) as server, await server.sign_in() as ada:
         async with listening(ada, last_event_id="") as events:
@@ -116,6 +123,7 @@ async def test_events_are_waited_for_one_by_one_or_by_type(tmp_path: Path) -> No
             assert (await events.next())["payload"]["name"] == "Kitchen"
 
 
+@pytest.mark.slow
 async def test_a_stream_that_is_refused_says_so(tmp_path: Path) -> None:
     async with running(tmp_path) as server, server.client("no-token") as nobody:
         with pytest.raises(AssertionError, match="the stream was refused with the status 401"):
@@ -123,6 +131,7 @@ async def test_a_stream_that_is_refused_says_so(tmp_path: Path) -> None:
                 pass
 
 
+@pytest.mark.slow
 async def test_a_stream_whose_server_was_killed_has_ended(tmp_path: Path) -> None:
     async with running(tmp_path) as server, await server.sign_in() as ada, listening(ada) as events:
         server.process.kill()
@@ -153,6 +162,7 @@ async def test_a_stream_whose_connection_was_reset_has_ended() -> None:
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 async def test_mails_are_waited_for(tmp_path: Path) -> None:
     auth = {"authMode": "magic-link"}
     async with running(tmp_path, auth=auth, email={"backend": "files"}) as server, server.client() as client:

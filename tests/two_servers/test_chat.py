@@ -6,6 +6,7 @@ import base64
 from typing import Any
 
 import httpx2
+import pytest
 import trio
 
 from tests.two_servers.nodes import Pair, fresh_email
@@ -35,6 +36,7 @@ async def page(client: httpx2.AsyncClient, channel: str) -> list[dict[str, Any]]
     return list(answer.json()["messages"])
 
 
+@pytest.mark.slow
 async def test_every_message_is_on_the_other_servers_page_at_once(dev: Pair) -> None:
     a, b = await dev.signed_in()
     channel = await channel_of(a)

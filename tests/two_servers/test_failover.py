@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import DEADLINE
@@ -78,6 +79,7 @@ class Poster:
             self.repeated += 1
 
 
+@pytest.mark.slow
 async def test_d34_a_server_killed_behind_a_proxy_loses_nobody_anything(
     storage_kind: str, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import ADMIN, PASSWORD, mailed
@@ -36,6 +37,7 @@ async def set_up(node: Node, email: str, token: str) -> int:
         return (await client.post("/auth/setup-password", json=body)).status_code
 
 
+@pytest.mark.slow
 async def test_d15_a_link_asked_for_at_one_server_works_at_the_other_and_then_no_more(by_mail: Pair) -> None:
     email = fresh_email()
     async with by_mail.a.client() as a:
@@ -62,6 +64,7 @@ async def test_d15_of_two_servers_at_once_one_takes_the_link(by_mail: Pair) -> N
     assert sorted(statuses) == [200, 400, 400, 400]
 
 
+@pytest.mark.slow
 async def test_a_mail_is_sent_once_though_both_servers_send(by_mail: Pair) -> None:
     emails = [fresh_email() for _ in range(20)]
     async with by_mail.a.client() as a, by_mail.b.client() as b, trio.open_nursery() as nursery:
@@ -81,6 +84,7 @@ async def test_a_mail_is_sent_once_though_both_servers_send(by_mail: Pair) -> No
     assert len(sent) == len(emails)
 
 
+@pytest.mark.slow
 async def test_an_invitation_from_one_server_is_accepted_at_the_other_once(by_password: Pair) -> None:
     admin, email = await admin_at(by_password.a), fresh_email()
     assert (await admin.post("/users/add", json={"email": email, "role": "user"})).status_code == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import ADMIN, DEADLINE, Events, listening, mailed
@@ -44,11 +45,13 @@ async def ended(events: Events) -> None:
             assert str(error) == "the stream ended"  # noqa: PT017 - how many events precede it is not known
 
 
+@pytest.mark.slow
 async def test_who_signs_in_at_one_server_is_signed_in_at_the_other(dev: Pair) -> None:
     for client in await dev.signed_in():
         assert (await client.get("/auth/me")).json()["user"]["email"] == ADMIN
 
 
+@pytest.mark.slow
 async def test_d11_a_refresh_token_is_rotated_at_one_server_and_then_at_the_other(by_mail: Pair) -> None:
     pair = await signed_in_by_mail(by_mail)
     for node in (by_mail.a, by_mail.b, by_mail.a):
@@ -105,6 +108,22 @@ async def test_the_limit_of_sessions_counts_those_of_both_servers(dev: Pair) -> 
         clients.append(token)
     assert [await me(dev.a, token) for token in clients] == [401, 200, 200, 200]
     assert [await me(dev.b, token) for token in clients] == [401, 200, 200, 200]
+
+
+async def test_l1_a_user_deactivated_at_one_server_is_shut_out_at_the_other(dev: Pair) -> None:
+    admin, _ = await dev.signed_in()
+    email = fresh_email()
+    _, gone_at_b = await dev.signed_in(email)
+    user = (await gone_at_b.get("/auth/me")).json()["user"]["id"]
+    async with listening(gone_at_b) as events:
+        assert (await admin.post(f"/users/{user}/deactivate")).status_code == 200
+        assert (await gone_at_b.get("/auth/me")).status_code == 401
+        await ended(events)
+    async with dev.b.client() as b:
+        assert (await b.post("/auth/dev-login", json={"email": email})).status_code == 401
+        assert (await admin.post(f"/users/{user}/activate")).status_code == 200
+        assert (await b.post("/auth/dev-login", json={"email": email})).status_code == 200
+    assert (await gone_at_b.get("/auth/me")).status_code == 401
 
 
 async def test_d22_a_user_removed_at_one_server_is_gone_at_the_other(dev: Pair) -> None:

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import Events, listening
@@ -22,6 +23,7 @@ async def until_message(events: Events, last: str) -> list[Any]:
     return told[1:]
 
 
+@pytest.mark.slow
 async def test_d35_events_of_both_servers_come_in_the_same_order_at_both(dev: Pair) -> None:
     a, b = await dev.signed_in()
     channel = await channel_of(a)

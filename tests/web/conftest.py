@@ -14,7 +14,7 @@ from teamchat.application import Application
 from teamchat.chat import Chat
 from teamchat.interfaces import SignInTraits, Storage
 from teamchat.settings import AuthSettings, EventsSettings, InitialUser, ServerSettings, Settings
-from teamchat.stream import Hub
+from teamchat.stream import Hub, Stream, transport_for
 from teamchat.web import documents
 from teamchat.web.app import App, create_app
 from tests.storages import open_storage
@@ -72,6 +72,15 @@ class World:
         path = f"/channels/{await self.channel()}/messages"
         return dict((await client.ok("POST", path, {"content": content}))["message"])
 
+    async def stream(self, client: Client) -> str:
+        """Have a stream of theirs open, and return its connectionId."""
+        caller = await self.app.accounts.authenticate(client.token or "")
+        hub = self.app.hub
+        transport = transport_for({}, _sent_nowhere, lambda: None)
+        connection_id = hub._ids.new(caller.session_id)
+        hub._streams.add(Stream(hub, caller, transport, with_ids=False, connection_id=connection_id))
+        return connection_id
+
     @property
     def admin(self) -> Client:
         return self.clients["admin"]
@@ -87,6 +96,10 @@ class World:
     @property
     def nobody(self) -> Client:
         return Client(self.site)
+
+
+async def _sent_nowhere(_: Any) -> None:
+    raise NotImplementedError
 
 
 def _without_passwords(storage: Storage) -> Accounts:

@@ -362,6 +362,9 @@ REQUESTS: Mapping[tuple[str, str], Request] = {
     ("POST", "/groups/<channelId>/convert"): Request(_one(Victim.group), {"name": "ours"}, _WRITES),
     ("PUT", "/me/notes"): Request(_nothing, None, _BY_LOCK),
     ("PUT", "/users/<id>/role"): Request(_one(Victim.somebody), {"role": "admin"}, _WRITES),
+    ("POST", "/users/<id>/deactivate"): Request(_one(Victim.somebody), None, _BY_LOCK),
+    ("POST", "/users/<id>/activate"): Request(_one(Victim.somebody), None, _BY_LOCK),
+    ("GET", "/admin/audit"): Request(_nothing),
     ("GET", "/admin/channels"): Request(_nothing),
     ("POST", "/admin/channels/<channelId>/enter"): Request(
         _one(Victim.left), {"reason": "to see what is there"}, _WRITES

@@ -21,7 +21,7 @@ class FakeAccounts:
         self.failing = False
         self.asked = 0
 
-    async def authenticate(self, token: str) -> Caller:
+    async def authenticate(self, token: str, **_: object) -> Caller:
         self.asked += 1
         await trio.lowlevel.checkpoint()
         if self.failing:
@@ -30,6 +30,9 @@ class FakeAccounts:
         if name == token or name in self.ended:
             raise Unauthorized
         return Caller(User(name, name, f"{name}@example.org", False), f"session-of-{name}")
+
+    def used(self, caller: Caller, ip: str) -> None:
+        """Nobody has a token here."""
 
 
 class Wire:

@@ -122,6 +122,7 @@ async def test_no_path_makes_a_second_line_or_a_control_character(
     assert len(lines()[0]["path"]) <= 500
 
 
+@pytest.mark.slow
 @given(st.text(), st.text())
 def test_no_text_does(path: str, method: str) -> None:
     async def main() -> str:
@@ -137,6 +138,7 @@ def test_no_text_does(path: str, method: str) -> None:
     assert json.loads(written)["status"] == 200
 
 
+@pytest.mark.slow
 @given(st.from_regex(_PLAIN, fullmatch=True))
 def test_a_path_that_is_written_unchanged_holds_nothing_to_redact_or_to_escape(path: str) -> None:
     assert redact(path) == path

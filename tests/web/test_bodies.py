@@ -59,6 +59,7 @@ async def writing_endpoints(world: World) -> list[tuple[str, str]]:
         "messageId": message["id"],
         "replyId": reply["reply"]["id"],
         "conversationId": conversation,
+        "connectionId": await world.stream(world.admin),
         "userId": (await world.admin.ok("GET", "/auth/me"))["user"]["id"],
     }
     found = []
@@ -86,6 +87,7 @@ def test_d07a_a_body_of_very_many_strings_is_refused_as_one_of_very_many_bracket
             reader.check_depth(b"[" + b"[]," * 33 + value * 100_001 + b"0]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED.keys())
 async def test_d02_a_malformed_body_is_400_on_every_endpoint(world: World, body: bytes) -> None:
     for method, path in await writing_endpoints(world):
@@ -283,6 +285,7 @@ class Sender:
         return {"type": "http.request", "body": piece, "more_body": self.left > 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [1_000, 65_536])
 async def test_a_body_has_60_seconds_and_one_more_for_each_16_kib_that_came(
     autojump_clock: trio.testing.MockClock, piece: int
@@ -298,6 +301,7 @@ async def test_a_body_has_60_seconds_and_one_more_for_each_16_kib_that_came(
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 async def test_a_body_that_comes_in_very_small_pieces_takes_no_more_memory_than_it_holds() -> None:
     left = 150_000
 

@@ -164,6 +164,7 @@ async def test_d03_authentication_comes_before_existence_and_the_body(world: Wor
     (await webhook.call("POST", "/webhooks/unknown/messages", raw=b"[")).problem(401)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -239,6 +240,7 @@ WRONG_PAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", WRONG_PAGES)
 async def test_d08_a_wrong_page_is_400(world: World, query: str) -> None:
     message = await world.message(world.bob)
@@ -257,6 +259,7 @@ async def test_d08_a_larger_limit_means_200_and_none_50(world: World) -> None:
         assert answer["messages"][-1]["id"] == message["id"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb"])
 async def test_d07b_an_unusable_idempotency_key_is_400(world: World, key: str) -> None:
     path = f"/channels/{await world.channel()}/messages"

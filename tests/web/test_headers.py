@@ -13,6 +13,7 @@ from tests.web.conftest import World
 TARGETS = ["/health", "/nowhere", "/channels", "/auth/me", "/openapi.json", "/config.js"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TARGETS)
 async def test_every_response_is_hardened(world: World, path: str) -> None:
     for method in ("GET", "HEAD", "POST", "OPTIONS"):
@@ -97,6 +98,7 @@ def address(world: World, peer: str, *forwarded: str, proxies: list[str]) -> str
     return world.rebuilt(trusted_proxies=proxies).guard.client_address(scope)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("peer", "forwarded", "seen"),
     [

@@ -67,6 +67,7 @@ async def test_d31_an_image_is_served_in_pieces_as_what_it_is(world: World) -> N
     assert (head.status, head.body, head.raw_headers) == (200, b"", answer.raw_headers)
 
 
+@pytest.mark.slow
 async def test_d31_other_origins_may_show_images_where_they_are_allowed(world: World) -> None:
     path = await uploaded(world, png())
     client = Client(world.rebuilt(allowed_origins=["https://other.example"]), world.bob.token)

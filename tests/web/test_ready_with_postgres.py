@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx2
+import pytest
 import trio
 
 from teamchat.testing import DEADLINE
@@ -12,6 +13,7 @@ from tests.harness import running
 from tests.postgres import Postgres
 
 
+@pytest.mark.slow
 async def test_a_server_is_not_ready_while_its_database_is_away(tmp_path: Path) -> None:
     own = Postgres()
     database = {"backend": "postgres", "url": own.url(), "connectSeconds": 1, "acquireSeconds": 1}

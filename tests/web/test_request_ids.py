@@ -113,6 +113,7 @@ async def test_other_origins_may_read_it(world: World) -> None:
     assert answer.headers["x-request-id"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["native", "hypercorn"])
 async def test_a_server_names_its_answers_and_what_it_logs_of_them(tmp_path: Any, kind: str) -> None:
     sections = {"server": {"http1": kind, "accessLog": True, "trustedProxies": ["127.0.0.1"]}}

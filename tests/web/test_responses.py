@@ -123,6 +123,7 @@ async def test_an_empty_answer_has_no_length(client: Client) -> None:
     assert not {"content-type", "content-length"} & set(answer.headers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "is_taken"),
     [

@@ -60,6 +60,7 @@ def refusal(world: World, *entries: Entry) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [plain, declared])
 @pytest.mark.parametrize(
     ("rule", "other"),
@@ -84,6 +85,7 @@ async def test_a_route_that_is_teamchats_own_is_refused_by_the_plugins_name(
     assert told.endswith('plugins.disabled = ["lunch"]')
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [plain, declared])
 @pytest.mark.parametrize("second", [plain, declared])
 @pytest.mark.parametrize("rule", ["/menus/<menuId>", "/menus/<another>", "/menus/today"])

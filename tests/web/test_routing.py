@@ -59,6 +59,7 @@ async def test_at_odd_paths_there_is_nothing(world: World, path: str) -> None:
     assert isinstance(target, Nothing) or path == "/users/me"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "PROPFIND"])
 @pytest.mark.parametrize(
     "target",
@@ -184,6 +185,7 @@ def meddling(name: str, calls: list[str]) -> Blueprint:
     return blueprint
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "path"),
     [

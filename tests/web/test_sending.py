@@ -207,6 +207,7 @@ async def test_who_asks_for_the_head_alone_needs_no_room(world: World, path: str
             first.go.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "length", [UNCOUNTED_BYTES, UNCOUNTED_BYTES + 1, PIECE, PIECE + 1, 3 * PIECE, 3 * PIECE + 7]
 )

@@ -75,6 +75,7 @@ def sections(directory: Path, **server: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 async def test_a_port_in_use_is_told_in_one_line_before_anything_is_shown_or_made(
     tmp_path: Path, workers: int
@@ -119,6 +120,7 @@ async def test_a_worker_that_dies_before_any_was_ready_ends_the_start(tmp_path: 
     assert ended.stderr == b"teamchat: A worker ended before any was ready (exit status 7).\n"
 
 
+@pytest.mark.slow
 async def test_the_first_users_password_is_shown_once(tmp_path: Path) -> None:
     async with several(tmp_path, auth={"authMode": "password"}, chat={"initialUser": {}}) as server:
         pass

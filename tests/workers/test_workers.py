@@ -53,6 +53,7 @@ async def listening_at(server: Several, worker: int, client: httpx2.AsyncClient)
         yield events
 
 
+@pytest.mark.slow
 async def test_ready_is_said_once_and_a_signal_ends_all_with_success(tmp_path: Path) -> None:
     async with several(tmp_path) as server:
         workers = server.workers()
@@ -63,6 +64,7 @@ async def test_ready_is_said_once_and_a_signal_ends_all_with_success(tmp_path: P
     assert server.logged() == []
 
 
+@pytest.mark.slow
 async def test_each_worker_answers(tmp_path: Path) -> None:
     async with several(tmp_path, server={"workers": 3}) as server:
         workers = server.workers()
@@ -78,6 +80,7 @@ async def test_auto_is_one_worker_for_each_processor(tmp_path: Path) -> None:
         assert len(server.workers()) == (count if count > 1 else 0)
 
 
+@pytest.mark.slow
 async def test_d35_what_is_posted_at_one_worker_reaches_the_streams_of_all(
     tmp_path: Path, storage: dict[str, Any]
 ) -> None:
@@ -95,6 +98,7 @@ async def test_d35_what_is_posted_at_one_worker_reaches_the_streams_of_all(
                 assert (await events.until("NEW_MESSAGE"))["content"] == str(number)
 
 
+@pytest.mark.slow
 async def test_d09_a_session_that_ends_at_one_worker_ends_at_all(
     tmp_path: Path, storage: dict[str, Any]
 ) -> None:
@@ -129,6 +133,7 @@ async def test_what_one_worker_wrote_another_reads_at_once(tmp_path: Path, stora
                 assert [message["content"] for message in page] == [str(n) for n in range(number + 1)]
 
 
+@pytest.mark.slow
 async def test_a_worker_that_is_killed_is_replaced_and_logged(tmp_path: Path) -> None:
     async with several(tmp_path) as server:
         victim, other = server.workers()

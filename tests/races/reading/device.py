@@ -76,7 +76,9 @@ class Device:
         self.user = user
         self.places: dict[str, Known] = {}
         self.heard: list[tuple[int, dict[str, Any]]] = []
-        """READ_STATE events, each with when it came."""
+        """READ_STATE and THREAD_STATE events, each with when it came."""
+        self.items: list[str] = []
+        """The items of the feed, as they were told last."""
         self.is_out = False
         self.changed = trio.Event()
         self.is_kept = False  # Nothing cuts it any more.
@@ -168,6 +170,9 @@ class Device:
 
     async def _take(self, event: dict[str, Any], seq: str) -> None:
         kind, told = event["type"], event["payload"]
+        if kind == "THREAD_STATE":
+            self.heard.append((self._site.tick(), told))
+            return
         if kind == "READ_STATE":
             self.heard.append((self._site.tick(), told))
             await self._hear(told)

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from msgspec.structs import replace
 
-from teamchat.read_state import following, mentioned, places, service
+from teamchat.mentions import listening, writing
+from teamchat.mentions.activity import feed, noting
+from teamchat.mentions.activity import service as activity
+from teamchat.read_state import badge, following, mentioned, places, service
+from teamchat.read_state.levels import following as levels_following
+from teamchat.read_state.levels import keywords, levels
 from teamchat.read_state.positions import Mark
+from teamchat.read_state.threads import following as threads_following
+from teamchat.read_state.threads import follows, states
 from teamchat.stream import signals
 from teamchat.stream.signalling import Signalling
 
@@ -150,6 +158,131 @@ def muted_places_are_in_the_badge() -> None:
     service.badge = lambda states, unread: count([replace(one, is_muted=False) for one in states], unread)
 
 
+# Of threads.
+
+
+async def _nothing(*_: Any, **__: Any) -> None:
+    pass
+
+
+def threads_outlive_memberships() -> None:
+    follows.leave = follows.leave_all_but_members = _nothing
+    threads_following.leave = threads_following.leave_all_but_members = _nothing
+
+
+def who_replies_does_not_follow() -> None:
+    follows._REPLIED = follows._REPLIED.replace(
+        "values ($1, $2, $3, $4, 0, 0, 1, 0)", "values ($1, $2, $3, $4, 0, 0, 0, 0)"
+    )
+
+
+def who_wrote_the_parent_does_not_follow() -> None:
+    follows._AUTHOR = follows._AUTHOR.replace("where w.user_id <> $3", "where 1 = 0 and w.user_id <> $3")
+
+
+def who_is_mentioned_does_not_follow() -> None:
+    writing.follow = _nothing
+
+
+def a_mention_begins_what_was_ended() -> None:
+    follows._BEGIN = follows._BEGIN.replace("and threads_states.is_ended = 0", "")
+
+
+def ones_own_replies_are_unread() -> None:
+    states._COUNT = states._COUNT.replace("and x.author_id <> $1", "and x.author_id <> ''")
+    states._IS_UNREAD = states._IS_UNREAD.replace("and x.author_id <> $1", "")
+
+
+def threads_in_archived_places_are_unread() -> None:
+    for name in ("_UNREAD", "_EVERY_UNREAD"):
+        setattr(states, name, getattr(states, name).replace("r.archived_at is null and exists", "exists"))
+
+
+def a_thread_that_names_one_is_in_the_badge_twice() -> None:
+    service.badge = lambda places, threads: (
+        badge.badge(places, []) + sum(one.mention_count > 0 for one in threads)
+    )
+
+
+# Of levels, keywords and what is for everybody.
+
+
+def levels_outlive_memberships() -> None:
+    levels_following.Following.members_changed = _nothing
+
+
+def keywords_are_read_once() -> None:
+    """Who chooses others is not heard of by a process that has read them."""
+    version, first = keywords.version, []
+
+    async def once(tx: Any) -> int:
+        first.append(await version(tx))
+        return first[0]
+
+    keywords.version = once
+
+
+def keywords_reach_who_chose_to_hear_nothing() -> None:
+    levels.Listening.has_keywords = property(lambda _: True)
+
+
+def keywords_reach_who_is_no_member() -> None:
+    async def everybody(_: Any, __: Any, asked: Sequence[str]) -> set[str]:
+        return set(asked)
+
+    listening.members_among = everybody
+
+
+def what_is_for_everybody_counts_for_who_ignores_it() -> None:
+    for name in ("_IN_PLACES", "_IN_THREADS"):
+        setattr(mentioned, name, getattr(mentioned, name).replace(f"and not {mentioned._IGNORES}", ""))
+
+
+def what_is_for_everybody_counts_for_its_author() -> None:
+    mentioned._IN_PLACES = mentioned._IN_PLACES.replace("and w.author_id <> $1", "")
+
+
+def a_reply_to_everybody_counts_for_who_follows_not() -> None:
+    mentioned._IN_PLACES = mentioned._IN_PLACES.replace("and w.parent_id is null", "")
+
+
+def an_edit_takes_no_mention_away() -> None:
+    again = mentioned.reach_again
+
+    async def reached(tx: Any, where: Any, causes: Any) -> Any:
+        return await again(tx, where, await mentioned.reached_by(tx, where.message_id) | causes)
+
+    mentioned.reach_again = reached
+
+
+def an_edit_is_for_everybody_still() -> None:
+    mentioned.reach_all_no_longer = _nothing
+
+
+# Of the feed.
+
+
+def what_one_device_has_shown_another_has_not() -> None:
+    activity._STORE = activity._STORE.replace(
+        "do update set position = excluded.position", "do update set position = activity_read.position"
+    )
+
+
+def reactions_that_were_withdrawn_stay_in_the_feed() -> None:
+    noting.Noting.reaction_removed = _nothing
+
+
+def feeds_hold_what_was_replied_to_others() -> None:
+    feed._REPLIES = feed._REPLIES.replace("s.user_id = $1 and s.is_following = 1 and", "s.user_id <> $1 and")
+
+
+def feeds_hold_what_is_not_seen() -> None:
+    async def all_of(_: Any, __: Any, ids: Sequence[str]) -> set[str]:
+        return set(ids)
+
+    feed.sight = SimpleNamespace(messages=all_of, channels=all_of)
+
+
 FAULTS: list[Callable[[], None]] = [
     counts_are_kept,
     replies_count,
@@ -169,6 +302,27 @@ FAULTS: list[Callable[[], None]] = [
     nobody_is_mentioned,
     mentions_count_for_who_has_read_them,
     muted_places_are_in_the_badge,
+    threads_outlive_memberships,
+    who_replies_does_not_follow,
+    who_wrote_the_parent_does_not_follow,
+    who_is_mentioned_does_not_follow,
+    a_mention_begins_what_was_ended,
+    ones_own_replies_are_unread,
+    threads_in_archived_places_are_unread,
+    a_thread_that_names_one_is_in_the_badge_twice,
+    levels_outlive_memberships,
+    keywords_are_read_once,
+    keywords_reach_who_chose_to_hear_nothing,
+    keywords_reach_who_is_no_member,
+    what_is_for_everybody_counts_for_who_ignores_it,
+    what_is_for_everybody_counts_for_its_author,
+    a_reply_to_everybody_counts_for_who_follows_not,
+    an_edit_takes_no_mention_away,
+    an_edit_is_for_everybody_still,
+    what_one_device_has_shown_another_has_not,
+    reactions_that_were_withdrawn_stay_in_the_feed,
+    feeds_hold_what_was_replied_to_others,
+    feeds_hold_what_is_not_seen,
 ]
 
 
@@ -178,5 +332,5 @@ def install(fault: Callable[[], None], directory: Path) -> None:
     information.mkdir(parents=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: fault\nVersion: 1.0\n")
     (information / "entry_points.txt").write_text("[teamchat]\nfault = chosen_fault\n")
-    lines = [f"from {__name__} import {fault.__name__}", f"{fault.__name__}()"]
+    lines = [f"from {fault.__module__} import {fault.__name__}", f"{fault.__name__}()"]
     (directory / "chosen_fault.py").write_text("\n".join(lines) + "\n")

@@ -1,20 +1,26 @@
 """Who is in a place, what is said there and how far each has read: lists and sets, and counting one by one.
 
-It knows nothing of tables, indexes and clocks.  A place goes from event to event of the log; a mark is what
-one member has read of it (extensions D-1 to D-4).
+It knows nothing of tables, indexes and clocks.  A place goes from event to event of the log (`Place.after`);
+what one user has read of it and of its threads (`State`) goes along, and is moved by their own devices
+(extensions D-1 to D-9, E-3 to E-7).
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 BEGINNING = "0" * 32
 GONE = {"DELETE_MESSAGE", "DELETE_DM_MESSAGE"}
-EDITED = {"UPDATE_MESSAGE", "UPDATE_DM_MESSAGE"}
+EDITED = {"UPDATE_MESSAGE", "UPDATE_DM_MESSAGE", "UPDATE_THREAD_REPLY"}
 NEW = {"NEW_MESSAGE", "NEW_DM_MESSAGE"}
+REPLIED, UNREPLIED = "NEW_THREAD_REPLY", "DELETE_THREAD_REPLY"
+CHOSEN = "NOTIFICATION_SETTINGS"
+REACTED, UNREACTED = "NEW_REACTION", "DELETE_REACTION"
+LEVELS = {"channel": "mentions", "group": "all", "direct": "all"}
+"""The levels of kinds of places where nobody has chosen one (D-9)."""
 
 
 class Mark(NamedTuple):
@@ -34,12 +40,96 @@ class Mark(NamedTuple):
         return Mark(position, None, (self.least if self.generation is None else self.generation) + 1)
 
 
+class Thread(NamedTuple):
+    """Up to which reply somebody has read in a thread, and whether they follow it, or have ended that."""
+
+    position: str
+    generation: int = 0
+    is_marked: bool = False
+    is_following: bool = False
+    is_ended: bool = False
+
+
+class State(NamedTuple):
+    """What one user has read in a place, and in those of its threads that they have something to do with."""
+
+    mark: Mark
+    threads: tuple[tuple[str, Thread], ...] = ()
+
+    def thread(self, parent: str) -> Thread | None:
+        """Return where the user stands in a thread, if anything was noted of it."""
+        return dict(self.threads).get(parent)
+
+    def with_thread(self, parent: str, thread: Thread | None) -> State:
+        """Return the state with another one of a thread, or with none."""
+        threads = dict(self.threads)
+        threads.pop(parent, None)
+        if thread is not None:
+            threads[parent] = thread
+        return self._replace(threads=tuple(sorted(threads.items())))
+
+    def follows(self, parent: str) -> bool:
+        """Whether the user follows a thread."""
+        thread = self.thread(parent)
+        return thread is not None and thread.is_following
+
+
+class Words(NamedTuple):
+    """What stands in a text: users' names, words that may be keywords, and whether it is for everybody."""
+
+    named: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    is_wide: bool = False
+
+
+class Choice(NamedTuple):
+    """What a user has chosen for a place."""
+
+    level: str = "default"
+    is_muted: bool = False
+    ignores_wide: bool = False
+
+
+class Reply(NamedTuple):
+    """A reply that is there."""
+
+    parent: str
+    author: str
+    at: int
+
+
+_COPIED = (
+    "everyone",
+    "members",
+    "departed",
+    "left",
+    "history",
+    "there",
+    "replies",
+    "texts",
+    "by_name",
+    "by_word",
+    "ever",
+    "reactions",
+    "added_by",
+    "came",
+    "choices",
+    "keywords",
+    "defaults",
+    "seen_from",
+    "named",
+    "hidden",
+)
+
+
 @dataclass
 class Place:
     """A place: `history` is every top-level message there ever was, `there` those that are there still.
 
     `seen_from` is, for members with a bound, how much of the history they don't see; `named` are those who
-    are to be its members when it becomes private the next time, and so on.
+    are to be its members when it becomes private the next time, and so on.  `by_name` and `by_word` are whom
+    messages mention, replies too, `ever` whom they ever have.  `came` is after how much of the history
+    somebody became a member.
     """
 
     kind: str = "channel"
@@ -52,12 +142,25 @@ class Place:
     everyone: set[str] = field(default_factory=set)
     members: set[str] = field(default_factory=set)
     departed: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
     history: list[str] = field(default_factory=list)
     there: dict[str, str] = field(default_factory=dict)
-    mentions: dict[str, set[str]] = field(default_factory=dict)
+    replies: dict[str, Reply] = field(default_factory=dict)
+    texts: dict[str, Words] = field(default_factory=dict)
+    by_name: dict[str, frozenset[str]] = field(default_factory=dict)
+    by_word: dict[str, frozenset[str]] = field(default_factory=dict)
+    ever: dict[str, frozenset[str]] = field(default_factory=dict)
+    reactions: dict[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    added_by: dict[str, str] = field(default_factory=dict)
+    came: dict[str, str] = field(default_factory=dict)
+    choices: dict[str, Choice] = field(default_factory=dict)
+    keywords: dict[str, frozenset[str]] = field(default_factory=dict)
+    defaults: dict[str, str] = field(default_factory=dict)
     seen_from: dict[str, int] = field(default_factory=dict)
     named: list[set[str]] = field(default_factory=list)
     hidden: list[bool] = field(default_factory=list)
+    newly: frozenset[str] = frozenset()
+    """Whom what was said or edited last mentions for the first time."""
 
     def has(self, user: str) -> bool:
         """Whether a user is a member."""
@@ -67,9 +170,11 @@ class Place:
 
     def visible(self, user: str) -> list[str]:
         """Return the messages that a member sees, in order."""
+        return [one for one in self.history[self._bound(user) :] if one in self.there]
+
+    def _bound(self, user: str) -> int:
         own = self.seen_from.get(user, 0) if user in self.members else self.public_from
-        first = own if self.is_private else min(own, self.public_from)
-        return [one for one in self.history[first:] if one in self.there]
+        return own if self.is_private else min(own, self.public_from)
 
     def unread(self, user: str, position: str) -> int:
         """Count, one by one; in an archived place nothing counts."""
@@ -77,51 +182,110 @@ class Place:
             return 0
         return sum(one > position and self.there[one] != user for one in self.visible(user))
 
-    def mentioned(self, user: str, position: str) -> int:
-        """Count what is unread and mentions somebody."""
+    def mentions(self, user: str) -> set[str]:
+        """Return the messages and replies that mention somebody by their name or a word of theirs."""
+        there = self.there.keys() | self.replies.keys()
+        return {one for one in there if user in self.by_name[one] | self.by_word[one]}
+
+    def wide(self, user: str) -> set[str]:
+        """Return the messages and replies that are for everybody, others' and such as count for somebody."""
+        if self.choice(user).ignores_wide:
+            return set()
+        authors = self.there | {id_: one.author for id_, one in self.replies.items()}
+        return {one for one, author in authors.items() if self.texts[one].is_wide and author != user}
+
+    def mentioned(self, user: str, state: State) -> int:
+        """Count what is unread and mentions somebody: a reply is by its thread, if they follow that."""
         if self.is_archived:
             return 0
-        return sum(one > position and user in self.mentions.get(one, ()) for one in self.visible(user))
+        seen, own, wide = set(self.visible(user)), self.mentions(user), self.wide(user)
+        count = sum(one > state.mark.position for one in seen & (own | wide))
+        for id_, reply in self.replies.items():
+            if reply.parent in seen and not state.follows(reply.parent):
+                count += id_ in own and id_ > state.mark.position
+        return count + sum(self.mentioned_in(user, parent, state) for parent in seen)
+
+    def unread_in(self, user: str, parent: str, state: State) -> int:
+        """Count what others have replied after one's position in a thread."""
+        position = self.position_in(parent, state)
+        if self.is_archived:
+            return 0
+        return sum(id_ > position and self.replies[id_].author != user for id_ in self.replies_to(parent))
+
+    def mentioned_in(self, user: str, parent: str, state: State) -> int:
+        """Count the unread replies of a thread that one follows that mention one."""
+        thread = state.thread(parent)
+        if thread is None or not thread.is_following or self.is_archived:
+            return 0
+        named = self.mentions(user) | self.wide(user)
+        return sum(id_ > thread.position for id_ in self.replies_to(parent) if id_ in named)
+
+    def position_in(self, parent: str, state: State) -> str:
+        """Return where somebody stands in a thread; without a state they have read it all."""
+        thread = state.thread(parent)
+        return thread.position if thread is not None else self.newest_in(parent) or parent
+
+    def replies_to(self, parent: str) -> list[str]:
+        """Return the replies to a message, in order."""
+        return sorted(id_ for id_, one in self.replies.items() if one.parent == parent)
+
+    def newest_in(self, parent: str) -> str | None:
+        """Return the newest reply to a message."""
+        return max(self.replies_to(parent), default=None)
+
+    def choice(self, user: str) -> Choice:
+        """Return what somebody has chosen for the place."""
+        return self.choices.get(user, Choice())
 
     def sees(self, user: str) -> bool:
         """Whether a user sees what is said now."""
-        return user in self.everyone and (not self.is_private or user in self.members)
+        if self.is_gone or user not in self.everyone:
+            return False
+        return not self.is_private or user in self.members
+
+    def sees_message(self, user: str, id_: str) -> bool:
+        """Whether a user sees a top-level message."""
+        return self.sees(user) and id_ in self.there and self.history.index(id_) >= self._bound(user)
 
     def newest(self, user: str) -> str | None:
         """Return the newest message that a member sees."""
         return max(self.visible(user), default=None)
 
+    def readable_to(self, user: str) -> str | None:
+        """Return the newest message that a member may have read: a reply, if it mentions them."""
+        seen = set(self.visible(user))
+        named = [one for one in self.mentions(user) if one in seen or self._parent(one) in seen]
+        return max([*seen, *named], default=None)
+
+    def _parent(self, id_: str) -> str | None:
+        return self.replies[id_].parent if id_ in self.replies else None
+
     def is_same(self, user: str, one: str, other: str) -> bool:
         """Whether two positions are the same for whatever a member sees, and whatever will be."""
-        return all((id_ > one) == (id_ > other) for id_ in self.visible(user))
+        return all((id_ > one) == (id_ > other) for id_ in [*self.visible(user), *self.replies])
 
     def after(self, kind: str, payload: dict[str, Any]) -> Self:
         """Return the place as it is after an event of the log."""
         place = copy.copy(self)
-        for name in (
-            "everyone",
-            "members",
-            "departed",
-            "history",
-            "there",
-            "mentions",
-            "seen_from",
-            "named",
-            "hidden",
-        ):
+        for name in _COPIED:
             setattr(place, name, copy.copy(getattr(self, name)))
+        place.newly = frozenset()
         if kind in NEW:
             place.history.append(payload["id"])
-            place.there[payload["id"]] = author = payload["author"]["id"]
-            # Whom it names: who does not see it then is not mentioned, nor are authors (E-6).
-            found = {user for user in payload.get("named", ()) if user != author and place.sees(user)}
-            place.mentions[payload["id"]] = found
+            place.there[payload["id"]] = payload["author"]["id"]
+            place._say(payload["id"], payload["id"], payload["author"]["id"], payload["words"])
+        elif kind == REPLIED:
+            reply, parent = payload["reply"], payload["parentMessageId"]
+            place.replies[reply["id"]] = Reply(parent, reply["author"]["id"], reply["createdAt"])
+            place._say(reply["id"], parent, reply["author"]["id"], payload["words"])
         elif kind in EDITED:
-            place.mentions[payload["id"]] = set()  # Every edit takes the names away.
+            place._edit(payload["id"], payload["words"])
         elif kind in GONE:
-            del place.there[payload["id"]]
+            place._forget([payload["id"], *place.replies_to(payload["id"])])
+        elif kind == UNREPLIED:
+            place._forget([payload["id"]])
         elif kind == "CHANNEL_MEMBERS_ADDED":
-            place._let_in([one["userId"] for one in payload["members"]])
+            place._let_in(payload["members"])
         elif kind == "CHANNEL_MEMBER_REMOVED":
             place._let_out(payload["userId"])
         elif kind == "UPDATE_CHANNEL":
@@ -130,17 +294,74 @@ class Place:
             place.is_gone = True
         elif kind == "REMOVE_USER":
             place.everyone.discard(payload["id"])
+        elif kind == CHOSEN:
+            place._choose(payload)
+        elif kind in (REACTED, UNREACTED):
+            place._react(payload, is_there=kind == REACTED)
+        # What was chosen ends with a membership (D-4).
+        place.choices = {user: chosen for user, chosen in place.choices.items() if place.has(user)}
         return place
 
-    def _let_in(self, users: Collection[str]) -> None:
+    def _say(self, id_: str, stands_at: str, author: str, said: Words) -> None:
+        """Note whom it names or reaches by a word: who does not see it is not, nor is its author (E-6)."""
+        self.texts[id_] = said
+        self.by_name[id_] = frozenset(
+            user for user in said.named if user != author and self.sees_message(user, stands_at)
+        )
+        self.by_word[id_] = frozenset(
+            user
+            for user, words in self.keywords.items()
+            if words & said.words
+            and user != author
+            and self._hears_words(user)
+            and self.sees_message(user, stands_at)
+        )
+        self.ever[id_] = self.newly = self.by_name[id_] | self.by_word[id_]
+
+    def _hears_words(self, user: str) -> bool:
+        level = self.choice(user).level
+        if level == "default":
+            level = (
+                self.defaults.get(user, LEVELS["channel"]) if self.kind == "channel" else LEVELS[self.kind]
+            )
+        return self.has(user) and level != "nothing"
+
+    def _edit(self, id_: str, said: Words) -> None:
+        """Who is named or reached by a word that was not there before is, and who still is stays so (E-4)."""
+        before, still = self.texts[id_], self.by_word[id_]
+        reached_before = self.ever[id_]
+        stands_at = self._parent(id_) or id_
+        author = self.there.get(id_) or self.replies[id_].author
+        own = {user: words & before.words for user, words in self.keywords.items()}
+        self._say(id_, stands_at, author, said)
+        new = {user for user in self.by_word[id_] if not own.get(user)}
+        kept = {user for user in still if self.keywords.get(user, frozenset()) & said.words}
+        self.by_word[id_] = frozenset(new | kept)
+        reached = self.by_name[id_] | self.by_word[id_]
+        self.newly = reached - reached_before
+        self.ever[id_] = reached_before | reached
+
+    def _forget(self, ids: Collection[str]) -> None:
+        for id_ in ids:
+            self.there.pop(id_, None)
+            self.replies.pop(id_, None)
+            self.reactions.pop(id_, None)
+
+    def _let_in(self, added: Sequence[Mapping[str, Any]]) -> None:
         bound = self.public_from if not self.is_private else len(self.history) if self.for_joiners else 0
-        for user in users:
+        for one in added:
+            user = one["userId"]
             self.members.add(user)
             self.departed.discard(user)
+            self.left.discard(user)
             self.seen_from[user] = bound
+            self.added_by[user] = one.get("addedBy") or user
+            self.came[user] = max([*self.history, *self.replies], default=BEGINNING)
 
     def _let_out(self, user: str) -> None:
         self.members.discard(user)
+        self.added_by.pop(user, None)
+        self.left.add(user)
         if self.is_default:
             self.departed.add(user)
 
@@ -152,6 +373,7 @@ class Place:
             self._open() if self.is_private else self._close()
         elif told.get("isDefault", False) != self.is_default:
             self.is_default, self.departed = not self.is_default, set()
+            self.came = {}  # Who is in it from when is not gone into: see `feed`.
 
     def _close(self) -> None:
         """Those who are named see it alone; what they saw of it they see still."""
@@ -159,6 +381,9 @@ class Place:
         for user in self.everyone:
             own = self.seen_from.get(user, 0) if user in self.members else self.public_from
             self.seen_from[user] = min(own, self.public_from)
+        self.left |= self.members - named
+        self.added_by = {user: by for user, by in self.added_by.items() if user in named}
+        self.came = {}
         self.members, self.departed = set(named), set()
         self.is_private, self.is_default = True, False
 
@@ -166,28 +391,144 @@ class Place:
         self.is_private = False
         self.public_from = len(self.history) if self.hidden.pop(0) else 0
 
+    def _choose(self, told: Mapping[str, Any]) -> None:
+        user = told["userId"]
+        if "placeId" not in told:
+            self.keywords[user] = frozenset(told["keywords"])
+            self.defaults[user] = told["defaults"]["channel"]
+        elif told["placeId"] == told["here"]:
+            self.choices[user] = Choice(told["level"], told["isMuted"], told["ignoreChannelMentions"])
+
+    def _react(self, told: Mapping[str, Any], *, is_there: bool) -> None:
+        one = {(told["userId"], told["reaction"])}
+        before = self.reactions.get(told["messageId"], frozenset())
+        self.reactions[told["messageId"]] = before | one if is_there else before - one
+
+
+# What the devices of a user do.
+
 
 def read(place: Place, user: str, mark: Mark, position: str) -> Mark:
     """Return the mark after a place was shown up to a position; it never moves back, nor into the future."""
-    reached = min(position, place.newest(user) or mark.position)
+    reached = min(position, place.readable_to(user) or mark.position)
     return mark._replace(position=max(mark.position, reached), is_marked=False)
 
 
 def unread(place: Place, user: str, mark: Mark, first: str) -> Mark:
     """Return the mark after a message was marked as unread, and what follows it."""
-    before = min(f"{max(0, int(first, 16) - 1):032x}", place.newest(user) or BEGINNING)
-    if mark.is_marked and mark.position == before:
+    position = min(before(first), place.newest(user) or BEGINNING)
+    if mark.is_marked and mark.position == position:
         return mark
     if mark.generation is None:
-        return Mark(before, None, mark.least + 1, is_marked=True)
-    return Mark(before, mark.generation + 1, mark.least, is_marked=True)
+        return Mark(position, None, mark.least + 1, is_marked=True)
+    return Mark(position, mark.generation + 1, mark.least, is_marked=True)
 
 
-def moved(user: str, mark: Mark, before: Place, after: Place) -> Mark:
-    """Return somebody's mark after an event: who becomes a member has nothing unread."""
-    if after.has(user) and not before.has(user):
-        return mark.successor(max(after.there, default=BEGINNING))
-    return mark
+def before(id_: str) -> str:
+    """Return the last position before a message."""
+    return f"{max(0, int(id_, 16) - 1):032x}"
+
+
+def set_following(place: Place, state: State, parent: str, *, is_following: bool) -> State:
+    """Return the state after somebody has chosen to follow a thread, all of it read, or to do so no more."""
+    thread = state.thread(parent) or Thread(place.position_in(parent, state))
+    if thread.is_following == is_following:
+        return state
+    if is_following:
+        position = max(thread.position, place.newest_in(parent) or thread.position)
+        return state.with_thread(parent, Thread(position, thread.generation, is_following=True))
+    return state.with_thread(parent, thread._replace(is_following=False, is_ended=True))
+
+
+def read_thread(place: Place, state: State, parent: str, position: str, generation: int | None) -> State:
+    """Return the state after a thread was shown up to a position."""
+    thread = state.thread(parent) or Thread(place.position_in(parent, state))
+    if generation is not None and generation < thread.generation:
+        return state
+    reached = max(thread.position, min(position, place.newest_in(parent) or thread.position))
+    after = thread._replace(position=reached, is_marked=False)
+    return state if after == thread else state.with_thread(parent, after)
+
+
+def unread_thread(place: Place, state: State, parent: str, first: str) -> State:
+    """Return the state after a reply was marked as unread, and what follows it."""
+    thread = state.thread(parent) or Thread(place.position_in(parent, state))
+    position = min(before(first), place.newest_in(parent) or BEGINNING)
+    if thread.is_marked and thread.position == position:
+        return state
+    generation = thread.generation + 1
+    return state.with_thread(
+        parent, thread._replace(position=position, generation=generation, is_marked=True)
+    )
+
+
+# What happens in the place.
+
+
+def moved(
+    user: str, state: State, before_it: Place, after_it: Place, kind: str, told: Mapping[str, Any]
+) -> Iterator[State]:
+    """Yield what somebody's state may be after an event: who becomes a member has nothing unread."""
+    had, has = before_it.has(user), after_it.has(user)
+    if has and not had:
+        state = state._replace(mark=state.mark.successor(max(after_it.there, default=BEGINNING)))
+    if _ends(before_it, after_it, had=had, has=has):
+        state = _ended(before_it, state)
+    if kind == REPLIED:
+        yield from _replied(user, state, before_it, after_it, told)
+        return
+    if kind == "UPDATE_THREAD_REPLY" and user in after_it.newly:
+        state = _begun(state, before_it.replies[told["id"]].parent, told["id"])
+    elif kind in GONE:
+        state = state.with_thread(told["id"], None)
+    yield state
+
+
+def _ends(before_it: Place, after_it: Place, *, had: bool, has: bool) -> bool:
+    """Whether the threads of who is no member are over: they have left, or it is not everybody's any more."""
+    closed = after_it.is_private and not before_it.is_private
+    ended_default = before_it.is_default and not after_it.is_default
+    return not has and (had or closed or ended_default)
+
+
+def _ended(place: Place, state: State) -> State:
+    for parent, thread in state.threads:
+        if thread.generation == 0:
+            state = state.with_thread(parent, None)
+        else:
+            position = place.newest_in(parent) or thread.position
+            state = state.with_thread(parent, Thread(position, thread.generation + 1))
+    return state
+
+
+def _begun(state: State, parent: str, reply: str) -> State:
+    """Return the state of who follows a thread from a reply on, unless they did, or have ended it (D-8)."""
+    thread = state.thread(parent) or Thread(BEGINNING)
+    if thread.is_following or thread.is_ended:
+        return state
+    position = max(thread.position, before(reply))
+    return state.with_thread(parent, Thread(position, thread.generation, is_following=True))
+
+
+def _replied(
+    user: str, state: State, before_it: Place, after_it: Place, told: Mapping[str, Any]
+) -> Iterator[State]:
+    parent, reply = told["parentMessageId"], told["reply"]["id"]
+    if after_it.replies[reply].author == user:
+        thread = state.thread(parent) or Thread(BEGINNING)
+        position = max(thread.position, reply)
+        yield state.with_thread(parent, Thread(position, thread.generation, is_following=True))
+        return
+    if user in after_it.newly:
+        state = _begun(state, parent, reply)
+    is_first = not before_it.replies_to(parent)
+    if is_first and before_it.there[parent] == user and before_it.sees_message(user, parent):
+        if after_it.has(user) or user not in after_it.left:
+            yield _begun(state, parent, reply)
+        if not after_it.has(user):  # Who was a member by default may have left by that it is not any more.
+            yield state
+        return
+    yield state
 
 
 def course(place: Place, events: Sequence[tuple[str, dict[str, Any]]]) -> list[Place]:

@@ -14,8 +14,9 @@ import httpx2
 import trio
 
 from tests.races.reading.device import Device
+from tests.races.reading.feed import AHEAD, Feed
 from tests.races.reading.judge import Change, Look
-from tests.races.reading.model import Place
+from tests.races.reading.model import BEGINNING, REPLIED, Place, Words
 from tests.races.reading.site import Site, User
 
 PEOPLE = ("bob", "eve", "max", "zoe")
@@ -26,8 +27,8 @@ CUT = 0.4
 """How often a stream is cut when anybody does something; besides, each is cut after so many bytes."""
 WEIGHTS = {
     "post": 14,
-    "reply": 3,
-    "edit": 2,
+    "reply": 8,
+    "edit": 4,
     "delete": 7,
     "read": 10,
     "read_together": 5,
@@ -38,7 +39,16 @@ WEIGHTS = {
     "look": 3,
     "ask": 3,
     "state": 2,
-    "mute": 2,
+    "choose": 3,
+    "listen": 2,
+    "follow": 3,
+    "read_thread": 5,
+    "mark_thread": 3,
+    "threads": 3,
+    "react": 2,
+    "unreact": 1,
+    "feed": 3,
+    "read_feed": 2,
 }
 KEEPING = {
     "let_in": 5,
@@ -53,6 +63,11 @@ KEEPING = {
 }
 
 
+KEYWORDS = ("deploy", "outage", "release")
+REACTIONS = ("👍", "🎉")
+NOT_SEEN = (401, 403, 404)
+
+
 class Game:
     """One game: the places, everything that was asked, and what was told of read states."""
 
@@ -64,8 +79,11 @@ class Game:
         self.items: dict[tuple[str, str], list[Change | Look]] = {}
         self.asked: list[tuple[str, str, int, int]] = []
         """Requests that an event may tell of: its type, what it is about, when asked and answered."""
-        self.named: dict[str, set[str]] = {}
-        """Whom messages name."""
+        self.said: dict[str, list[Words]] = {}
+        """What stands in messages: in each at first, and after each edit."""
+        self.places_of: dict[str, str] = {}
+        """In which place messages are."""
+        self.feeds: dict[str, Feed] = {}
         self.start = 0
         self.steps: list[str] = []
         self.wrong: list[str] = []
@@ -73,6 +91,8 @@ class Game:
         self._chance = Random(seed)
         self._messages: dict[str, list[str]] = {}
         self._own: dict[str, list[str]] = {}
+        self._parents: dict[str, list[str]] = {}
+        self._edited: set[str] = set()
         self._removed = ""
 
     @property
@@ -97,6 +117,7 @@ class Game:
             for device in self.devices:
                 await device.until_the_end()
             await self._settle()
+            await self._ask_at_rest()
             listening.cancel_scope.cancel()
         await self._take_heard()
 
@@ -113,7 +134,7 @@ class Game:
         await self._channel("few", members=[bob.id, eve.id])
         await self._channel("late", members=[zoe.id], historyFor="joiners")
         group = (await site.ok(bob, "POST", "/groups", {"userIds": [admin.id, eve.id]}))["channel"]
-        self._is(group["id"], Place("group", is_private=True, for_joiners=True), [admin, bob, eve])
+        self._is(group["id"], Place("group", is_private=True, for_joiners=True), [bob, admin, eve])
         for one, other in ((bob, eve), (max_, bob)):
             opened = await site.ok(one, "POST", "/conversations", {"targetUserId": other.id})
             self._is(opened["conversation"]["id"], Place("direct", is_private=True), [one, other])
@@ -137,6 +158,8 @@ class Game:
     def _is(self, id_: str, place: Place, members: Sequence[User]) -> None:
         place.everyone = {user.id for user in self.users}
         place.members = {user.id for user in members}
+        place.came = dict.fromkeys(place.members, BEGINNING)
+        place.added_by = {user.id: maker.id for user in members if (maker := members[0]) is not user}
         self.places[id_] = place
         self._messages[id_] = []
 
@@ -173,31 +196,60 @@ class Game:
             self.asked.append((event, about, start, self.site.tick()))
         return answer
 
+    def _text(self, chance: Random) -> tuple[dict[str, Any], Words]:
+        """Return something to say, and what stands in it."""
+        named = [one for one in self.users if chance.random() < 0.15]
+        words = [one for one in KEYWORDS if chance.random() < 0.15]
+        wide = chance.choice(["@channel", "@here", "@all"]) if chance.random() < 0.15 else ""
+        text = " ".join([*(f"@{one.name}" for one in named), *words, wide, f"text {self.site.tick()}"])
+        said = Words(frozenset(one.id for one in named), frozenset(words), wide not in ("", "@here"))
+        return {"content": text}, said
+
     async def _post(self, device: Device, place: str, chance: Random) -> None:
         kind = "conversations" if place.startswith("dm:") else "channels"
-        start = self.site.tick()
-        named = [one for one in self.users if chance.random() < 0.15]
-        text = " ".join([*(f"@{one.name}" for one in named), f"text {start}"])
-        answer = await self.site.ask(device.user, "POST", f"/{kind}/{place}/messages", {"content": text})
-        if answer.status_code == 200:
-            message = answer.json()["message"]["id"]
-            self.named[message] = {one.id for one in named}
-            event = "NEW_DM_MESSAGE" if kind == "conversations" else "NEW_MESSAGE"
-            self.asked.append((event, message, start, self.site.tick()))
-            self._messages[place].append(message)
-            self._own.setdefault(device.user.id, []).append(message)
+        event = "NEW_DM_MESSAGE" if kind == "conversations" else "NEW_MESSAGE"
+        message = await self._say(device, f"/{kind}/{place}/messages", "message", event, place, chance)
+        if message and kind == "channels":
+            self._parents.setdefault(place, []).append(message)
 
     async def _reply(self, device: Device, place: str, chance: Random) -> None:
-        if place.startswith("dm:") or not self._messages[place]:
-            return
-        path = f"/messages/{chance.choice(self._messages[place][-4:])}/thread"
-        answer = await self.site.ask(device.user, "POST", path, {"content": "yes"})
-        if answer.status_code == 200:
-            self._messages[place].append(answer.json()["reply"]["id"])
+        if parent := self._parent(place, chance):
+            await self._say(device, f"/messages/{parent}/thread", "reply", REPLIED, place, chance)
+
+    def _parent(self, place: str, chance: Random) -> str:
+        """Return one of the newest messages of a place that have a thread, or could."""
+        parents = self._parents.get(place)
+        return chance.choice(parents[-4:]) if parents else ""
+
+    async def _say(self, device: Device, path: str, name: str, event: str, place: str, chance: Random) -> str:
+        """Say something; return the id of what was said, "" if it was refused."""
+        start = self.site.tick()
+        body, said = self._text(chance)
+        if chance.random() < 0.1:
+            body["parse"] = False
+            said = Words(words=said.words)
+        answer = await self.site.ask(device.user, "POST", path, body)
+        if answer.status_code != 200:
+            return ""
+        message = str(answer.json()[name]["id"])
+        self.said[message], self.places_of[message] = [said], place
+        self.asked.append((event, message, start, self.site.tick()))
+        self._messages[place].append(message)
+        self._own.setdefault(device.user.id, []).append(message)
+        return message
 
     async def _edit(self, device: Device, place: str, chance: Random) -> None:
-        if own := self._own.get(device.user.id):
-            await self.site.ask(device.user, "PUT", f"/messages/{chance.choice(own)}", {"content": "other"})
+        """Edit a message that nobody else edits now, so that it is known which edit was the last."""
+        own = [one for one in self._own.get(device.user.id, [])[-5:] if one not in self._edited]
+        if not own:
+            return
+        message = chance.choice(own)
+        self._edited.add(message)
+        body, said = self._text(chance)
+        answer = await self.site.ask(device.user, "PUT", f"/messages/{message}", body)
+        if answer.status_code == 200:
+            self.said[message].append(said)
+        self._edited.discard(message)
 
     async def _delete(self, device: Device, place: str, chance: Random) -> None:
         own = self._own.get(device.user.id, [])
@@ -282,7 +334,8 @@ class Game:
             return
         told, end = answer.json(), self.site.tick()
         states = {one["placeId"]: one for one in told["places"]}
-        if is_whole and told["badge"] != sum(map(_in_badge, told["places"])):
+        is_plain = is_whole and not told["threads"]["mentionCount"]
+        if is_plain and told["badge"] != _badge(told["places"], []):
             self.wrong.append(f"the badge of {user.name} is {told['badge']}, of {told['places']}")
         for place in self.places:
             if is_whole or place in states or place in told["left"]:
@@ -292,9 +345,110 @@ class Game:
         start, answer = await device.ask()
         self._overview(device.user, start, answer, is_whole=False)
 
-    async def _mute(self, device: Device, place: str, chance: Random) -> None:
-        body = {"isMuted": chance.random() < 0.6}
+    async def _choose(self, device: Device, place: str, chance: Random) -> None:
+        """Mute a place or not, choose a level, or have what is for everybody not count."""
+        levels = ("default", "all", "mentions", "nothing")
+        body: dict[str, Any] = chance.choice(
+            [
+                {"isMuted": chance.random() < 0.6},
+                {"level": chance.choice(levels)},
+                {"ignoreChannelMentions": chance.random() < 0.6},
+            ]
+        )
         await self.site.ask(device.user, "PUT", f"/me/places/{place}/notifications", body)
+
+    async def _listen(self, device: Device, place: str, chance: Random) -> None:
+        """Choose keywords, or the level of all channels."""
+        body: dict[str, Any] = {"keywords": [one for one in KEYWORDS if chance.random() < 0.5]}
+        if chance.random() < 0.3:
+            body = {"defaults": {"channel": chance.choice(["all", "mentions", "nothing"])}}
+        await self.site.ask(device.user, "PUT", "/me/notifications", body)
+
+    # Threads.
+
+    async def _follow(self, device: Device, place: str, chance: Random) -> None:
+        if parent := self._parent(place, chance):
+            kind = chance.choice(["follow", "forsake"])
+            await self._move_thread(device, place, parent, kind, {"following": kind == "follow"})
+
+    async def _read_thread(self, device: Device, place: str, chance: Random) -> None:
+        if parent := self._parent(place, chance):
+            generation = chance.choice([None, None, 0, 1])
+            body = {"position": self._position(place, chance)}
+            body |= {} if generation is None else {"generation": generation}
+            await self._move_thread(device, place, parent, "read", body)
+
+    async def _mark_thread(self, device: Device, place: str, chance: Random) -> None:
+        if parent := self._parent(place, chance):
+            await self._move_thread(device, place, parent, "unread", {"from": self._position(place, chance)})
+
+    async def _move_thread(
+        self, device: Device, place: str, parent: str, kind: str, body: dict[str, Any]
+    ) -> None:
+        path = f"/me/threads/{parent}" + (f"/{kind}" if kind in ("read", "unread") else "")
+        start = self.site.tick()
+        answer = await self.site.ask(device.user, "PUT", path, body)
+        end, told = self.site.tick(), answer.json()
+        position = str(body.get("position", body.get("from", "")))
+        is_changed = told.get("changed") if answer.status_code == 200 else None
+        change = Change(
+            *(start, end, kind, position, body.get("generation"), answer.status_code, is_changed),
+            parent=parent,
+        )
+        self._note(device.user, place, change)
+        if answer.status_code == 200:
+            self._note(device.user, place, Look(start, end, told["state"], answers=change, parent=parent))
+
+    async def _threads(self, device: Device, place: str, chance: Random) -> None:
+        await self._list_threads(device.user, are_unread=chance.random() < 0.5)
+
+    async def _list_threads(self, user: User, *, are_unread: bool) -> list[dict[str, Any]]:
+        """List the threads that somebody follows, and note what was told; return their states."""
+        start = self.site.tick()
+        path = f"/me/threads?limit=200&filter={'unread' if are_unread else 'all'}"
+        answer = await self.site.ask(user, "GET", path)
+        if answer.status_code != 200:
+            return []
+        told, end = answer.json(), self.site.tick()
+        states = [one["state"] for one in told["threads"]]
+        for place in self.places:
+            own = {one["messageId"]: one for one in states if one["placeId"] == place}
+            as_of = int(told["asOf"])
+            self._note(user, place, Look(start, end, None, as_of=as_of, threads=own, are_unread=are_unread))
+        return states
+
+    # The feed.
+
+    async def _react(self, device: Device, place: str, chance: Random) -> None:
+        await self._reaction(device, place, "POST", chance)
+
+    async def _unreact(self, device: Device, place: str, chance: Random) -> None:
+        await self._reaction(device, place, "DELETE", chance)
+
+    async def _reaction(self, device: Device, place: str, method: str, chance: Random) -> None:
+        if self._messages[place]:
+            path = f"/messages/{chance.choice(self._messages[place][-4:])}/reactions"
+            await self.site.ask(device.user, method, path, {"reaction": chance.choice(REACTIONS)})
+
+    async def _feed(self, device: Device, place: str, chance: Random) -> None:
+        answer = await self.site.ask(device.user, "GET", "/me/activity?limit=200")
+        if answer.status_code == 200:
+            told = answer.json()
+            device.items = [one["id"] for one in told["items"]]
+            known = sum(one > max(self._feed_of(device.user).reads, default="") for one in device.items)
+            if told["unreadCount"] < known:
+                self.wrong.append(
+                    f"{told['unreadCount']} items of {device.user.name} are unread, not {known}"
+                )
+
+    async def _read_feed(self, device: Device, place: str, chance: Random) -> None:
+        position = chance.choice(device.items) if device.items and chance.random() < 0.9 else AHEAD
+        # Noted before: from when it is sent on it may be read.
+        self._feed_of(device.user).reads.append(position)
+        await self.site.ask(device.user, "PUT", "/me/activity/read", {"position": position})
+
+    def _feed_of(self, user: User) -> Feed:
+        return self.feeds.setdefault(user.id, Feed())
 
     async def _state(self, device: Device, place: str, chance: Random) -> None:
         start = self.site.tick()
@@ -414,17 +568,56 @@ class Game:
         both = [f"{id_}: {told.get(id_)}, not {counted.get(id_)}" for id_ in sorted(differing)]
         return f"at rest the server tells {device.user.name} of {'; '.join(both)}"
 
+    async def _ask_at_rest(self) -> None:
+        """Ask each device for its threads and feed: what is counted over all places must be theirs."""
+        for device in self.devices:
+            user = device.user
+            whole = await self.site.ask(user, "GET", "/me/places")
+            if whole.status_code == 401:
+                continue
+            _, since = await device.ask()
+            states = await self._list_threads(user, are_unread=True)
+            await self._list_threads(user, are_unread=False)
+            threads = {
+                "unreadThreads": len(states),
+                "mentionCount": sum(one["mentionCount"] for one in states),
+            }
+            badge = _badge(whole.json()["places"], states)
+            for told in (whole.json(), since.json()):
+                if told["threads"] != threads:
+                    self.wrong.append(f"{user.name} has the threads {told['threads']}, not {threads}")
+                if told["badge"] != badge:
+                    self.wrong.append(f"the badge of {user.name} is {told['badge']}, not {badge}")
+            feed = self._feed_of(user)
+            path = "/me/activity?limit=200"
+            feed.at_rest.append((await self.site.ask(user, "GET", path)).json())
+            feed.unread_at_rest.append((await self.site.ask(user, "GET", f"{path}&unread=true")).json())
+
     async def _take_heard(self) -> None:
-        """Take what READ_STATE events told as what it was at that moment."""
+        """Take what READ_STATE and THREAD_STATE events told as what it was at that moment."""
         for device in self.devices:
             for when, told in device.heard:
                 if told["placeId"] in self.places:
-                    look = Look(0, when, told, is_listed=False, as_of=int(told["asOf"]))
+                    look = Look(
+                        *(0, when, told),
+                        is_listed=False,
+                        as_of=int(told["asOf"]),
+                        parent=told.get("messageId", ""),
+                    )
                     self._note(device.user, told["placeId"], look)
 
 
-def _in_badge(state: dict[str, Any]) -> int:
-    """Return what a place adds to the badge (D-9)."""
-    if state["isMuted"]:
-        return 0
-    return int(state["unreadCount" if state["kind"] in ("direct", "group") else "mentionCount"])
+def _badge(places: Sequence[dict[str, Any]], threads: Sequence[dict[str, Any]]) -> int:
+    """Return the number of what is unread, of all places and of the followed threads (D-9)."""
+    muted = {one["placeId"] for one in places if one["isMuted"]}
+    named = [one for one in threads if one["mentionCount"]]
+    number = sum(one["placeId"] not in muted for one in named)
+    for place in places:
+        in_threads = sum(one["mentionCount"] for one in named if one["placeId"] == place["placeId"])
+        if place["isMuted"]:
+            continue
+        if place["kind"] in ("direct", "group"):
+            number += place["unreadCount"]
+        else:
+            number += place["mentionCount"] - in_threads
+    return int(number)

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 
 from teamchat.chat.retention import Retention
+from teamchat.events import Audience
 from teamchat.interfaces import Storage
 from teamchat.storage.log import logged_in
 from teamchat.testing import ADMIN, DEADLINE
@@ -84,7 +85,11 @@ class Site:
         async with self._storage.read() as tx:
             events = await logged_in(tx, after, _PORTION)
         assert len(events) < _PORTION
-        return [Happened(one.seq, one.type, json.loads(one.payload)) for one in events]
+        return [Happened(one.seq, one.type, json.loads(one.payload), _only(one.audience)) for one in events]
+
+
+def _only(audience: Audience) -> str:
+    return audience[0] if isinstance(audience, tuple) and len(audience) == 1 else ""
 
 
 @asynccontextmanager

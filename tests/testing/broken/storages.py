@@ -37,6 +37,9 @@ class Wrapped:
         return await self.inner.position()
 
 
+Ids = Sequence[str] | None
+
+
 class WrappedTransaction:
     """`teamchat.Transaction`, as another does it."""
 
@@ -49,8 +52,8 @@ class WrappedTransaction:
     async def append(self, event: Event) -> None:
         await self.inner.append(event)
 
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
-        await self.inner.blank(room_id, message_ids)
+    async def blank(self, room_id: str, message_ids: Ids = None, fields: Sequence[str] | None = None) -> None:
+        await self.inner.blank(room_id, message_ids, fields)
 
     async def advance_log(self, last: int) -> None:
         await self.inner.advance_log(last)
@@ -144,8 +147,8 @@ class BegunByItsFirstStatement:
     async def append(self, event: Event) -> None:
         await (await self.begin()).append(event)
 
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
-        await (await self.begin()).blank(room_id, message_ids)
+    async def blank(self, room_id: str, message_ids: Ids = None, fields: Sequence[str] | None = None) -> None:
+        await (await self.begin()).blank(room_id, message_ids, fields)
 
     async def advance_log(self, last: int) -> None:
         await (await self.begin()).advance_log(last)
@@ -172,7 +175,7 @@ class EachAlone:
     async def append(self, event: Event) -> None:
         raise StorageError("A reading transaction changes nothing.")
 
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Ids = None, fields: Sequence[str] | None = None) -> None:
         raise StorageError("A reading transaction changes nothing.")
 
     async def advance_log(self, last: int) -> None:
@@ -246,7 +249,7 @@ class Silent(WrappedTransaction):
     async def advance_log(self, last: int) -> None:
         pass
 
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Ids = None, fields: Sequence[str] | None = None) -> None:
         pass
 
 
@@ -255,6 +258,7 @@ class Silent(WrappedTransaction):
     test_blanking_a_place_takes_all_that_was_said_in_it="assert ['text'",
     test_blanking_reaches_what_the_same_transaction_appended="assert ['before'",
     test_blanking_reaches_what_is_committed_together_with_it="assert ['text']",
+    test_blanking_fields_takes_those_alone_and_the_message_is_found_again="shows still",
 )
 class TestKeepsWhatWasSaid(Contract):
     class storage(Wrapped):  # noqa: N801
@@ -265,5 +269,5 @@ class TestKeepsWhatWasSaid(Contract):
 
 
 class Retentive(WrappedTransaction):
-    async def blank(self, room_id: str, message_ids: Sequence[str] | None = None) -> None:
+    async def blank(self, room_id: str, message_ids: Ids = None, fields: Sequence[str] | None = None) -> None:
         pass

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamchat.operations.import_export.slack_text import emoji, plain, read, text_of_blocks
+from teamchat.model.slack import emoji, plain, read, text_of_blocks
 
 
 @pytest.mark.parametrize(

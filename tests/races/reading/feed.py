@@ -1,0 +1,132 @@
+"""Whether what somebody's feed holds at rest is what happened to them (extension E-9).
+
+Where the text leaves open whether something belongs there (what was for everybody before somebody came, what
+was replied before they chose to follow a thread), it may be there or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tests.races.reading.judge import Track
+from tests.races.reading.model import Place, State, Words
+
+AHEAD = "f" * 32
+"""A position after every item."""
+Item = tuple[str, str, str]
+"""Kind, place and message of an item; being added has no message."""
+
+
+@dataclass
+class Feed:
+    """What somebody's devices asked of their feed: positions that were read, and what it held at rest."""
+
+    reads: list[str] = field(default_factory=list)
+    at_rest: list[dict[str, Any]] = field(default_factory=list)
+    unread_at_rest: list[dict[str, Any]] = field(default_factory=list)
+
+
+class _Holds(NamedTuple):
+    """What a feed must hold, and what it may hold besides."""
+
+    required: set[Item]
+    optional: set[Item]
+
+
+def judge(
+    user: str, tracks: Mapping[str, Track], feed: Feed | None, said: Mapping[str, Sequence[Words]]
+) -> list[str]:
+    """Return what is wrong with somebody's feed. `tracks` are explained, by their places."""
+    if feed is None or not feed.at_rest:
+        return []
+    holds = _Holds(set(), set())
+    for id_, track in tracks.items():
+        for item, is_required in _items(user, id_, track.places[-1], track.last):
+            (holds.required if is_required else holds.optional).add(item)
+    wrong: list[str] = []
+    for told, unread in zip(feed.at_rest, feed.unread_at_rest, strict=True):
+        items = [one for one in told["items"] if one["placeId"] in tracks]
+        found = [(one["kind"], one["placeId"], one.get("message", {}).get("id", "")) for one in items]
+        if len(set(found)) != len(found):
+            wrong.append(f"the feed of {user} holds something twice: {found}")
+        if missing := holds.required - set(found):
+            wrong.append(f"the feed of {user} has not {sorted(missing)}")
+        if more := set(found) - holds.required - holds.optional:
+            wrong.append(f"the feed of {user} has {sorted(more)} besides")
+        ids = [one["id"] for one in told["items"]]
+        if ids != sorted(ids, reverse=True):
+            wrong.append(f"the feed of {user} is out of order")
+        if [one["id"] for one in unread["items"]] != ids[: told["unreadCount"]]:
+            wrong.append(f"what is unread in the feed of {user} is not its newest {told['unreadCount']}")
+        wrong += _read(user, tracks, feed, told, said)
+    return wrong
+
+
+def _read(
+    user: str,
+    tracks: Mapping[str, Track],
+    feed: Feed,
+    told: Mapping[str, Any],
+    said: Mapping[str, Sequence[Words]],
+) -> list[str]:
+    """Return what is wrong with what is unread: what was shown on either device is read on both."""
+    at_most = max(feed.reads, default="")
+    steady = [one["id"] for one in told["items"] if _was_always_there(user, tracks, one, said)]
+    at_least = max((one for one in steady if one in feed.reads), default="")
+    ids = [one["id"] for one in told["items"]]
+    between = sum(one > at_most for one in ids), sum(one > at_least for one in ids)
+    if between[0] <= told["unreadCount"] <= between[1]:
+        return []
+    return [f"in the feed of {user} {told['unreadCount']} are unread, not {between}"]
+
+
+def _was_always_there(
+    user: str, tracks: Mapping[str, Track], item: Mapping[str, Any], said: Mapping[str, Sequence[Words]]
+) -> bool:
+    """Whether an item could be read ever since there was its message."""
+    track = tracks.get(item["placeId"])
+    if item["kind"] != "mention" or track is None or not all(one.has(user) for one in track.places):
+        return False
+    return len(said.get(item["message"]["id"], ())) == 1
+
+
+def _items(user: str, id_: str, place: Place, state: State) -> Iterator[tuple[Item, bool]]:
+    if not place.sees(user):
+        return
+    seen = set(place.visible(user))
+    own = {one for one in place.mentions(user) if (_parent(place, one) or one) in seen}
+    for message in own:
+        yield ("mention", id_, message), True
+    for message in place.wide(user) - own:
+        parent = _parent(place, message)
+        if parent is not None and parent in seen and state.follows(parent):
+            yield ("mention", id_, message), _takes_part(user, place, parent, message)
+        elif parent is None and message in seen and place.has(user):
+            yield ("mention", id_, message), user in place.came and place.came[user] < message
+    for message, reply in place.replies.items():
+        is_told = message in own or message in place.wide(user) or reply.author == user
+        if not is_told and reply.parent in seen and state.follows(reply.parent):
+            yield ("reply", id_, message), _takes_part(user, place, reply.parent, message)
+    for message, reactions in place.reactions.items():
+        author = place.there.get(message) or (
+            place.replies[message].author if message in place.replies else ""
+        )
+        is_seen = (_parent(place, message) or message) in seen
+        if author == user and is_seen and any(by != user for by, _ in reactions):
+            yield ("reaction", id_, message), True
+    if user in place.members and place.kind != "direct":
+        by = place.added_by.get(user, user)
+        if by != user or user not in place.came:
+            yield ("added", id_, ""), by != user and user in place.came
+
+
+def _parent(place: Place, message: str) -> str | None:
+    return place.replies[message].parent if message in place.replies else None
+
+
+def _takes_part(user: str, place: Place, parent: str, reply: str) -> bool:
+    """Whether a thread concerned somebody for certain when a reply came."""
+    own = [id_ for id_ in place.replies_to(parent) if place.replies[id_].author == user]
+    return place.there[parent] == user or any(id_ < reply for id_ in own)

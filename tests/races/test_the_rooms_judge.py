@@ -1,0 +1,37 @@
+"""The games of rooms find what is broken: each of these servers is, in one place.
+
+Every third is asked for by `make test-all`, all with ``TEAMCHAT_FAULTS=all``: each takes some games.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.races.reading.site import open_site
+from tests.races.rooms.faults import FAULTS
+from tests.races.test_rooms import played
+from tests.storages import sqlite_only
+
+pytestmark = [
+    pytest.mark.slow,
+    sqlite_only("the judge is the same on every storage, and games are quicker on this one"),
+]
+ROOT = Path(__file__).parents[2]
+MOST_GAMES = 100
+CHOSEN = FAULTS if os.environ.get("TEAMCHAT_FAULTS") == "all" else FAULTS[::3]
+
+
+@pytest.mark.parametrize("fault", CHOSEN, ids=lambda fault: fault.__name__)
+async def test_a_broken_server_is_found(
+    fault: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    async with open_site(tmp_path / "site", fault) as (site, root):
+        for seed in range(1, MOST_GAMES):
+            if await played(site, root, seed):
+                return
+    pytest.fail(f"{MOST_GAMES} games went well with a server that is broken")

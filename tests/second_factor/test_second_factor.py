@@ -1,0 +1,455 @@
+"""M-1 to M-3: second factors, on the storage that the tests run on, and what is tried against them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+import trio
+from msgspec.structs import replace
+from teamchat_auth_magic_link.rules import MagicLinks
+from teamchat_second_factor.endpoints import SecondProof, finish
+from teamchat_second_factor.factors import MOST, PENDING_MS
+
+from teamchat import BadRequest, Conflict, Forbidden, NotFound, TooManyRequests, Unauthorized
+from teamchat.errors import SecondFactorNeeded
+from teamchat.model import now_ms
+from teamchat.settings import Settings
+from teamchat.web import Visitor
+from tests.second_factor.world import ADMIN, BOB, ELSEWHERE, HOME, PASSWORD, World, opened
+
+Doing = Callable[[], Awaitable[Any]]
+
+
+async def outcome(doing: Awaitable[Any]) -> str:
+    """Return the name of the error that it raises, or "done"."""
+    try:
+        await doing
+    except Exception as error:
+        return type(error).__name__
+    return "done"
+
+
+async def at_once(*doing: Doing) -> list[str]:
+    """Do all at once; return how each ended, sorted."""
+    ended: list[str] = []
+
+    async def one(each: Doing) -> None:
+        ended.append(await outcome(each()))
+
+    async with trio.open_nursery() as nursery:
+        for each in doing:
+            nursery.start_soon(one, each)
+    return sorted(ended)
+
+
+async def test_who_has_one_signs_in_with_its_code_and_nobody_is_asked_before(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.login()
+        begun = await world.factors.begin(world.bob, HOME, None, None)
+        await world.login()  # One that nobody has confirmed counts for nothing.
+        codes = await world.factors.confirm(world.bob, begun.id, world.code(begun.secret), HOME)
+        assert len(set(codes)) == 10
+        world.pass_steps()
+        for code in (
+            None,
+            "",
+            "12345",
+            "000000" if world.code(begun.secret) != "000000" else "111111",
+            "x" * 99,
+        ):
+            with pytest.raises(SecondFactorNeeded):
+                await world.login(code=code)
+        spaced = world.code(begun.secret)[:3] + " " + world.code(begun.secret)[3:]
+        await world.login(code=spaced)
+        own = await world.factors.own(world.bob)
+        assert ([one.id for one in own.second_factors], own.recovery_codes_left) == ([begun.id], 10)
+
+
+async def test_the_address_is_one_that_apps_read(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        begun = await world.factors.begin(world.bob, HOME, None, None)
+        parts = urlsplit(begun.uri)
+        assert (parts.scheme, parts.netloc) == ("otpauth", "totp")
+        issuer, account = unquote(parts.path).lstrip("/").split(":")
+        query = {name: value for name, [value] in parse_qs(parts.query).items()}
+        assert account == BOB
+        assert query == {
+            "secret": begun.secret,
+            "issuer": issuer,
+            "algorithm": "SHA1",
+            "digits": "6",
+            "period": "30",
+        }
+        assert len(begun.secret) == 32
+        assert begun.qr_code.startswith("<svg xmlns=")
+
+
+async def test_m2_only_who_has_the_password_right_is_told_that_there_is_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        for code in (None, "123456", world.code(secret)):
+            with pytest.raises(Unauthorized) as caught:
+                await world.login(code=code, password="wrong horse")
+            assert type(caught.value) is Unauthorized
+        await world.login(code=world.code(secret))  # The code that came with a wrong password was not spent.
+
+
+@pytest.mark.parametrize("steps", [-2, -1, 0, 1, 2])
+async def test_a_code_is_good_one_step_around_now(tmp_path: Path, steps: int) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        is_good = await outcome(world.login(code=world.code(secret, steps))) == "done"
+        assert is_good == (abs(steps) <= 1)
+
+
+async def test_each_step_is_good_once_and_none_before_it_is_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        await world.login(code=world.code(secret))
+        for steps in (0, -1):
+            with pytest.raises(SecondFactorNeeded):
+                await world.login(code=world.code(secret, steps), ip=ELSEWHERE)
+        await world.login(code=world.code(secret, 1))
+
+
+async def test_the_code_that_confirmed_is_spent(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        begun = await world.factors.begin(world.bob, HOME, None, None)
+        code = world.code(begun.secret)
+        await world.factors.confirm(world.bob, begun.id, code, HOME)
+        with pytest.raises(SecondFactorNeeded):
+            await world.login(code=code)
+
+
+async def test_of_many_sign_ins_with_one_code_at_once_one_succeeds(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, codes = await world.set_up(world.bob)
+        for code in (world.code(secret), codes[0]):
+            ended = await at_once(*[lambda code=code: world.login(code=code)] * 4)  # type: ignore[misc]
+            assert ended == ["SecondFactorNeeded"] * 3 + ["done"]
+
+
+async def test_codes_of_somebody_else_are_wrong(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, _, _ = await world.set_up(world.bob)
+        _, secret, codes = await world.set_up(world.ada)
+        for code in (world.code(secret), codes[0]):
+            with pytest.raises(SecondFactorNeeded):
+                await world.login(code=code)
+        assert (await world.factors.own(world.ada)).recovery_codes_left == 10
+
+
+async def test_a_recovery_code_is_good_once_and_kept_as_a_hash(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, codes = await world.set_up(world.bob)
+        await world.login(code=codes[3].upper().replace("-", " "))
+        with pytest.raises(SecondFactorNeeded):
+            await world.login(code=codes[3])
+        assert (await world.factors.own(world.bob)).recovery_codes_left == 9
+        kept = json.dumps(
+            await world.rows("select * from second_factor_recovery")
+            + await world.rows("select id, user_id, secret from second_factor_totp")
+        )
+        assert not [code for code in codes if code in kept or code.replace("-", "") in kept]
+        assert secret not in kept
+
+
+async def test_guesses_are_counted_at_the_address_and_for_the_account_from_everywhere(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, codes = await world.set_up(world.bob)
+        most = world.app.settings.auth.rate_limit.attempts
+        wrong = [lambda n=n: world.login(code="12345", ip=f"203.0.113.{n}") for n in range(most + 5)]  # type: ignore[misc]
+        assert await at_once(*wrong) == ["SecondFactorNeeded"] * most + ["TooManyRequests"] * 5
+        for code in (world.code(secret), codes[0]):
+            with pytest.raises(TooManyRequests):
+                await world.login(code=code, ip=ELSEWHERE)
+        assert (await world.factors.own(world.bob)).recovery_codes_left == 10
+        assert len(await world.rows("select 1 from audit_entries where action = 'session.fail'")) == most
+
+
+async def test_a_right_password_takes_no_wrong_codes_back(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.set_up(world.bob)
+        most = world.app.settings.auth.rate_limit.attempts
+        for _ in range(most):
+            assert await outcome(world.login(code="12345")) == "SecondFactorNeeded"
+            assert await outcome(world.login()) in ("SecondFactorNeeded", "TooManyRequests")
+        assert await outcome(world.login(code="12345")) == "TooManyRequests"
+
+
+async def test_a_right_code_takes_back_what_was_mistyped(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        for _ in range(3):
+            for _ in range(world.app.settings.auth.rate_limit.attempts - 1):
+                assert await outcome(world.login(code="12345")) == "SecondFactorNeeded"
+            await world.login(code=world.code(secret))
+            world.pass_steps()
+
+
+async def test_the_first_one_ends_the_sessions_that_began_without_it(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        earlier = await world.login(ip=ELSEWHERE)
+        await world.set_up(world.bob)
+        with pytest.raises(Unauthorized):
+            await world.caller(earlier)
+        with pytest.raises(Unauthorized):
+            await world.app.accounts.sessions.refresh(earlier.refresh_token)
+        await world.app.accounts.ask_again(world.bob)
+
+
+async def test_a_session_that_was_left_open_sets_none_up_and_takes_none_away(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.make_older()
+        for password in (None, "wrong horse"):
+            with pytest.raises(Forbidden):
+                await world.factors.begin(world.bob, HOME, password, None)
+        begun = await world.factors.begin(world.bob, HOME, PASSWORD, None)
+        await world.factors.confirm(world.bob, begun.id, world.code(begun.secret), HOME)
+        world.pass_steps()
+        with pytest.raises(Forbidden):  # The password alone is not enough for a second one.
+            await world.factors.begin(world.bob, HOME, PASSWORD, None)
+        for code in (None, "123456"):
+            with pytest.raises(Forbidden):
+                await world.factors.remove(world.bob, begun.id, HOME, code)
+        with pytest.raises(SecondFactorNeeded):
+            await world.login()
+        await world.factors.remove(world.bob, begun.id, HOME, world.code(begun.secret))
+        await world.login()
+        assert await world.rows("select 1 from second_factor_recovery") == []
+
+
+async def test_passwords_that_are_asked_again_are_counted(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.make_older()
+        for _ in range(world.app.settings.auth.rate_limit.attempts):
+            with pytest.raises(Forbidden):
+                await world.factors.begin(world.bob, HOME, "wrong horse", None)
+        with pytest.raises(TooManyRequests):
+            await world.factors.begin(world.bob, HOME, PASSWORD, None)
+
+
+async def test_nobody_confirms_or_removes_what_is_not_theirs(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        waiting = await world.factors.begin(world.ada, HOME, None, None)
+        with pytest.raises(NotFound) as theirs:
+            await world.factors.confirm(world.bob, waiting.id, world.code(waiting.secret), HOME)
+        with pytest.raises(NotFound) as nobodys:
+            await world.factors.confirm(world.bob, "0" * 32, "123456", HOME)
+        assert theirs.value.sentence == nobodys.value.sentence
+        with pytest.raises(NotFound):
+            await world.factors.remove(world.bob, waiting.id, HOME, None)
+        await world.factors.confirm(world.ada, waiting.id, world.code(waiting.secret), HOME)
+
+
+async def test_confirming_is_for_a_first_code_within_the_hour_and_guesses_count(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        begun = await world.factors.begin(world.bob, HOME, None, None)
+        for _ in range(world.app.settings.auth.rate_limit.attempts):
+            with pytest.raises(BadRequest):
+                await world.factors.confirm(world.bob, begun.id, "12345", HOME)
+        with pytest.raises(TooManyRequests):
+            await world.factors.confirm(world.bob, begun.id, world.code(begun.secret), HOME)
+        async with world.app.storage.write() as tx:
+            await tx.fetch("delete from attempts")
+        await world.factors.confirm(world.bob, begun.id, world.code(begun.secret), HOME)
+        with pytest.raises(Conflict):
+            await world.factors.confirm(world.bob, begun.id, world.code(begun.secret, 1), HOME)
+        late = await world.factors.begin(world.bob, HOME, None, None)
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update second_factor_totp set created_at = created_at - $1", PENDING_MS)
+        with pytest.raises(NotFound):
+            await world.factors.confirm(world.bob, late.id, world.code(late.secret), HOME)
+
+
+async def test_several_phones_are_several_factors_and_one_code_is_of_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        [first, second] = [await world.set_up(world.bob) for _ in range(2)]
+        await world.login(code=world.code(first[1]))
+        await world.login(code=world.code(second[1]))
+        with pytest.raises(SecondFactorNeeded):  # The second confirmation has made other recovery codes.
+            await world.login(code=first[2][0])
+        bob = await world.caller(await world.login(code=second[2][0]))
+        for _ in range(MOST - 2):
+            await world.set_up(bob)
+        with pytest.raises(BadRequest):
+            await world.factors.begin(bob, HOME, None, None)
+
+
+def demanding(world: World, demanded: str) -> None:
+    """Have the server want a second factor, as ``auth.secondFactor`` says."""
+    world.app.accounts.second_steps._demanded = demanded
+
+
+async def test_where_it_is_wanted_nothing_is_done_before_and_the_last_one_stays(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        authenticate, token = world.app.accounts.authenticate, (await world.login()).access_token
+        demanding(world, "admins")
+        await authenticate(token)
+        demanding(world, "all")
+        with pytest.raises(Forbidden):
+            await authenticate(token)
+        bob = await authenticate(token, before_password_change=True)
+        first, _, _ = await world.set_up(bob)
+        await authenticate(token)
+        with pytest.raises(Forbidden):
+            await world.factors.remove(bob, first, HOME, None)
+        second, _, _ = await world.set_up(bob)
+        removing = [lambda id_=id_: world.factors.remove(bob, id_, HOME, None) for id_ in (first, second)]  # type: ignore[misc]
+        assert await at_once(*removing) == ["Forbidden", "done"]
+        assert len((await world.factors.own(bob)).second_factors) == 1
+
+
+async def test_where_admins_must_have_one_who_becomes_an_admin_must(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        demanding(world, "admins")
+        _, signed_in = await world.app.accounts.sign_in(ADMIN, HOME, "tests")
+        with pytest.raises(Forbidden):
+            await world.caller(signed_in)
+        token = (await world.login()).access_token
+        await world.app.accounts.users.set_role(world.ada, world.bob.user.id, "admin")
+        with pytest.raises(Forbidden):
+            await world.app.accounts.authenticate(token)
+
+
+async def test_a_mailed_reset_needs_the_code_and_stays_good_until_it_comes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        links = world.app.accounts.links
+        async with world.app.storage.write() as tx:
+            await links.issue_in(tx, "reset", BOB)
+        [(id_,)] = await world.rows("select id from links where purpose = 'reset'")
+        token = parse_qs(urlsplit(links.url(id_, "reset", BOB)).query)["token"][0]
+
+        def set_up(code: str | None) -> Awaitable[Any]:
+            return world.passwords.set_up(BOB, token, "another password", HOME, "tests", code)
+
+        for code in (None, "12345"):
+            assert await outcome(set_up(code)) == "SecondFactorNeeded"
+        await world.login(code=world.code(secret))  # The password is what it was.
+        assert await outcome(set_up(world.code(secret, 1))) == "done"
+        assert await outcome(world.login()) == "Unauthorized"
+
+
+async def test_d40_who_took_an_account_does_not_keep_its_owner_out_by_a_second_factor(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update users set email_proved_at = null where email = $1", BOB)
+            await world.app.accounts.links.issue_in(tx, "magic", BOB)
+        [(id_,)] = await world.rows("select id from links")
+        token = parse_qs(urlsplit(world.app.accounts.links.url(id_, "magic", BOB)).query)["token"][0]
+        owned = await MagicLinks(world.app.accounts).verify(BOB, token, ELSEWHERE, "tests")
+        assert owned.earlier_access_ended is True
+        assert (await world.factors.own(await world.caller(owned))).second_factors == []
+        assert await outcome(world.login(code=world.code(secret))) == "Unauthorized"
+
+
+async def test_a_magic_link_needs_the_code_and_stays_good_until_it_comes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        links, accounts = world.app.accounts.links, world.app.accounts
+        async with world.app.storage.write() as tx:
+            await links.issue_in(tx, "magic", BOB)
+        [(id_,)] = await world.rows("select id from links")
+        token = parse_qs(urlsplit(links.url(id_, "magic", BOB)).query)["token"][0]
+        magic = MagicLinks(accounts)
+        for code in (None, "12345"):
+            assert await outcome(magic.verify(BOB, token, HOME, "tests", code)) == "SecondFactorNeeded"
+        assert await outcome(magic.verify(BOB, "x" * 43, HOME, "tests", world.code(secret))) == "BadRequest"
+        await magic.verify(BOB, token, HOME, "tests", world.code(secret))
+
+
+async def test_a_way_in_that_knows_nothing_of_codes_refuses_who_has_one(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.set_up(world.bob)
+        accounts = world.app.accounts
+        assert await outcome(accounts.sign_in(BOB, HOME, "tests")) == "SecondFactorNeeded"
+        assert await outcome(accounts.sign_in(BOB, HOME, "", is_proved=False)) == "SecondFactorNeeded"
+        assert await outcome(accounts.sessions.start(world.bob.user.id, HOME, "")) == "SecondFactorNeeded"
+
+
+async def test_a_ticket_is_good_with_a_code_for_its_user_and_for_ten_minutes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        steps, visitor = world.app.accounts.second_steps, Visitor(HOME, "tests")
+        ticket = steps.ticket(world.bob.user.id, is_proved=True)
+
+        def end(ticket: str, code: str) -> Awaitable[Any]:
+            return finish(world.app, visitor, SecondProof(ticket, code))
+
+        assert await outcome(end(ticket, "12345")) == "SecondFactorNeeded"
+        other = ticket.replace(world.bob.user.id, world.ada.user.id)
+        for bad in ("", "a.b.c.d", other, ticket[:-1], ticket + "x", "\ud800", ".".join(["é"] * 4)):
+            assert await outcome(end(bad, world.code(secret))) == "BadRequest"
+        signed_in = await end(ticket, world.code(secret))
+        assert (await world.caller(signed_in)).user.id == world.bob.user.id
+        assert await outcome(end(ticket, world.code(secret))) == "SecondFactorNeeded"
+        steps._clock = lambda: now_ms() + 600_000
+        assert await outcome(end(ticket, world.code(secret, 1))) == "BadRequest"
+
+
+async def test_with_another_signing_secret_codes_of_apps_are_wrong_and_recovery_codes_right(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, codes = await world.set_up(world.bob)
+        other: Any = world.factors._sealer.__class__(b"\1" * 32)
+        world.codes._sealer = other
+        with pytest.raises(SecondFactorNeeded):
+            await world.login(code=world.code(secret))
+        await world.login(code=codes[0])
+
+
+async def test_a_sealed_secret_is_of_no_use_in_the_row_of_another(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, _, _ = await world.set_up(world.bob)
+        _, secret, _ = await world.set_up(world.ada)
+        async with world.app.storage.write() as tx:
+            await tx.fetch(
+                """update second_factor_totp set secret = (select secret from second_factor_totp
+                   where user_id = $1) where user_id = $2""",
+                world.ada.user.id,
+                world.bob.user.id,
+            )
+        with pytest.raises(SecondFactorNeeded):
+            await world.login(code=world.code(secret))
+
+
+async def test_an_operator_takes_it_away_and_nothing_is_left_of_who_is_removed(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.set_up(world.bob)
+        async with world.app.storage.write() as tx:
+            assert await world.codes.forget_in(tx, world.bob.user.id)
+            assert not await world.codes.forget_in(tx, world.bob.user.id)
+        await world.login()
+        await world.set_up(world.bob)
+        async with world.app.storage.write() as tx:
+            await world.app.accounts.users.remove_in(tx, world.bob.user)
+        for table in ("second_factor_totp", "second_factor_recovery"):
+            assert await world.rows(f"select 1 from {table}") == []
+
+
+async def test_what_is_set_up_and_taken_away_is_in_the_audit_log_without_a_secret(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        id_, secret, codes = await world.set_up(world.bob)
+        await world.factors.remove(world.bob, id_, HOME, None)
+        entries = await world.rows(
+            """select action, target_id, details from audit_entries
+               where action like 'second-factor%' order by id"""
+        )
+        assert [entry[:2] for entry in entries] == [
+            ("second-factor.add", world.bob.user.id),
+            ("second-factor.remove", world.bob.user.id),
+        ]
+        assert not [one for one in (secret, *codes) if one in json.dumps(entries)]
+
+
+def test_the_setting_knows_three_words() -> None:
+    assert Settings().auth.second_factor == "optional"
+    assert replace(Settings().auth, second_factor="all").second_factor == "all"
