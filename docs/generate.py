@@ -124,6 +124,8 @@ def plugin_api() -> str:
         parts.append(f"### {told}\n\n{testing_reference.markdown(inspect.getdoc(member) or '')}")
     parts.append("## What `app` returns\n")
     parts += [_told(kind) for kind in (teamchat.SeenMessage, teamchat.Room)]
+    for kind in (teamchat.Activity, teamchat.Seen, teamchat.Changed):
+        parts += [_told(kind), *testing_reference.members(kind)]
     parts.append("## What a capability is made of\n")
     for offered in (
         teamchat.Capability,
@@ -131,6 +133,7 @@ def plugin_api() -> str:
         teamchat.Parts,
         teamchat.MessageFields,
         teamchat.DraftFields,
+        teamchat.UserFields,
         teamchat.Written,
         teamchat.Outcome,
         teamchat.Changes,
