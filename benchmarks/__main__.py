@@ -11,7 +11,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import against, machine
+from benchmarks import against, machine, server
 from benchmarks.report import Report
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.sizes import QUICK, Sizes
@@ -24,6 +24,8 @@ def main() -> None:
     given = _parser().parse_args()
     if given.against:
         sys.exit(_against(given))
+    if given.core_alone:
+        server.left_out += server.capabilities()
     sizes = _sizes(given)
     machine.raise_descriptors()
     gc.disable()  # A collection among ten thousand streams would be told as the server's latency.
@@ -52,8 +54,9 @@ def _against(given: argparse.Namespace) -> int:
     for name, value in options:
         several = value if isinstance(value, list) else [value]
         arguments += [f"--{name.replace('_', '-')}", *map(str, several)]
+    only_now = ["--core-alone"] if given.core_alone else []
     try:
-        report = against.compare(given.against, given.rounds or Sizes().rounds, arguments)
+        report = against.compare(given.against, given.rounds or Sizes().rounds, arguments, only_now)
     except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
@@ -86,6 +89,11 @@ def _parser() -> argparse.ArgumentParser:
         "--against",
         metavar="COMMIT",
         help="measure this checkout and that version in turns (--rounds), and name what became worse",
+    )
+    parser.add_argument(
+        "--core-alone",
+        action="store_true",
+        help="this checkout's servers load no plugin that brings a capability: what is measured is the core",
     )
     parser.add_argument(
         "--quick",

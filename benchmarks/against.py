@@ -52,8 +52,8 @@ class Version:
             return figures(json.loads(output.read_text()))
 
 
-def compare(commit: str, turns: int, arguments: Sequence[str]) -> Report:
-    """Measure this checkout beside a commit, in turns; `arguments` are those of a run.
+def compare(commit: str, turns: int, arguments: Sequence[str], only_now: Sequence[str] = ()) -> Report:
+    """Measure this checkout beside a commit, in turns; `arguments` are those of a run, `only_now` this one's.
 
     Raises `RuntimeError` for a commit that is not there, can't be installed, or can't be measured.
     """
@@ -61,7 +61,8 @@ def compare(commit: str, turns: int, arguments: Sequence[str]) -> Report:
     taken: list[tuple[Figures, Figures]] = []
     for number in range(turns):
         first, second = (before, now) if number % 2 == 0 else (now, before)
-        given = {version.name: version.measured(arguments) for version in (first, second)}
+        asked = {before.name: arguments, now.name: [*arguments, *only_now]}
+        given = {version.name: version.measured(asked[version.name]) for version in (first, second)}
         taken.append((given[before.name], given[now.name]))
         print(f"turn {number + 1} of {turns} is done", flush=True)
     return told(before, taken)

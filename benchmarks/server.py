@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,17 @@ START_DEADLINE = 30.0  # seconds
 END_DEADLINE = 60.0
 EMAIL = "admin@localhost"
 NATIVE, HYPERCORN = "native", "hypercorn"
+
+left_out: list[str] = []
+"""Plugins that no server of this run loads (``--core-alone``)."""
+
+
+def capabilities() -> list[str]:
+    """Return the names of the installed plugins that bring capabilities."""
+    listed = subprocess.run(
+        [sys.executable, "-m", "teamchat", "plugins", "--json"], capture_output=True, check=True
+    )
+    return [plugin["name"] for plugin in json.loads(listed.stdout) if "capabilities" in plugin["hooks"]]
 
 
 @dataclass(frozen=True)
@@ -84,13 +95,20 @@ def running(
     storage: Mapping[str, str] | None = None,
     certificate: tuple[Path, Path] | None = None,
     sections: Mapping[str, dict[str, Any]] | None = None,
+    command: Sequence[str] = ("-m", "teamchat"),
 ) -> Iterator[Server]:
     """Run a server with its data in this directory, or where `storage` says.
 
     With a certificate and its key it speaks TLS; `sections` are as in `start`.
     """
     server = start(
-        data, http1=http1, workers=workers, storage=storage, certificate=certificate, sections=sections
+        data,
+        http1=http1,
+        workers=workers,
+        storage=storage,
+        certificate=certificate,
+        sections=sections,
+        command=command,
     )
     try:
         yield server
@@ -108,10 +126,12 @@ def start(
     storage: Mapping[str, str] | None = None,
     certificate: tuple[Path, Path] | None = None,
     sections: Mapping[str, dict[str, Any]] | None = None,
+    command: Sequence[str] = ("-m", "teamchat"),
 ) -> Server:
     """Start ``teamchat serve`` and wait until it is ready; port 0 is a free one.
 
-    `sections` are sections of the configuration, each in place of what it is for the other benchmarks.
+    `sections` are sections of the configuration, each in place of what it is for the other benchmarks, and
+    `command` is what Python is given in place of the command.
     """
     settings: dict[str, dict[str, Any]] = {
         "auth": {
@@ -125,14 +145,16 @@ def start(
         "server": {"host": "127.0.0.1", "port": port, "http1": http1, "workers": workers},
         "storage": {"path": str(data / "data")} | dict(storage or {}),
     }
+    if left_out:
+        settings["plugins"] = {"disabled": left_out}
     settings |= sections or {}
     if certificate is not None:
         settings["server"]["tls"] = dict(zip(("certificate", "key"), map(str, certificate), strict=True))
     config = data / "bench.json"
     config.write_text(json.dumps(settings))
     with (data / "server.log").open("ab") as log:
-        command = [sys.executable, "-m", "teamchat", "serve", "--config", str(config)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log)
+        serve = [sys.executable, *command, "serve", "--config", str(config)]
+        process = subprocess.Popen(serve, stdout=subprocess.PIPE, stderr=log)
     try:
         return Server(_port_of(process), process)
     except BaseException:

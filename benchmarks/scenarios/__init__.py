@@ -21,6 +21,7 @@ from benchmarks.scenarios import (
     search,
     shutdown,
     stalled,
+    steps,
     unread,
     workers,
 )
@@ -44,4 +45,5 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "scale": scale.run,
     "reading": reading.run,
     "search": search.run,
+    "steps": steps.run,
 }

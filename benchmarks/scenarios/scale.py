@@ -5,7 +5,8 @@ answer's, "CPU ms" is the processor time that the server takes for it and for wh
 deliveries), the median of some batches; PostgreSQL's own is not in it.  "MiB" is the server's resident
 memory, "KiB" what one stream adds to it.  Posts go to members with streams: to the channel of everybody with
 some hundreds of them, to the room of ten with nine, while 10 or many more streams of other people are open,
-told of all that these see or (``scope=joined``) of their rooms alone; these are measured in turns.
+told of all that these see or (``scope=joined``) of their rooms alone; these are measured in turns, without
+the processor time that streams take while nobody posts.
 Wanted: however many are open elsewhere, a post to the room of ten takes the same processor time.
 """
 
@@ -34,6 +35,7 @@ from benchmarks.team import IN_SMALL, Team, fill
 KIB, MIB = 1024, 1024 * 1024
 FEW = 10
 _BATCHES = 10
+_IDLE_SETTLES = 5
 _SIZE = 60  # characters in a post
 
 
@@ -135,7 +137,7 @@ class _Scale:
                 with self._listening(IN_SMALL, self._people, count, query):
                     self._loop.pause(self._sizes.settle)
                     which = f"{count:,} streams{query and ' of scope=joined'}"
-                    row = self._row(self._post_to(self._team.small))
+                    row = self._row(self._post_to(self._team.small), idle=self._idle())
                     found.setdefault(f"a post to ten, {which} elsewhere", []).append(row)
                 self._loop.pause(self._sizes.settle)
         return {what: medians(rows) for what, rows in found.items()}
@@ -159,17 +161,27 @@ class _Scale:
         path = f"/channels/{self._team.growing[number]}/members"
         return self._chat.post_to(path, {"userIds": added})
 
-    def _row(self, make: Callable[[int], bytes], times: int | None = None) -> Row:
-        """Ask one thing after another in batches, the first of which warms up."""
+    def _idle(self) -> float:
+        """Return what part of a processor the server takes while nobody posts: for its streams."""
+        began, before = time.perf_counter(), self._server.processor_seconds()
+        self._loop.pause(_IDLE_SETTLES * self._sizes.settle)
+        return (self._server.processor_seconds() - before) / (time.perf_counter() - began)
+
+    def _row(self, make: Callable[[int], bytes], times: int | None = None, *, idle: float = 0.0) -> Row:
+        """Ask one thing after another in batches, the first of which warms up.
+
+        What the server would have taken meanwhile anyway, `idle` seconds a second, is taken off.
+        """
         batch = 1 if times else max(2, self._sizes.posts // _BATCHES)
         cpu: list[float] = []
         with Asker(self._loop, self._chat.port, make, connections=1) as asker:
             for _ in range(times or _BATCHES + 1):
-                before = self._server.processor_seconds()
+                began, before = time.perf_counter(), self._server.processor_seconds()
                 for _ in range(batch):
                     asker.paced(1.0, 1)
                 self._loop.pause(0.02)  # What hangs on the last one comes to its end.
-                cpu.append((self._server.processor_seconds() - before) / batch)
+                taken = self._server.processor_seconds() - before
+                cpu.append((taken - idle * (time.perf_counter() - began)) / batch)
             answers = asker.times(batch)
         return {
             "median ms": ms(middle(answers)),
