@@ -50,8 +50,11 @@ run: install
 # few tests, which take longest, would come last.
 ALL_TESTS = -n 3 --dist loadfile --no-loadscope-reorder --reruns 2
 
+# These two read and import everything, and `make lint` runs them.
+LINTED = --ignore=tests/test_architecture.py --ignore=tests/test_docs.py
+
 test: install
-	$(BIN)/python -m pytest $(or $(ARGS),-m "not slow" $(ALL_TESTS))
+	$(BIN)/python -m pytest $(or $(ARGS),-m "not slow" $(LINTED) $(ALL_TESTS))
 
 # All there is: the same, then what is marked as slow, what needs the machine for itself one after the other, and the
 # conformance suite in every mode.
