@@ -51,6 +51,11 @@ async def account_by_email(tx: Transaction, email: str) -> Account | None:
     return _account(await tx.fetch(f"{_USER} where email_key = $1", text.fold(email)))
 
 
+async def is_bot_in(tx: Transaction, user_id: str) -> bool:
+    """Return whether an account is a program's, to which nobody signs in (extension K-2)."""
+    return bool(await tx.fetch("select 1 from users where id = $1 and is_bot = 1", user_id))
+
+
 async def own_row(tx: Transaction, caller: Caller) -> User:
     """Return the caller's row as it is now; raise `Unauthorized` if there is none any more."""
     user = await user_by_id(tx, caller.user.id)

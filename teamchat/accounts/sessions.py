@@ -19,7 +19,7 @@ from msgspec import UNSET, Struct
 from teamchat.accounts import keys
 from teamchat.accounts.access_tokens import AccessTokens
 from teamchat.accounts.audit import note, note_failure
-from teamchat.accounts.records import user_by_id
+from teamchat.accounts.records import is_bot_in, user_by_id
 from teamchat.accounts.second_steps import Passed
 from teamchat.capabilities.changes import NoCapabilities, TakesPart
 from teamchat.errors import BadRequest, NotFound, SecondFactorNeeded, Unauthorized
@@ -89,10 +89,11 @@ class Sessions:
         """Do what `start` does, in a transaction that is open.
 
         With `must_change_password` nothing else can be done in the session before that (decision D-43).
-        Raises `SecondFactorNeeded` for who has a second factor, unless they have `passed` it (extension M-1).
+        Raises `Unauthorized` also for the account of a program, whatever was shown (extension K-2), and
+        `SecondFactorNeeded` for who has a second factor, unless they have `passed` it (extension M-1).
         """
         user = await user_by_id(tx, user_id)
-        if user is None:
+        if user is None or await is_bot_in(tx, user_id):
             raise Unauthorized
         step = self._capabilities.second_step
         if passed != Passed(user_id) and step is not None and await step.is_set_in(tx, user_id):

@@ -24,6 +24,7 @@ from teamchat.accounts.records import (
     account_by_email,
     account_by_id,
     check_admin,
+    is_bot_in,
     own_row,
 )
 from teamchat.accounts.scopes import SESSION_ALONE, check_scopes
@@ -135,20 +136,22 @@ class Users:
     async def rename(self, caller: Caller, user_name: str) -> User:
         """Give the caller another name, which nobody else may have (decision D-21)."""
         async with self._storage.write() as tx:
-            user = await own_row(tx, caller)
-            user_name = text.name("userName", user_name, most=text.MAX_USER_NAME, present=user.user_name)
-            if user.user_name == user_name:
-                return user
-            if await names.is_taken_in(tx, user_name, but=user.id):
-                raise BadRequest("This userName is taken, or looks like one that is.")
-            await tx.fetch(
-                "update users set user_name = $2, user_name_key = $3 where id = $1",
-                user.id,
-                user_name,
-                text.fold(user_name),
-            )
-            await names.note_in(tx, user.id, user_name)
-            await tx.append(UpdateUser(user.id, user_name).to())
+            return await self.rename_in(tx, await own_row(tx, caller), user_name)
+
+    async def rename_in(self, tx: Transaction, user: User, user_name: str) -> User:
+        """Do what `rename` does, in a transaction that is open. Raises `BadRequest` for a name of others."""
+        user_name = text.name("userName", user_name, most=text.MAX_USER_NAME, present=user.user_name)
+        if user.user_name == user_name:
+            return user
+        await _check_name(tx, user_name, but=user.id)
+        await tx.fetch(
+            "update users set user_name = $2, user_name_key = $3 where id = $1",
+            user.id,
+            user_name,
+            text.fold(user_name),
+        )
+        await names.note_in(tx, user.id, user_name)
+        await tx.append(UpdateUser(user.id, user_name).to())
         return User(user.id, user_name, user.email, user.is_admin)
 
     async def remove(self, caller: Caller, user_id: str) -> None:
@@ -222,11 +225,13 @@ class Users:
         """Store a new password's hash, and end all sessions but `keep` and all links (decision D-17).
 
         In a transaction that is open. `from_admin` says that it is not the user who chose it (D-43).  Raises
-        `BadRequest` for an unknown user.
+        `BadRequest` for an unknown user, and for a bot.
         """
         account = await account_by_id(tx, user_id)
         if account is None:
             raise BadRequest("There is no such user.")
+        if await is_bot_in(tx, user_id):
+            raise BadRequest("A bot has no password: nobody signs in as one.")
         await tx.fetch(
             "update users set password_hash = $2, password_from_admin = $3 where id = $1",
             user_id,
@@ -248,7 +253,7 @@ class Users:
     async def set_role(self, caller: Caller, user_id: str, role: str) -> User:
         """Make a user an admin, or one no longer; the last admin stays one (extension L).
 
-        Raises `BadRequest` for a role that there is not: there are no guests yet.
+        Raises `BadRequest` for a role that there is not, for there are no guests yet, and to make a bot one.
         """
         async with self._storage.write() as tx:
             user, _ = await _managed(tx, caller, user_id)
@@ -266,8 +271,10 @@ class Users:
         """Make a user an admin, or one no longer, in a transaction that is open.
 
         It is sent as UPDATE_USER, so that no server goes on with what it remembers of them.  Raises
-        `BadRequest` for the last admin.
+        `BadRequest` for the last admin, and to make a bot one (extension K-2).
         """
+        if is_admin and await is_bot_in(tx, user.id):
+            raise BadRequest("A bot can't be an admin.")
         if not is_admin:
             await _keep_an_admin(tx, user, "must stay one")
         await tx.fetch("update users set is_admin = $2 where id = $1", user.id, int(is_admin))
@@ -336,28 +343,60 @@ class Users:
         if await account_by_email(tx, email) is not None:
             raise BadRequest("A user with this email exists already.")
         user_name = await names.free_name_in(tx, user_name or names.default_name(email))
-        user, now = User(new_id(), user_name, email, is_admin), self._clock()
+        user = User(new_id(), user_name, email, is_admin)
+        is_vouched = from_admin or is_vouched
+        await self._insert(tx, user, password_hash, from_admin=from_admin, is_vouched=is_vouched)
+        await self._tell_of(tx, user, by, "admin" if is_admin else "user")
+        return user
+
+    async def create_bot_in(self, tx: Transaction, user_name: str, *, by: str) -> User:
+        """Create the account of a program, in a transaction that is open (extension K-2).
+
+        It acts by tokens alone: it has no password, starts no session, and is never an admin.  `by` is who
+        makes it.  Raises `BadRequest` for what can't be a name, or is somebody's.
+        """
+        user_name = text.name("userName", user_name, most=text.MAX_USER_NAME)
+        await _check_name(tx, user_name)
+        user_id = new_id()
+        user = User(user_id, user_name, bot_email(user_id), is_admin=False)
+        await self._insert(tx, user, is_bot=True)
+        await self._tell_of(tx, user, by, "bot")
+        return user
+
+    async def _insert(
+        self,
+        tx: Transaction,
+        user: User,
+        password_hash: str | None = None,
+        *,
+        from_admin: bool = False,
+        is_vouched: bool = False,
+        is_bot: bool = False,
+    ) -> None:
+        now = self._clock()
         await tx.fetch(
             """insert into users
                (id, user_name, user_name_key, email, email_key, is_admin, password_hash, created_at,
-                password_from_admin, email_proved_at, log_start)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+                password_from_admin, email_proved_at, is_bot, log_start)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
                 (select coalesce(max(seq), 0) from events))""",
             user.id,
             user.user_name,
             text.fold(user.user_name),
             user.email,
             text.fold(user.email),
-            int(is_admin),
+            int(user.is_admin),
             password_hash,
             now,
             int(from_admin),
-            now if from_admin or is_vouched else None,
+            now if is_vouched else None,
+            int(is_bot),
         )
         await names.note_in(tx, user.id, user.user_name)
-        await note(tx, "user.create", "user", user.id, by=by, role="admin" if is_admin else "user")
+
+    async def _tell_of(self, tx: Transaction, user: User, by: str | None, role: str) -> None:
+        await note(tx, "user.create", "user", user.id, by=by, role=role)
         await tx.append(NewUser(user.id, user.user_name, user.email).to())
-        return user
 
     async def _leave(self, tx: Transaction, user: User, farewell: Event) -> None:
         await tx.append(farewell)
@@ -375,6 +414,11 @@ class Users:
         await tx.append(UserGone(user.id).to())
 
 
+def bot_email(user_id: str) -> str:
+    """Return the email of a program's account, at which nobody is (extension K-2)."""
+    return f"bot-{user_id}@{text.BOTS_DOMAIN}"
+
+
 def _listed(row: Row) -> ListedUser:
     id_, name, email, is_admin, created_at, deactivated_at = row
     is_deactivated = deactivated_at is not None or UNSET
@@ -387,6 +431,11 @@ async def _managed(tx: Transaction, caller: Caller, user_id: str) -> Account:
         raise NotFound("There is no such user.")
     check_admin(caller)
     return account
+
+
+async def _check_name(tx: Transaction, user_name: str, *, but: str = "") -> None:
+    if await names.is_taken_in(tx, user_name, but=but):
+        raise BadRequest("This userName is taken, or looks like one that is.")
 
 
 async def _keep_an_admin(tx: Transaction, leaving: User, refusal: str) -> None:

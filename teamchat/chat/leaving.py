@@ -14,13 +14,13 @@ _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join ro
 where m.user_id = $1 and r.kind <> 'direct' order by r.id"""  # noqa: S608
 _MANAGED = """select 1 from memberships m join users u on u.id = m.user_id
 where m.room_id = $1 and m.role = $2 and u.deactivated_at is null"""
-# A manager who is deactivated stays one, beside who manages meanwhile.
+# A manager who is deactivated stays one, beside who manages meanwhile. No bot becomes one by itself.
 _SUCCESSOR = f"""select o.user_id from memberships o join users s on s.id = o.user_id
-where o.room_id = $1 and s.deactivated_at is null and not exists ({_MANAGED})
+where o.room_id = $1 and s.deactivated_at is null and s.is_bot = 0 and not exists ({_MANAGED})
 order by o.joined_at, o.user_id limit 1"""  # noqa: S608
 # Of a default channel in which nobody has a row, and so nobody manages.
 _EVERYBODY = """select u.id from users u where u.removed_at is null and u.deactivated_at is null
-and not exists (select 1 from memberships m join users a on a.id = m.user_id
+and u.is_bot = 0 and not exists (select 1 from memberships m join users a on a.id = m.user_id
   where m.room_id = $1 and a.deactivated_at is null)
 and not exists (select 1 from departures d where d.room_id = $1 and d.user_id = u.id)
 order by u.id limit 1"""

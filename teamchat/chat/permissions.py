@@ -60,7 +60,7 @@ def check_manages(
 
 
 def check_may_edit(caller: Caller, seen: SeenMessage) -> None:
-    """The author alone edits a message, in a channel that is open; a bot's has no author who could."""
+    """The author alone edits a message, in a channel that is open; a webhook's has no author who could."""
     if seen.author_id != caller.user.id:
         raise Forbidden("Only the author may edit a message.")
     check_open(seen.room)

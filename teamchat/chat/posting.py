@@ -32,6 +32,7 @@ from teamchat.model.ids import new_id_after
 
 # Who writes, and what the new message comes after: one statement, for each costs a round trip.
 _BEFORE = """select (select user_name from users where id = $1 and removed_at is null),
+  (select is_bot from users where id = $1),
   (select id from messages where {} order by id desc limit 1)"""
 _BEFORE_MESSAGE = _BEFORE.format("room_id = $2 and parent_id is null")
 _BEFORE_REPLY = _BEFORE.format("parent_id = $2")
@@ -41,7 +42,7 @@ class Submission(NamedTuple):
     """What somebody posts. `asked` is the draft as it came, `kept` what the filters left of it.
 
     `key` is the Idempotency-Key, and `path` says of which request: the same key on another one is refused
-    (decision D-07b).  A bot's `author_id` is ``webhook:<id>``, and it has no `caller`.
+    (decision D-07b).  A webhook's `author_id` is ``webhook:<id>``; it has a `bot_name` and no `caller`.
     """
 
     author_id: str
@@ -123,9 +124,9 @@ async def _insert(tx: Transaction, room: Room, submission: Submission, parent_id
     author_id, bot_name, draft = submission.author_id, submission.bot_name, submission.kept
     room_id = room.id
     if parent_id is None:
-        [(name, last)] = await tx.fetch(_BEFORE_MESSAGE, author_id, room_id)
+        [(name, is_bot, last)] = await tx.fetch(_BEFORE_MESSAGE, author_id, room_id)
     else:
-        [(name, last)] = await tx.fetch(_BEFORE_REPLY, author_id, parent_id)
+        [(name, is_bot, last)] = await tx.fetch(_BEFORE_REPLY, author_id, parent_id)
     last = max(last or "", room.last_bound)
     if name is None and bot_name is None:
         raise Unauthorized
@@ -146,7 +147,7 @@ async def _insert(tx: Transaction, room: Room, submission: Submission, parent_id
     return Message(
         id=message_id,
         channel_id=room_id,
-        author=author(author_id, name, bot_name),
+        author=author(author_id, name, bot_name, is_bot),
         content=draft.content,
         created_at=created_at,
         updated_at=None,

@@ -2,7 +2,7 @@
 
 However many messages are read, it takes at most three statements, each answered
 from an index, and one where no message ever had a reaction or an image.  An author's name is read from
-`users`, where removed users keep their row (decision D-22); a bot's is kept with the message.
+`users`, where removed users keep their row (decision D-22); a webhook's is kept with the message.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from teamchat.model.ids import could_be_id
 from teamchat.storage.statements import chunks
 
 WHOLE = """select m.id, m.room_id, m.parent_id, m.author_id, m.bot_name, m.content, m.created_at,
-  m.updated_at, author.user_name, t.reply_count, t.last_reply_at, t.last_reply_by, last.user_name,
-  t.participants, m.is_decorated
+  m.updated_at, author.user_name, author.is_bot, t.reply_count, t.last_reply_at, t.last_reply_by,
+  last.user_name, t.participants, m.is_decorated
 from messages m
 left join users author on author.id = m.author_id
 left join threads t on t.parent_id = m.id
@@ -101,12 +101,13 @@ async def _images(tx: Transaction, ids: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _message(row: Row, reactions: Reactions, images: Sequence[str] | None) -> Message:
-    (id_, room_id, parent_id, author_id, bot_name, content, created_at, updated_at, name, *thread) = row
+    (id_, room_id, parent_id, author_id, bot_name, content, created_at, updated_at, *rest) = row
+    name, is_bot, *thread = rest
     reply_count, last_reply_at, last_reply_by, last_name, participants, _ = thread
     return Message(
         id=id_,
         channel_id=room_id,
-        author=author(author_id, name, bot_name),
+        author=author(author_id, name, bot_name, is_bot),
         content=content,
         created_at=created_at,
         updated_at=updated_at,
@@ -121,11 +122,11 @@ def _message(row: Row, reactions: Reactions, images: Sequence[str] | None) -> Me
     )
 
 
-def author(author_id: str, name: str | None, bot_name: str | None) -> Author:
-    """Return a message's author; one with a bot's name is a bot."""
-    if bot_name is not None:
-        return Author(author_id, bot_name, is_bot=True)
-    return Author(author_id, name or "")
+def author(author_id: str, name: str | None, webhook: str | None, is_bot: int | None) -> Author:
+    """Return a message's author: a user, who may be a bot, or the `webhook` of a name, which always is."""
+    if webhook is not None:
+        return Author(author_id, webhook, is_bot=True)
+    return Author(author_id, name or "", is_bot=bool(is_bot) or UNSET)
 
 
 def _thread_meta(

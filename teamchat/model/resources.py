@@ -50,7 +50,7 @@ class UserName(_Wire, frozen=True):
 
 
 class Author(_Wire, frozen=True):
-    """The author of a message; for a webhook the id is ``webhook:<id>`` and `is_bot` is true."""
+    """The author of a message. `is_bot` is true for bots, and for webhooks, whose id is ``webhook:<id>``."""
 
     id: str
     user_name: str

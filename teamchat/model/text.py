@@ -18,6 +18,9 @@ MAX_NAME = 80
 MAX_USER_NAME = 64
 MAX_REACTION = 64
 MAX_EMAIL = 254
+BOTS_DOMAIN = "bots.invalid"
+"""Where the emails of programs' accounts are. Nobody receives mail there (RFC 2606), and nobody is let in who
+says that they do (extension K-2)."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # Control characters, and the bidirectional embeddings, overrides, isolates and marks of UAX #9.
@@ -117,7 +120,10 @@ def reaction(text: str) -> str:
 
 
 def email(text: str) -> str:
-    """Return an email address: one ``@`` with something on both sides, no white space, at most 254."""
+    """Return an email address: one ``@`` with something on both sides, no white space, at most 254.
+
+    None of a program's account is one, for nobody signs in or is invited by it.
+    """
     if len(text) > MAX_EMAIL:  # first, for to look at each character of a body takes long
         raise BadRequest("email is not a valid address.")
     text = storable("email", text)
@@ -125,6 +131,8 @@ def email(text: str) -> str:
     odd = any(c.isspace() or unicodedata.category(c) in {"Cc", "Cf"} for c in text)
     if not (local and at and domain) or "@" in domain or odd:
         raise BadRequest("email is not a valid address.")
+    if fold(domain).rstrip(".") == BOTS_DOMAIN:
+        raise BadRequest("email is not a valid address: nobody has one there.")
     return text
 
 

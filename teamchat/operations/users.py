@@ -14,7 +14,7 @@ from typing import cast
 
 from teamchat.accounts import Accounts
 from teamchat.accounts.audit import note
-from teamchat.accounts.records import Account, account_by_email, account_by_id
+from teamchat.accounts.records import Account, account_by_email, account_by_id, is_bot_in
 from teamchat.accounts.scrypt import Hasher
 from teamchat.application import Application
 from teamchat.chat import Chat
@@ -132,6 +132,8 @@ class UserOffice:
                 user, is_deactivated = await _found(tx, who)
                 if is_deactivated:
                     raise BadRequest(f"{user.email} is deactivated; activate them first.")
+                if await is_bot_in(tx, user.id):
+                    raise BadRequest("A bot has no password: nobody signs in as one.")
                 await self._accounts.links.issue_in(tx, "reset", user.email)
         return user
 

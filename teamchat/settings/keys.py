@@ -156,6 +156,10 @@ class ChatSettings(Section, frozen=True):
             " (author) and the managers of the channel, or nobody, and then nothing of it is kept."
         ),
     ] = "author"
+    bots_by: Annotated[
+        Literal["admins", "everyone"],
+        Meta(description="Who makes bots: admins, or everyone, who manages their own alone."),
+    ] = "admins"
     initial_user: InitialUser = field(default_factory=InitialUser)
 
 

@@ -334,4 +334,12 @@ MIGRATIONS: tuple[Migration, ...] = (
             "create index audit_entries_by_target on audit_entries(target_id, id)",
         ),
     ),
+    Migration(
+        19,
+        (
+            # Whether an account is a program's: it acts by tokens, and nobody signs in to it (K-2).
+            "alter table users add column is_bot {int} not null default 0",
+            "create index users_by_bot on users(id) where is_bot = 1",
+        ),
+    ),
 )

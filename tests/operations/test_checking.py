@@ -95,6 +95,7 @@ HARM = {
     "there is an admin": "update users set is_admin = 0",
     "those who are gone have no session and no password": "update users set removed_at = 1",
     "those who are deactivated have no session": "update users set deactivated_at = 1",
+    "bots are no admins, and have no session and no password": "update users set is_bot = 1",
     "each stands in a channel or conversation that is there": "update messages set room_id = 'gone'",
     "each author is known": "update messages set author_id = 'nobody'",
     "each reply stands under a message of its channel that is no reply": (

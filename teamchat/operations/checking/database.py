@@ -43,6 +43,12 @@ RULES = (
         "End it: teamchat user activate EMAIL, then teamchat user deactivate EMAIL.",
     ),
     Check(
+        "users",
+        "bots are no admins, and have no session and no password",
+        """select count(*) from users u where is_bot = 1 and (is_admin = 1 or password_hash is not null
+           or exists (select 1 from sessions s where s.user_id = u.id))""",
+    ),
+    Check(
         "messages",
         "each stands in a channel or conversation that is there",
         "select count(*) from messages where room_id not in (select id from rooms)",

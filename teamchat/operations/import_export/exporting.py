@@ -44,7 +44,7 @@ from teamchat.storage.moving import Tell
 from teamchat.storage.statements import chunks
 
 _PAGE = 500
-_USERS = "id, user_name, email, is_admin, created_at, removed_at, deactivated_at from users where"
+_USERS = "id, user_name, email, is_admin, created_at, removed_at, deactivated_at, is_bot from users where"
 _CHANNELS = """id, kind, coalesce(name, ''), created_at, created_by, updated_at, is_private, is_default,
 was_group, topic, description, archived_at, post_policy, invite_policy, history_for, public_from
 from rooms where kind <> 'direct' and"""
@@ -227,8 +227,9 @@ async def _rows(tx: Transaction, sql: str, key: str) -> AsyncGenerator[Sequence[
 
 
 def _user(row: Row) -> PortableUser:
-    id_, name, email, is_admin, *times = row
-    return PortableUser(id_, name, email, bool(is_admin), *times)
+    id_, name, email, is_admin, created_at, removed_at, deactivated_at, is_bot = row
+    times = created_at, removed_at, deactivated_at
+    return PortableUser(id_, name, email, bool(is_admin), *times, bool(is_bot))
 
 
 def _conversation(row: Row) -> PortableConversation:

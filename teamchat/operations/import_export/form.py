@@ -51,7 +51,7 @@ class Portable(Struct, frozen=True, kw_only=True):
 class PortableUser(Portable, frozen=True, rename="camel", omit_defaults=True):
     """A user; one who is gone (`removed_at`) or unknown has no email, and is there as an author alone.
 
-    One who is deactivated (`deactivated_at`) can't sign in until they are activated.
+    One who is deactivated (`deactivated_at`) can't sign in until they are activated, and a bot never.
     """
 
     id: str
@@ -61,6 +61,7 @@ class PortableUser(Portable, frozen=True, rename="camel", omit_defaults=True):
     created_at: Time = 0
     removed_at: Time | None = None
     deactivated_at: Time | None = None
+    is_bot: bool = False
 
 
 class PortableMember(Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from teamchat.accounts import names
 from teamchat.accounts.records import account_by_email
+from teamchat.accounts.users import bot_email
 from teamchat.capabilities import Capabilities
 from teamchat.chat.rooms_table import insert_direct, pair_key
 from teamchat.errors import BadRequest
@@ -70,8 +71,7 @@ class Importer:
         for users in _paged(self._source.users()):
             async with self._storage.write() as tx:
                 for user in users:
-                    own = replace(user, id=_own_id(user.id, user.created_at))
-                    self._users[user.id] = await self._user(tx, own)
+                    self._users[user.id] = await self._user(tx, _own(user))
         writer = ChannelWriter(self._users, self._report)
         for channel in self._source.channels():
             own_id = _own_id(channel.id, channel.created_at)
@@ -139,7 +139,7 @@ class Importer:
         return user.id
 
     async def _insert_user(self, tx: Transaction, user: PortableUser) -> None:
-        is_gone = user.removed_at is not None or not _is_email(user.email)
+        is_gone = user.removed_at is not None or not (user.is_bot or _is_email(user.email))
         if is_gone and user.removed_at is None:
             self._report.change("user", user.origin or user.id, "no email; a name at messages, no account")
         if user.is_admin and not is_gone:
@@ -150,8 +150,9 @@ class Importer:
             self._report.change("user", user.origin or user.id, "the name is taken here; a number was added")
         await tx.fetch(
             """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at,
-               removed_at, deactivated_at, log_start)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, (select coalesce(max(seq), 0) from events))""",
+               removed_at, deactivated_at, is_bot, log_start)
+               values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+               (select coalesce(max(seq), 0) from events))""",
             user.id,
             name,
             None if is_gone else text.fold(name),
@@ -161,6 +162,7 @@ class Importer:
             user.created_at,
             (user.removed_at or now_ms()) if is_gone else None,
             None if is_gone else user.deactivated_at,
+            int(user.is_bot),
         )
         if not is_gone:
             await names.note_in(tx, user.id, name)
@@ -230,6 +232,14 @@ def _own_id(id_: str, created_at: int, prefix: str = "") -> str:
     if could_be_id(id_) and is_conversation_id(id_) == bool(prefix):
         return id_
     return prefix + id_at(max(created_at, 0), id_)
+
+
+def _own(user: PortableUser) -> PortableUser:
+    """Return a user with an id that can be one here, and a bot with the email that is its alone."""
+    own = replace(user, id=_own_id(user.id, user.created_at))
+    if own.is_bot and own.removed_at is None:
+        return replace(own, email=bot_email(own.id), is_admin=False)
+    return own
 
 
 def _is_email(email: str) -> bool:
