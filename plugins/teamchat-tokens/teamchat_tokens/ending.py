@@ -1,4 +1,7 @@
-"""Tokens end with their user, and where all that acts in a user's name ends (K-1, L-1, D-40)."""
+"""Tokens end with their user and with who made them, and where all that acts in a user's name ends.
+
+That is when a user is shut out or gone (K-1, L-1), and when an address is proved for the first time (D-40).
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,16 @@ class Ending(Changes):
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """A user is no more."""
-        await self._tokens.end_all(tx, user_id)
+        await self._end(tx, user_id)
 
     async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
         """A user is shut out."""
-        await self._tokens.end_all(tx, user_id)
+        await self._end(tx, user_id)
 
     async def address_proved(self, tx: Transaction, user_id: str) -> None:
         """Whoever made tokens before was perhaps not the owner of the address."""
+        await self._end(tx, user_id)
+
+    async def _end(self, tx: Transaction, user_id: str) -> None:
         await self._tokens.end_all(tx, user_id)
+        await self._tokens.end_given(tx, user_id)

@@ -133,6 +133,16 @@ class Tokens:
             tx, user_id, await tx.fetch("delete from tokens where user_id = $1 returning id, name", user_id)
         )
 
+    async def end_given(self, tx: Transaction, giver_id: str) -> None:
+        """End the tokens that somebody has made for others, such as bots: they alone were shown them."""
+        rows = await tx.fetch(
+            """delete from tokens where created_by = $1 and user_id <> $1
+               returning user_id, id, name""",
+            giver_id,
+        )
+        for user_id, *gone in rows:
+            await self._told(tx, user_id, [tuple(gone)])
+
     async def sweep(self) -> None:
         """Forget tokens that have expired long ago, and keys of requests."""
         async with self._app.storage.write() as tx:
