@@ -23,7 +23,7 @@ function content({ t, element, ...teamchat }, message, id) {
     const words = t(message === null ? "gone" : "loading");
     return element("span", { class: "soft", dataset: { quoted: id } }, words);
   }
-  const name = (!message.author.isBot && teamchat.userName(message.author.id)) || message.author.userName;
+  const name = teamchat.userName(message.author.id) || message.author.userName;
   const open = () => teamchat.messages.open(message);
   const look = { type: "button", class: "quotes-link", dataset: { quoted: id }, on: { click: open } };
   return element(

@@ -5,7 +5,7 @@ import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
 import { part } from "../lib/parts.js";
 import { dateTime, t, time } from "../lib/strings.js";
-import { avatar, leadsToCard } from "./people.js";
+import { avatar, isWebhook, leadsToCard } from "./people.js";
 
 const FACES = 3;
 const EMOJI = /\p{Emoji_Presentation}|\uFE0F/u;
@@ -16,7 +16,7 @@ let made = 0;
 
 /** The name an author has now; webhooks and people who left keep the one they had. */
 export function authorName(ctx, { author }) {
-  return (!author.isBot && ctx.model.users.get(author.id)?.userName) || author.userName;
+  return ctx.model.users.get(author.id)?.userName || author.userName;
 }
 
 /** Gives authors the names they have now. */
@@ -102,7 +102,7 @@ function classes(item, isGrouped, text) {
 
 function head(ctx, item, id, isGrouped) {
   const { author, place } = item;
-  const card = !isGrouped && leadsToCard(author.id, { bot: author.isBot && place.id });
+  const card = !isGrouped && leadsToCard(author.id, { webhook: isWebhook(author.id) && place.id });
   return element(
     "div",
     { class: isGrouped ? "visually-hidden" : "message-head", id },

@@ -39,11 +39,12 @@ function besideFace(pressed) {
 
 /** What is known of the one whose name it is: nothing but the name, where they are gone. */
 function subject({ model }, { dataset, textContent }) {
-  const { person: id, bot } = dataset;
+  const { person: id, bot: webhook } = dataset;
   const user = model.users.get(id);
   if (user) return { ...user, isMe: id === model.me.id };
   const userName = model.userName(id) ?? textContent.replace(/^@/, "");
-  return { id, userName, isGone: !bot, isBot: Boolean(bot), channel: bot && model.place(bot)?.title };
+  const isWebhook = Boolean(webhook);
+  return { id, userName, isGone: !isWebhook, isBot: isWebhook, isWebhook, channel: model.place(webhook)?.title };
 }
 
 function body({ fullName, title, pronouns, timezone, status, ...user }) {
@@ -70,7 +71,7 @@ function localTime(timeZone) {
   }
 }
 
-function known({ email, createdAt, isAdmin, isMe, isGone, isBot, isDeactivated, channel }) {
+function known({ email, createdAt, isAdmin, isMe, isGone, isBot, isWebhook, isDeactivated, channel }) {
   const tags = [
     isMe && t("person.you"),
     isAdmin && t("admin.role_admin"),
@@ -80,8 +81,9 @@ function known({ email, createdAt, isAdmin, isMe, isGone, isBot, isDeactivated, 
   ].filter(Boolean);
   return [
     tags.length > 0 && element("p", { class: "person-tags" }, tags.map(tag)),
-    email && element("p", { class: "person-email" }, element("a", { href: `mailto:${email}` }, email)),
-    isBot && element("p", {}, channel ? t("person.bot_in", { name: channel }) : t("person.bot")),
+    email && !isBot && element("p", { class: "person-email" }, element("a", { href: `mailto:${email}` }, email)),
+    isBot && !isWebhook && element("p", {}, t("person.program")),
+    isWebhook && element("p", {}, channel ? t("person.bot_in", { name: channel }) : t("person.bot")),
     isGone && element("p", { class: "soft" }, t("person.gone_lead")),
     isDeactivated && element("p", { class: "soft" }, t("person.deactivated_lead")),
     createdAt && element("p", { class: "soft" }, t("person.since", { day: day(createdAt) })),
@@ -92,8 +94,8 @@ function tag(text) {
   return element("span", { class: "tag" }, text);
 }
 
-function foot(ctx, { isMe, isGone, isBot, isDeactivated }) {
-  if (isGone || isBot || isDeactivated) return null;
+function foot(ctx, { isMe, isGone, isWebhook, isDeactivated }) {
+  if (isGone || isWebhook || isDeactivated) return null;
   const act = isMe ? "profile" : "write";
   const look = isMe ? "button" : "button button-primary";
   const label = isMe ? t("person.profile") : t("person.write");

@@ -402,6 +402,7 @@ export default {
   "person.since": "Dabei seit: {day}",
   "person.bot": "Ein Webhook: Unter diesem Namen schreibt ein anderes Programm.",
   "person.bot_in": "Ein Webhook: Unter diesem Namen schreibt ein anderes Programm in #{name}.",
+  "person.program": "Ein Bot: Unter diesem Namen schreibt ein Programm. Es liest öffentliche Kanäle und andere, in denen es Mitglied ist.",
   "person.write": "Nachricht schreiben",
   "person.profile": "Profil bearbeiten",
 

@@ -402,6 +402,7 @@ export default {
   "person.since": "Here since: {day}",
   "person.bot": "A webhook: another program posts under this name.",
   "person.bot_in": "A webhook: another program posts under this name into #{name}.",
+  "person.program": "A bot: a program writes under this name. It reads public channels, and others that it is a member of.",
   "person.write": "Message",
   "person.profile": "Edit your profile",
 

@@ -80,7 +80,7 @@ function newPassword({ MUST_CHANGE_SET_PASSWORDS }, check = checks.password) {
 function line(ctx, dialog, user) {
   const isMe = user.id === ctx.model.me.id;
   const name = user.userName;
-  const reset = ctx.config.AUTH_MODE === "password" && {
+  const reset = ctx.config.AUTH_MODE === "password" && !user.isBot && {
     icon: "key",
     label: t("admin.password_reset", { name }),
     act: () => resetPassword(ctx, dialog, user),
@@ -90,7 +90,7 @@ function line(ctx, dialog, user) {
     label: t("admin.user_remove", { name }),
     act: () => removeUser(ctx, dialog, user),
   };
-  const role = ctx.model.capabilities.roles && {
+  const role = ctx.model.capabilities.roles && !user.isBot && {
     icon: user.isAdmin ? "down" : "up",
     label: t(user.isAdmin ? "admin.make_user" : "admin.make_admin", { name }),
     act: () => setRole(ctx, dialog, user),
@@ -107,6 +107,7 @@ function line(ctx, dialog, user) {
     title: name,
     tags: [
       user.isAdmin && t("admin.role_admin"),
+      user.isBot && t("message.bot"),
       isMe && t("admin.you"),
       user.isDeactivated && t("person.deactivated"),
     ],

@@ -134,7 +134,11 @@ function line(ctx, dialog, room, member) {
     person: userId,
     title: name,
     lead: avatar({ id: userId, userName: name }),
-    tags: [member.role === "manager" && room.kind !== "group" && t("rooms.manager"), isMe && t("admin.you")],
+    tags: [
+      model.users.get(userId)?.isBot && t("message.bot"),
+      member.role === "manager" && room.kind !== "group" && t("rooms.manager"),
+      isMe && t("admin.you"),
+    ],
     actions: [
       may.raise && { icon: "up", label: t("rooms.raise", { name }), act: set("manager", "rooms.raised") },
       may.lower && { icon: "down", label: t("rooms.lower", { name }), act: set("member", "rooms.lowered") },
