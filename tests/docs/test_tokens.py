@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import tomllib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,13 +15,13 @@ import httpx2
 import pytest
 import trio
 
-from teamchat.testing import DEADLINE, Server, running
+from teamchat.testing import ADMIN, DEADLINE, Server, running
 from tests.docs.pages import blocks
 from tests.harness import free_port
 
 HOW_TO = "how-to/give-programs-tokens.md"
 TUTORIAL = "tutorials/write-a-bot.md"
-BOT = "counter@example.org"
+RUN = "how-to/run-a-bot.md"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(shutil.which("curl") is None, reason="the pages use curl"),
@@ -43,6 +44,13 @@ async def test_a_token_is_made_in_a_shell_and_reads(tmp_path: Path) -> None:
     [make] = blocks(HOW_TO, "sh")
     async with running(tmp_path) as server:
         assert '"name":"General"' in await typed(server, "ada@example.org", make)
+
+
+async def test_a_bot_is_made_in_a_shell_by_an_admin_or_by_everyone(tmp_path: Path) -> None:
+    [make], [everyone] = blocks(RUN, "sh"), blocks(RUN, "toml")
+    async with running(tmp_path, **tomllib.loads(everyone)) as server:
+        for email, name in ((ADMIN, "deploys"), ("bob@example.org", "builds")):
+            assert '"name":"General"' in await typed(server, email, make.replace("deploys", name))
 
 
 @asynccontextmanager
@@ -89,7 +97,7 @@ async def test_the_bot_answers_once_each_through_two_restarts_of_the_server(tmp_
     sections: dict[str, Any] = {"server": {"host": "127.0.0.1", "port": free_port()}}
     asked: list[str] = []
     async with running(tmp_path / "server", **sections) as server:
-        token = (await typed(server, BOT, f'{make}\necho "$BOT_TOKEN"')).strip()
+        token = (await typed(server, ADMIN, f'{make}\necho "$BOT_TOKEN"')).strip()
         environment = {"BASE": server.base, "BOT_TOKEN": token}
         async with await server.sign_in() as ada, bot(tmp_path, environment):
             with trio.fail_after(DEADLINE):
