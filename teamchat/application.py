@@ -20,7 +20,7 @@ from teamchat.chat.drafts import Draft
 from teamchat.chat.rooms_table import RoomCounts
 from teamchat.chat.server_settings import server_name
 from teamchat.chat.sight import Room, SeenMessage
-from teamchat.cluster import Members, agree_on_images, agree_on_secret
+from teamchat.cluster import Members, PlaceOfFiles, PlaceOfImages, agree_on_place, agree_on_secret
 from teamchat.errors import SettingsError
 from teamchat.events import InRoom, Signal
 from teamchat.interfaces import (
@@ -256,7 +256,7 @@ async def open_application(
             await accounts.renew_in(tx)
             await plugins.secret_changed_in(tx)
 
-        async with _as_member(storage, image_store, renew_in, secret) as members:
+        async with _as_member(storage, image_store, file_store, renew_in, secret) as members:
             registry = StreamRegistry(storage, members, settings.events.max_streams_per_user)
             app = Application(
                 settings=settings,
@@ -302,13 +302,15 @@ def _check_second_factor(settings: Settings, capabilities: Capabilities) -> None
 
 @asynccontextmanager
 async def _as_member(
-    storage: Storage, images: ImageStore, renew_in: RenewIn, secret: bytes
+    storage: Storage, images: ImageStore, files: FileStore | None, renew_in: RenewIn, secret: bytes
 ) -> AsyncIterator[Members]:
     """Be one of the processes that serve this storage. Raises `SettingsError` if they have another secret."""
     members = Members(storage)
     await agree_on_secret(storage, members, keys.mark(secret), renew_in)
     try:
-        await agree_on_images(storage, members, images)
+        await agree_on_place(storage, members, PlaceOfImages(images))
+        if files is not None:
+            await agree_on_place(storage, members, PlaceOfFiles(files))
         yield members
     finally:
         await members.leave()

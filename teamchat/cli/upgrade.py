@@ -74,13 +74,13 @@ async def _rehearsed(installation: Installation) -> Upgrade:
 
 async def _open(installation: Installation) -> None:
     async with installation.storage() as storage:
-        capabilities = installation.capabilities()
+        capabilities = installation.served_capabilities()
         await capability_tables.upgrade(storage, capabilities.tables)
 
 
 async def _migrated(installation: Installation, *, is_tried: bool) -> int:
     """Return how many migrations of capabilities there are to run, and run them unless that is but tried."""
-    capabilities = installation.capabilities()
+    capabilities = installation.served_capabilities()
     async with installation.storage() as storage:
         count = await capability_tables.rehearse(storage, capabilities.tables)
         if count and not is_tried:

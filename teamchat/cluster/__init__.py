@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from teamchat.cluster.agreement import IMAGES_KEY, agree_on_images, agree_on_secret
+from teamchat.cluster.agreement import (
+    NAME_KEY,
+    PlaceOfFiles,
+    PlaceOfImages,
+    agree_on_place,
+    agree_on_secret,
+)
 from teamchat.cluster.members import Members
 
-__all__ = ["IMAGES_KEY", "Members", "agree_on_images", "agree_on_secret"]
+__all__ = ["NAME_KEY", "Members", "PlaceOfFiles", "PlaceOfImages", "agree_on_place", "agree_on_secret"]

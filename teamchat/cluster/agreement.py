@@ -1,28 +1,30 @@
-"""What all members must have in common: the signing secret, and the location where images are kept.
+"""What all members must have in common: the signing secret, and where images and files are kept.
 
 A mark of the secret stands in the storage, and a process whose secret has another mark
 starts only if no member is alive, for it and the others would refuse each other's tokens.  Nobody can find a
 secret by its mark: it is too short to tell a right guess from a wrong one.  A member is known to be alive by
 its next beat, not by its row alone, so a server that was killed hinders nobody for long.
 
-Images are compared by a random name that is kept among them.  A difference there is logged, not refused.
+Images and files are compared by a random name that is kept among them.  A difference there is logged, not
+refused.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Protocol
 
 import trio
 
 from teamchat.cluster.members import BEAT_SECONDS, Members, beats_in, silent
 from teamchat.cluster.shared_settings import set_shared_setting_in, shared_setting_in
 from teamchat.errors import SettingsError
-from teamchat.interfaces import ImageStore, Storage, Transaction
+from teamchat.interfaces import FileStore, ImageStore, Storage, Transaction
 from teamchat.observability.logs import get_logger
 
-IMAGES_KEY = "store-id"
-"""The key in the image store under which its random name is kept."""
+NAME_KEY = "store-id"
+"""The key under which a store of images or files keeps its random name."""
 _WATCH_SECONDS = 2.5 * BEAT_SECONDS
 _MOST_NAME = 64
 _LOOKS = 4
@@ -70,48 +72,105 @@ async def _join(storage: Storage, members: Members, mark: str, renew: Renew, dea
     return True
 
 
-async def agree_on_images(storage: Storage, members: Members, images: ImageStore) -> None:
-    """Compare the place of the images with that of the other members, and warn of a difference."""
+class Place(Protocol):
+    """A store that members share, as far as they compare whether it is the same one."""
+
+    setting: str
+    """What stands in the table of shared settings."""
+    warning: str
+
+    async def name(self) -> str | None:
+        """Return the random name that is kept there, if there is one."""
+
+    async def give(self, name: str) -> None:
+        """Keep a name there, where there is none."""
+
+
+class PlaceOfImages:
+    """The place of the images."""
+
+    setting = "images"
+    warning = (
+        "images.path: another server on this storage keeps its images elsewhere, so each shows only "
+        "those that were uploaded to it. Give all servers the same directory, or another images.backend"
+    )
+
+    def __init__(self, images: ImageStore) -> None:
+        self._images = images
+
+    async def name(self) -> str | None:
+        return await _text(await self._images.get(NAME_KEY))
+
+    async def give(self, name: str) -> None:
+        await self._images.put(NAME_KEY, name.encode())
+
+
+class PlaceOfFiles:
+    """The place of the files."""
+
+    setting = "files"
+    warning = (
+        "files: another server on this storage keeps its files elsewhere, so each has only those that were "
+        "uploaded to it. Give all servers the same directory (files-directory.path), or another files.backend"
+    )
+
+    def __init__(self, files: FileStore) -> None:
+        self._files = files
+
+    async def name(self) -> str | None:
+        return await _text(await self._files.read(NAME_KEY))
+
+    async def give(self, name: str) -> None:
+        data = name.encode()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield data
+
+        begun = await self._files.begin(NAME_KEY, len(data))
+        written = await self._files.write(NAME_KEY, len(data), begun, 0, pieces(), len(data))
+        await self._files.finish(NAME_KEY, len(data), written.state)
+
+
+async def agree_on_place(storage: Storage, members: Members, place: Place) -> None:
+    """Compare a place with that of the other members, and warn of a difference."""
     try:
-        known = await _known_location(storage, members, images)
-        is_same = known is None or await _is_named(images, known)
-    except Exception as error:  # Images may be away for a while; the rest of the chat need not be.
-        _log.warning("the place of the images could not be compared with the other servers'", exc_info=error)
+        known = await _known_name(storage, members, place)
+        is_same = known is None or await _is_named(place, known)
+    except Exception as error:  # It may be away for a while; the rest of the chat need not be.
+        _log.warning(
+            f"the place of the {place.setting} could not be compared with the other servers'", exc_info=error
+        )
         return
     if not is_same:
-        _log.warning(
-            "images.path: another server on this storage keeps its images elsewhere, so each shows only "
-            "those that were uploaded to it. Give all servers the same directory, or another images.backend"
-        )
+        _log.warning(place.warning)
 
 
-async def _known_location(storage: Storage, members: Members, images: ImageStore) -> str | None:
-    """Return the name of the other members' location; None without others: then this one's is given one."""
-    named = await _name_of(images)
+async def _known_name(storage: Storage, members: Members, place: Place) -> str | None:
+    """Return the name of the other members' place; None without others: then this one's is given one."""
+    named = await place.name()
     async with storage.write() as tx:
-        known = await shared_setting_in(tx, "images")
+        known = await shared_setting_in(tx, place.setting)
         is_first = known is None or all(member == members.id for member, _ in await beats_in(tx))
         if not is_first:
             return known
         chosen = named or known or secrets.token_hex(16)
-        await set_shared_setting_in(tx, "images", chosen)
+        await set_shared_setting_in(tx, place.setting, chosen)
     if named is None:
-        await images.put(IMAGES_KEY, chosen.encode())
+        await place.give(chosen)
     return None
 
 
-async def _is_named(images: ImageStore, known: str) -> bool:
+async def _is_named(place: Place, known: str) -> bool:
     """Look a few times: a server that starts at this moment may be about to write the name."""
     for _ in range(_LOOKS):
-        if await _name_of(images) == known:
+        if await place.name() == known:
             return True
         await trio.sleep(_LOOK_SECONDS)
     return False
 
 
-async def _name_of(images: ImageStore) -> str | None:
-    chunks = await images.get(IMAGES_KEY)
+async def _text(chunks: AsyncIterator[bytes] | None) -> str | None:
     if chunks is None:
         return None
-    name = b"".join([chunk async for chunk in chunks])
+    name = b"".join([bytes(chunk) async for chunk in chunks])
     return name[:_MOST_NAME].decode("ascii", "replace")

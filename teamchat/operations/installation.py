@@ -45,6 +45,10 @@ class Installation:
         """Return the capabilities that are on. Raises an `OperatorError` for one that can't be taken."""
         return self.plugins.capabilities(self.settings.plugins)
 
+    def served_capabilities(self) -> Capabilities:
+        """Return those of `capabilities` that a server with these settings has."""
+        return self.plugins.capabilities(self.settings.plugins, self.settings)
+
     @property
     def directory(self) -> Path:
         """The data directory."""

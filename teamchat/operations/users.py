@@ -156,7 +156,7 @@ async def open_users(installation: Installation) -> AsyncIterator[UserOffice]:
     async with installation.existing_storage() as storage:
         has_mail = settings.email is not None
         sign_in = installation.plugins.sign_in_traits_of(settings)
-        capabilities = installation.plugins.capabilities(settings.plugins, settings)
+        capabilities = installation.served_capabilities()
         await refuse_older(storage, capabilities.tables)
         accounts = Accounts.build(
             storage,

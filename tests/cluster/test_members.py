@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trio
 import trio.testing
 
 from teamchat.accounts import keys
-from teamchat.cluster import IMAGES_KEY, Members, agree_on_images, agree_on_secret
+from teamchat.cluster import (
+    Members,
+    PlaceOfFiles,
+    PlaceOfImages,
+    agree_on_place,
+    agree_on_secret,
+)
+from teamchat.cluster.agreement import Place
 from teamchat.cluster.members import MOST_UNCHANGED
 from teamchat.errors import SettingsError
 from teamchat.interfaces import Storage, Transaction
+from teamchat.testing.files import MemoryFileStore
 from teamchat.testing.images import MemoryStore
 from tests.storages import open_storage
 
@@ -143,40 +150,59 @@ def test_a_mark_tells_secrets_apart_and_no_more() -> None:
     assert {len(bytes.fromhex(mark)) for mark in marks} == {5}
 
 
-async def test_images_in_one_place_are_as_they_should_be(
-    storage: Storage, caplog: pytest.LogCaptureFixture
+PLACES: list[Callable[[], Place]] = [
+    lambda: PlaceOfImages(MemoryStore()),
+    lambda: PlaceOfFiles(MemoryFileStore()),
+]
+each_place = pytest.mark.parametrize("make", PLACES, ids=["images", "files"])
+
+
+@each_place
+async def test_one_place_is_as_it_should_be(
+    storage: Storage, caplog: pytest.LogCaptureFixture, make: Callable[[], Place]
 ) -> None:
-    images = MemoryStore()
+    place = make()
+    assert await place.name() is None
     for _ in range(2):
-        await agree_on_images(storage, await joined(storage), images)
+        await agree_on_place(storage, await joined(storage), place)
     assert not caplog.records
-    assert await images.get(IMAGES_KEY) is not None
+    assert await place.name() is not None
 
 
-async def test_images_in_two_places_are_told(storage: Storage, caplog: pytest.LogCaptureFixture) -> None:
-    await agree_on_images(storage, await joined(storage), MemoryStore())
-    await agree_on_images(storage, await joined(storage), MemoryStore())
-    assert ["images.path" in record.message for record in caplog.records] == [True]
-
-
-async def test_images_that_were_moved_while_nobody_ran_are_nothing_to_tell(
-    storage: Storage, caplog: pytest.LogCaptureFixture
+@each_place
+async def test_two_places_are_told(
+    storage: Storage, caplog: pytest.LogCaptureFixture, make: Callable[[], Place]
 ) -> None:
-    elsewhere = MemoryStore()
-    await elsewhere.put(IMAGES_KEY, b"another")
-    for images in (MemoryStore(), elsewhere, MemoryStore(), elsewhere):
+    await agree_on_place(storage, await joined(storage), make())
+    await agree_on_place(storage, await joined(storage), make())
+    assert [record.message for record in caplog.records] == [make().warning]
+
+
+@each_place
+async def test_what_was_moved_while_nobody_ran_is_nothing_to_tell(
+    storage: Storage, caplog: pytest.LogCaptureFixture, make: Callable[[], Place]
+) -> None:
+    elsewhere = make()
+    await elsewhere.give("another")
+    for place in (make(), elsewhere, make(), elsewhere):
         members = await joined(storage)
-        await agree_on_images(storage, members, images)
+        await agree_on_place(storage, members, place)
         await members.leave()
     assert not caplog.records
 
 
-async def test_images_that_are_away_keep_no_server_from_starting(
-    storage: Storage, caplog: pytest.LogCaptureFixture
+@each_place
+async def test_a_place_that_is_away_keeps_no_server_from_starting(
+    storage: Storage, caplog: pytest.LogCaptureFixture, make: Callable[[], Place]
 ) -> None:
-    class Away(MemoryStore):
-        async def get(self, key: str) -> Any:
+    class Away:
+        setting, warning = make().setting, make().warning
+
+        async def name(self) -> str | None:
             raise OSError("away")
 
-    await agree_on_images(storage, await joined(storage), Away())
+        async def give(self, name: str) -> None:
+            raise OSError("away")
+
+    await agree_on_place(storage, await joined(storage), Away())
     assert len(caplog.records) == 1

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib import import_module
 from typing import Any
+
+import msgspec
 
 from teamchat.plugins import Plugins
 from teamchat.settings import load
@@ -30,7 +33,9 @@ def options(machine: Machine, text: str) -> tuple[Any, Any]:
 
 def test_the_limits_are_those_of_the_capability(machine: Machine) -> None:
     settings, plugins = options(machine, LIMITS)
-    assert "files" in [one.name for one in plugins.capabilities(settings.plugins).offers]
+    [files] = [one for one in plugins.capabilities(settings.plugins).taken if one.name == "files"]
+    taken = msgspec.to_builtins(files.options)
+    assert taken == taken | tomllib.loads(LIMITS)["files"]
 
 
 def test_the_address_is_the_scanners(machine: Machine) -> None:

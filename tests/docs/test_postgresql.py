@@ -60,7 +60,7 @@ def test_the_database_is_made_chosen_and_served(machine: Machine, made: Postgres
         assert server.end() == 0
     assert made.query("select content from messages", "teamchat") == [("hello",)]
     assert sorted(file.name for file in (machine.root / "teamchat-data").iterdir()) == [
-        "images",
+        *("files", "images"),
         "jwt-secret",
     ]
 

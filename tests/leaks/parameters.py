@@ -4,8 +4,9 @@ Every text and number that an endpoint takes, in its path, its query or its body
 tables here, or in `PARAMETERS` or `HARMLESS` of a plugin's own ``tests/hidden.py``, where `GIVEN` says what
 one holds without which an endpoint answers nothing (a function: another thing in each question), `HEADERS`
 what its request has in its head, `BODIES` what it reads of a body that it does not declare, `WHOLE_REQUESTS`
-what else it reads and does not declare, and `BY_WEBHOOK` which take a webhook's token.  One that stands in
-none makes `test_questions` fail: nobody adds an endpoint that takes an id without its being asked about.
+what else it reads and does not declare, `BY_WEBHOOK` which take a webhook's token, and `BY_THE_MOMENT` what
+is given to those who see it only with what holds for a moment.  One that stands in none makes
+`test_questions` fail: nobody adds an endpoint that takes an id without its being asked about.
 """
 
 from __future__ import annotations
@@ -228,6 +229,12 @@ def needed_headers() -> Mapping[str, Mapping[str, str]]:
 def needed_bodies() -> Mapping[str, bytes]:
     """Return what endpoints of plugins read by themselves that they declare no body for, by endpoint."""
     return {key: one for module in plugins_own() for key, one in getattr(module, "BODIES", {}).items()}
+
+
+@cache
+def by_the_moment() -> set[tuple[str, str]]:
+    """Return endpoints of plugins, each with a parameter, that nobody here asks with what they need."""
+    return {one for module in plugins_own() for one in getattr(module, "BY_THE_MOMENT", {})}
 
 
 @cache

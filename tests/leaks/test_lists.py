@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -129,6 +130,9 @@ async def lists(world: World, one: Asker, removed: str) -> dict[str, Told]:
             answer.body = _DEVICE.sub(rb"\1", answer.body)
         if endpoint.rule == "/me/threads" and answer.status == 200:
             answer.body = _elsewhere(answer.body, one.channel["path channelId"])
+        if endpoint.rule == "/search/files" and answer.status == 200:
+            own = one.channel["path channelId"], one.conversation["path conversationId"]
+            answer.body = _found_elsewhere(answer.body, own)
         answer.raw_headers = [pair for pair in answer.raw_headers if pair[0] != "content-length"]
         known = set(re.findall("[0-9a-f]{32}", answer.body.decode(errors="replace")))
         read[name_of(endpoint)] = told(answer, {}, known)
@@ -140,3 +144,10 @@ def _elsewhere(body: bytes, own: str) -> bytes:
     answer = json.loads(body)
     threads = [one for one in answer["threads"] if one["state"]["placeId"] != own]
     return json.dumps(answer | {"threads": threads}, separators=(",", ":")).encode()
+
+
+def _found_elsewhere(body: bytes, own: Collection[str]) -> bytes:
+    """Leave out what was found in places where who asks has sent files, before and after."""
+    answer = json.loads(body)
+    results = [one for one in answer["results"] if one["place"]["id"] not in own]
+    return json.dumps(answer | {"results": results}, separators=(",", ":")).encode()

@@ -43,13 +43,16 @@ async def test_a_killed_server_does_not_keep_the_next_from_starting_with_its_sec
         assert second.end() == 0
 
 
-async def test_a_server_that_keeps_images_elsewhere_is_warned_of(storage_kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("table", "said"), [("images", "images.path"), ("files-directory", "files")])
+async def test_a_server_that_keeps_images_or_files_elsewhere_is_warned_of(
+    storage_kind: str, tmp_path: Path, table: str, said: str
+) -> None:
     storage = storage_of(storage_kind, tmp_path)
-    elsewhere = settings_of(storage, images={"path": str(tmp_path / "elsewhere")})
+    elsewhere = settings_of(storage, **{table: {"path": str(tmp_path / "elsewhere")}})
     with (
         begun(tmp_path, settings_of(storage)) as first,
         begun(tmp_path, elsewhere) as second,
         begun(tmp_path, settings_of(storage)) as third,
     ):
         logs = [node.log.read_text() for node in (first, second, third)]
-        assert ["images.path: another server" in log for log in logs] == [False, True, False], logs
+        assert [f"{said}: another server" in log for log in logs] == [False, True, False], logs

@@ -12,6 +12,12 @@ HARMLESS: Mapping[str, str] = {
     "body code": "a code of who asks",
     "body ticket": "what a sign-in was answered with; nobody makes one without the server's key",
 }
+BY_THE_MOMENT: Mapping[tuple[str, str], str] = {
+    (
+        "PUT /me/second-factors/<factorId>",
+        "path factorId",
+    ): "a code of half a minute: tests/second_factor"
+}
 
 
 async def fill(client: Any, base: str, ids: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

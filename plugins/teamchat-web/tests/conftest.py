@@ -136,14 +136,16 @@ def _with_client_parts() -> list[str]:
 
 
 def _parts_left_out(request: pytest.FixtureRequest) -> dict[str, dict[str, Any]]:
-    """Return sections without the parts of other plugins, for tests of this client that have no use for them.
+    """Return sections without the client's parts of other plugins than the tests' own.
 
-    Each page would load some 140 files more. Modules about all that there is say `WITH_ALL_PARTS = True`.
+    Each page would load some 140 files more. Modules about several parts say `WITH_PARTS = {"pins"}`, those
+    about all that there is `WITH_ALL_PARTS = True`.
     """
-    is_own = request.path.parent == Path(__file__).parent
-    if not is_own or getattr(request.module, "WITH_ALL_PARTS", False):
+    if getattr(request.module, "WITH_ALL_PARTS", False):
         return {}
-    return {"plugins": {"disabled": _with_client_parts()}}
+    own = request.path.parent.parent.name.removeprefix("teamchat-")
+    wanted = {own, *getattr(request.module, "WITH_PARTS", ())}
+    return {"plugins": {"disabled": [name for name in _with_client_parts() if name not in wanted]}}
 
 
 @pytest.fixture
