@@ -33,11 +33,13 @@ _STATE = """left join read_state_rooms rr on rr.room_id = r.id
 left join read_state s on s.room_id = r.id and s.user_id = $1
 left join notification_levels n on n.room_id = r.id and n.user_id = $1
 left join read_state_left gone on gone.room_id = r.id and gone.user_id = $1"""
-# Two ways to be a member, each from an index: by a row, and of a default room without one.
+# Two ways to be a member, each from an index: by a row, and of a default room without one. Who was removed
+# since a request came has no row either.
 _MINE = f"""select {_COLUMNS.format(seen=FIRST_SEEN, since="mine.since_epoch", joined="mine.joined_at")}
 from memberships mine join rooms r on r.id = mine.room_id {_STATE} where mine.user_id = $1 {{only}}
 union all select {_COLUMNS.format(seen="r.public_from", since="0", joined="0")}
 from rooms r {_STATE} where r.is_default = 1
+and exists (select 1 from users where id = $1 and removed_at is null)
 and not exists (select 1 from memberships m where m.room_id = r.id and m.user_id = $1)
 and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = $1) {{only}}"""  # noqa: S608
 _ALL, _ONE = _MINE.format(only=""), _MINE.format(only="and r.id = $2")

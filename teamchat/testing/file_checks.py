@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, aclosing
 
 import pytest
 import trio
@@ -32,7 +32,7 @@ def a_file(content: bytes, name: str = "notes.txt", media_type: str = "text/plai
     return CheckedFile("00112233445566778899aabbccddeeff", name, media_type, len(content))
 
 
-async def in_chunks(content: bytes) -> AsyncIterator[bytes]:
+async def in_chunks(content: bytes) -> AsyncGenerator[bytes]:
     """Yield the bytes as a store does."""
     for at in range(0, len(content), CHUNK_BYTES):
         yield content[at : at + CHUNK_BYTES]
@@ -60,18 +60,18 @@ class FileCheckContract(ABC):
     @pytest.mark.parametrize("content", CONTENTS, ids=lambda content: f"{len(content)} bytes")
     async def test_a_file_of_any_size_gets_a_verdict(self, content: bytes) -> None:
         async with self.open_check() as check:
-            assert isinstance(await self._verdict(check, content), bool), (
+            assert isinstance(await self.verdict(check, content), bool), (
                 "check() must return True or False, and raise when it can't tell"
             )
 
     async def test_many_files_may_be_checked_at_once(self) -> None:
         contents = [f"number {number}".encode() * 50_000 for number in range(8)]
         async with self.open_check() as check:
-            alone = [await self._verdict(check, content) for content in contents]
+            alone = [await self.verdict(check, content) for content in contents]
             together: dict[int, bool] = {}
 
             async def ask(number: int) -> None:
-                together[number] = await self._verdict(check, contents[number])
+                together[number] = await self.verdict(check, contents[number])
 
             async with trio.open_nursery() as nursery:
                 for number in range(len(contents)):
@@ -83,7 +83,7 @@ class FileCheckContract(ABC):
     async def test_a_file_that_can_not_be_read_to_its_end_is_not_let_pass(self) -> None:
         was_told = False
 
-        async def broken() -> AsyncIterator[bytes]:
+        async def broken() -> AsyncGenerator[bytes]:
             nonlocal was_told
             yield b"a" * CHUNK_BYTES
             was_told = True
@@ -92,22 +92,28 @@ class FileCheckContract(ABC):
         async with self.open_check() as check:
             with trio.fail_after(_SECONDS):
                 try:
-                    verdict = await check.check(a_file(b"a" * 3 * CHUNK_BYTES), broken())
+                    async with aclosing(broken()) as chunks:
+                        verdict = await check.check(a_file(b"a" * 3 * CHUNK_BYTES), chunks)
                 except Exception:
                     return
         # It may have seen enough to block it, or never have looked so far.
         assert not (verdict and was_told), "the check lets a file pass whose bytes it could not read"
 
     async def test_who_asks_may_stop_waiting(self) -> None:
-        async def endless() -> AsyncIterator[bytes]:
+        async def endless() -> AsyncGenerator[bytes]:
             yield b"a"
             await trio.sleep_forever()
 
         async with self.open_check() as check:
             with trio.move_on_after(_PATIENCE_SECONDS):
-                await check.check(a_file(b"aa"), endless())
-            await self._verdict(check, b"hello")
+                async with aclosing(endless()) as chunks:
+                    await check.check(a_file(b"aa"), chunks)
+            await self.verdict(check, b"hello")
 
-    async def _verdict(self, check: FileCheck, content: bytes) -> bool:
+    async def verdict(
+        self, check: FileCheck, content: bytes, name: str = "notes.txt", media_type: str = "text/plain"
+    ) -> bool:
+        """Have a file checked, as the server does: a check may have seen enough before its end."""
         with trio.fail_after(_SECONDS):
-            return await check.check(a_file(content), in_chunks(content))
+            async with aclosing(in_chunks(content)) as chunks:
+                return await check.check(a_file(content, name, media_type), chunks)

@@ -103,7 +103,9 @@ async def open_site(
             "port": 0,
             "workers": 2,
             "rateLimit": {"attempts": 1_000_000, "windowSeconds": 3600},
-        }
+        },
+        # Of many games' people the first channel has more than may be mentioned at once by default (E-5).
+        "chat": {"wideLimit": 100_000},
     }
     directory.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
     if fault is not None:
