@@ -114,6 +114,7 @@ class FileCheckContract(ABC):
         self, check: FileCheck, content: bytes, name: str = "notes.txt", media_type: str = "text/plain"
     ) -> bool:
         """Have a file checked, as the server does: a check may have seen enough before its end."""
-        with trio.fail_after(_SECONDS):
+        with trio.move_on_after(_SECONDS):
             async with aclosing(in_chunks(content)) as chunks:
                 return await check.check(a_file(content, name, media_type), chunks)
+        raise AssertionError(f"check() gave no verdict within {_SECONDS:g} seconds")

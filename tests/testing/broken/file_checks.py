@@ -70,7 +70,7 @@ class TestTakesSilenceForConsent(Contract):
                 return True
 
 
-@found_by(test_who_asks_may_stop_waiting="TooSlowError")
+@found_by(test_who_asks_may_stop_waiting="no verdict within")
 class TestIsStuckOnceSomebodyLeft(Contract):
     class asked(Right):  # noqa: N801
         is_stuck = False
