@@ -129,7 +129,7 @@ NEEDED = {
     "DELETE /push/subscriptions/<subscriptionId>": "-",
     "POST /push/subscriptions/<subscriptionId>/test": "-",
     "GET /search/channels": "read *",
-    "GET /search/files": "read",
+    "GET /search/files": "read *",
     "GET /search/messages": "read *",
     "GET /search/people": "read *",
     "GET /server/settings": "read *",

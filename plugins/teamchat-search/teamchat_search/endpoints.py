@@ -127,7 +127,7 @@ def section_for(search: Search, names: Names) -> Section:
         )
         return _messages(await _found(search, caller, request, as_one, Order(sort, limit, cursor)))
 
-    @section.endpoint("GET", "/search/files", answer=FileHits, query=_QUERY)
+    @section.endpoint("GET", "/search/files", within_places=True, answer=FileHits, query=_QUERY)
     async def search_files(
         caller: Caller,
         q: str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -339,7 +340,10 @@ async def test_lists_of_a_token_that_is_limited_to_places_hold_these_alone(tmp_p
         client = await holder(world, bob, placeIds=[inside])
         before = await _lists(client)
         for base in (f"/channels/{inside}", f"/channels/{outside}", f"/conversations/{direct}"):
-            said = await carol.client.ok("POST", f"{base}/messages", {"content": "@bob lunch?"})
+            files = [await _upload(carol.client, base.rpartition("/")[2])]
+            said = await carol.client.ok(
+                "POST", f"{base}/messages", {"content": "@bob lunch?", "files": files}
+            )
             message = said["message"]["id"]
             await bob.client.ok("PUT", f"/me/saved/{message}", {})
             if base.startswith("/channels"):
@@ -355,7 +359,8 @@ async def test_lists_of_a_token_that_is_limited_to_places_hold_these_alone(tmp_p
         assert set(_rooms(after)) == {inside}
         whole = await _lists(bob.client)
         assert set(_rooms(whole)) > {inside, outside, direct}
-        for name in ("/me/activity", "/me/saved", "/me/threads", "/me/drafts", "/search/messages?q=lunch"):
+        found = ("/search/messages?q=lunch", "/search/files?q=lunch")
+        for name in ("/me/activity", "/me/saved", "/me/threads", "/me/drafts", *found):
             assert set(_rooms({name: after[name]})) == {inside}, name
             assert set(_rooms({name: whole[name]})) >= {inside, outside}, name
         assert after["/me/places"]["badge"] < whole["/me/places"]["badge"]
@@ -373,8 +378,22 @@ async def test_lists_of_a_token_that_is_limited_to_places_hold_these_alone(tmp_p
 
 LISTS = (
     *("/channels", "/conversations", "/me/places", "/me/activity", "/me/saved", "/me/threads", "/me/drafts"),
-    *("/search/messages?q=lunch", "/search/channels?q=side"),
+    *("/search/messages?q=lunch", "/search/files?q=lunch", "/search/channels?q=side"),
 )
+
+
+async def _upload(client: Client, place: str) -> str:
+    pairs = {"placeId": place, "filename": "lunch.txt"}
+    told = ",".join(f"{name} {b64encode(value.encode()).decode()}" for name, value in pairs.items())
+    headers = {
+        "tus-resumable": "1.0.0",
+        "upload-length": "4",
+        "upload-metadata": told,
+        "content-type": "application/offset+octet-stream",
+    }
+    made = await client.call("POST", "/uploads", raw=b"menu", headers=headers.items())
+    assert made.status == 201, made.body
+    return str(made.headers["location"].rpartition("/")[2])
 
 
 async def _lists(client: Client) -> dict[str, Any]:
@@ -392,6 +411,8 @@ def _rooms(told: Any) -> Iterator[str]:
                 yield from (one["id"] for one in value)
             elif name in {"placeId", "channelId", "conversationId"} and isinstance(value, str):
                 yield value
+            elif name == "place":
+                yield value["id"]
             else:
                 yield from _rooms(value)
 

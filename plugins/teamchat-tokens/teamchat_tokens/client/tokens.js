@@ -1,5 +1,6 @@
 // The tokens that one has, with a form for another. What is made is shown once, until the section is left.
 
+import { placesField } from "./places.js";
 import { chooser } from "./scopes.js";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -13,6 +14,7 @@ export function tokens(teamchat, dialog) {
     fields: [
       field({ name: "name", label: t("name"), hint: t("name_hint"), check: checks.given, maxlength: 80 }),
       chooser(teamchat),
+      placesField(teamchat),
       field({
         name: "ends",
         label: t("ends"),
@@ -38,9 +40,9 @@ export function tokens(teamchat, dialog) {
     listed.draw(found.tokens.map(line));
   }
 
-  async function make({ name, scopes, ends }) {
+  async function make({ name, scopes, placeIds, ends }) {
     const expiresAt = ends === "never" ? null : Date.now() + Number(ends) * DAY;
-    const body = { name, scopes, expiresAt };
+    const body = { name, scopes, expiresAt, ...(placeIds && { placeIds }) };
     const { token } = await api.post("/me/tokens", body, { key: api.newKey() });
     show(token);
     await read();
