@@ -217,12 +217,19 @@ async def test_l1_tokens_end_with_their_user_and_being_activated_brings_none_bac
     tmp_path: Path, how: str
 ) -> None:
     async with opened(tmp_path) as (world, bob):
-        client, admin = await holder(world, bob), (await world.person("admin")).client
+        made, admin = await make(bob, "read", "events"), (await world.person("admin")).client
+        client = Client(world.site, made["token"])
         assert (await client.call("GET", "/me")).status == 200
-        if how == "remove":
-            await admin.ok("DELETE", f"/users/{bob.id}")
-        else:
-            await admin.ok("POST", f"/users/{bob.id}/deactivate")
+        async with Listener(world.site, made["token"], "").open() as listener:
+            await mark(world, "before")
+            await listener.until("before")
+            if how == "remove":
+                await admin.ok("DELETE", f"/users/{bob.id}")
+            else:
+                await admin.ok("POST", f"/users/{bob.id}/deactivate")
+            _, _, told = await listener.refusal()  # That it has ended at all is what is waited for.
+            assert told.count(b"id: ") == (1 if how == "remove" else 0)
+        if how == "deactivate":
             (await client.call("GET", "/me")).problem(401)
             await admin.ok("POST", f"/users/{bob.id}/activate")
         (await client.call("GET", "/me")).problem(401)
