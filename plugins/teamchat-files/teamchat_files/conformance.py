@@ -44,6 +44,7 @@ area = Area(
     "FILES",
     "Files of any type",
     capability="files",
+    fields=frozenset({"files", *FILE}),
     endpoints=(
         Endpoint("OPTIONS", "/uploads", "open", kind="text", successes=(204,)),
         Endpoint("POST", "/uploads", kind="text", successes=(201,)),

@@ -50,7 +50,7 @@ typing = Area(
     "TYPING",
     "Who types",
     capability="typing",
-    endpoints=(Endpoint("POST", "/places/:placeId/typing", known={}),),
+    endpoints=(Endpoint("POST", "/places/:placeId/typing", known={}, successes=(204,)),),
 )
 typing.required(
     "TYPING-TOLD-01",
