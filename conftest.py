@@ -23,11 +23,29 @@ servers._open_process = forks.open_process
 shortcuts.take()
 
 
+_LONGEST = (
+    "conformance/tests/test_faults.py",
+    "tests/races/test_the_reading_judge.py",
+    "tests/test_benchmarks.py",
+    "tests/workers/test_workers.py",
+    "tests/testing/test_broken.py",
+    "plugins/teamchat-web/tests/test_engines.py",
+    "plugins/teamchat-web/tests/test_accessibility.py",
+    "tests/scaffold/test_scaffold.py",
+    "conformance/tests/test_choices.py",
+    "tests/races/test_reading.py",
+    "tests/races/test_rooms.py",
+    "tests/races/test_the_rooms_judge.py",
+)
+"""The files that take longest: at the end one process would be busy with them and the others with nothing."""
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that need a browser: they take longest, and nobody waits for them at the end."""
-    slow = {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
-    items.sort(key=lambda item: item.path not in slow)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, then with those that need a browser."""
+    longest = {config.rootpath / name: number for number, name in enumerate(_LONGEST)}
+    in_browser = {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: (longest.get(item.path, len(longest)), item.path not in in_browser))
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,6 @@ NARROW = {"viewport": {"width": 320, "height": 640}, "is_mobile": True, "has_tou
 LOOKS = {
     "light": DESK | {"color_scheme": "light"},
     "dark": DESK | {"color_scheme": "dark"},
-    "phone": PHONE | {"color_scheme": "light"},
     "dark phone": PHONE | {"color_scheme": "dark"},
     "narrow": NARROW | {"color_scheme": "light"},
     "more contrast": DESK | {"color_scheme": "light", "contrast": "more"},
