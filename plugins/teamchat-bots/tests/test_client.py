@@ -11,6 +11,8 @@ import httpx2
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+WITH_PARTS = {"tokens"}
+
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
 pytestmark = pytest.mark.slow
