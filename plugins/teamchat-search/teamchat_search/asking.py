@@ -14,7 +14,7 @@ from teamchat import BadRequest, Forbidden, NotFound, Said, Transaction
 from teamchat.model import Caller, text
 from teamchat_search.grammar import Item, parsed
 from teamchat_search.matching import Terms
-from teamchat_search.normal import normal
+from teamchat_search.normal import normal_of_query
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
@@ -123,7 +123,7 @@ class Planner:
         for item in parsed(request.query):
             meant = None if item.name is None else await self._meant(item)
             if meant is None:
-                (excluded if item.is_excluded else terms).append(normal(item.as_term.text))
+                (excluded if item.is_excluded else terms).append(normal_of_query(item.as_term.text))
             else:
                 (neither if item.is_excluded else either).setdefault(item.name or "", []).extend(meant)
         named, writers = _ids(either, "in"), _ids(either, "from")

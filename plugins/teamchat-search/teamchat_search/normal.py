@@ -51,10 +51,14 @@ def normal(text: str) -> str:
     if text.isascii():
         return text.lower()
     # Nothing is composed across a space, and the same words are said again and again.
-    return " ".join([_normal(word) for word in text.split(" ")])
+    return " ".join([_said(word) for word in text.split(" ")])
 
 
-@lru_cache(maxsize=32768)
+def normal_of_query(text: str) -> str:
+    """Return N(text), in a time that does not depend on what was said (extension rule X-3)."""
+    return text.lower() if text.isascii() else " ".join([_normal(word) for word in text.split(" ")])
+
+
 def _normal(word: str) -> str:
     decomposed = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", word).casefold())
     kept: list[str] = []
@@ -67,6 +71,9 @@ def _normal(word: str) -> str:
             drops = _takes_no_marks(character)
         kept.append(character)
     return unicodedata.normalize("NFC", "".join(kept))
+
+
+_said = lru_cache(maxsize=32768)(_normal)
 
 
 @lru_cache(maxsize=16384)

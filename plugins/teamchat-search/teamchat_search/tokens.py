@@ -53,7 +53,8 @@ class Asked(NamedTuple):
     def tokens(self) -> tuple[list[int], list[list[int]]]:
         """The numbers of both. Without any, that of everything in the class."""
         every = self.all or (() if self.any else (_ALL,))
-        return hashed(self.class_, every), [hashed(self.class_, one) for one in self.any]
+        key = _key(self.class_)
+        return _numbers(key, map(_of_query, every)), [_numbers(key, map(_of_query, one)) for one in self.any]
 
 
 def by(author_id: str) -> str:
@@ -67,15 +68,23 @@ def within(room_id: str) -> str:
 
 
 def hashed(class_: str, found: Iterable[str]) -> list[int]:
-    """Return the numbers of grams."""
-    factor, summand = _key(class_)
-    return sorted({(_hashed(gram) * factor + summand) & _MASK for gram in found})
+    """Return the numbers of a text's grams."""
+    return _numbers(_key(class_), map(_of_text, found))
 
 
-@lru_cache(maxsize=65536)
-def _hashed(gram: str) -> int:
+def _numbers(key: tuple[int, int], hashes: Iterable[int]) -> list[int]:
+    factor, summand = key
+    return sorted({(one * factor + summand) & _MASK for one in hashes})
+
+
+def _hash(gram: str) -> int:
     digest = blake2b(gram.encode("utf-8", "surrogatepass"), digest_size=BITS // 8)
     return int.from_bytes(digest.digest())
+
+
+# Each has its own, or a query would take longer for what was said nowhere (extension rule X-3).
+_of_text = lru_cache(maxsize=65536)(_hash)
+_of_query = lru_cache(maxsize=4096)(_hash)
 
 
 @lru_cache(maxsize=16384)
