@@ -16,7 +16,7 @@ import { webhooks } from "./webhooks.js";
  * @param {"users"|"channels"|"webhooks"|"server"} [first] the section to begin with
  */
 export function openAdmin(ctx, first) {
-  const sections = [
+  const sections = () => [
     { id: "users", label: t("admin.users"), icon: "users", make: users },
     { id: "channels", label: t("admin.channels"), icon: "hash", make: channels },
     { id: "webhooks", label: t("admin.webhooks"), icon: "plug", make: webhooks },
@@ -24,5 +24,5 @@ export function openAdmin(ctx, first) {
     ...extensionSections(ctx, "administration"),
   ];
   const api = new Administration(ctx.api);
-  return openSections({ ...ctx, api }, { title: t("admin.title"), sections, first });
+  return openSections({ ...ctx, api }, { title: t("admin.title"), sections, slot: "administration", first });
 }

@@ -28,7 +28,7 @@ export function openRoom(ctx, id, first = "about") {
     room.kind !== "notes" && { id: "members", label: t("rooms.members"), icon: "users", make: make(members) },
     { id: "manage", label: t("rooms.manage"), icon: "sliders", make: make(manage) },
   ].filter(Boolean);
-  const node = openSections(ctx, { title: titleOf(ctx, room), sections, first });
+  const node = openSections(ctx, { title: titleOf(ctx, room), sections: () => sections, first });
   const end = new AbortController();
   node.addEventListener("close", (event) => event.target === node && end.abort());
   const button = (section) => node.querySelector(`[data-section=${section}]`);

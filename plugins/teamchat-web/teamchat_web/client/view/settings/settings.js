@@ -16,24 +16,25 @@ import { sessions } from "./sessions.js";
  * @param {string} [first] the section to begin with
  */
 export function openSettings(ctx, first) {
-  const sections = [
-    { id: "profile", label: t("settings.profile"), icon: "user", make: profile },
-    { id: "notifications", label: t("settings.notifications"), icon: "bell", make: notifications },
-    { id: "sessions", label: t("settings.sessions"), icon: "device", make: sessions },
-    ctx.config.AUTH_MODE === "password" && {
-      id: "password",
-      label: t("common.password"),
-      icon: "key",
-      make: password,
-    },
-    ctx.model.capabilities["second-factor"] && {
-      id: "second-factor",
-      label: t("factor.section"),
-      icon: "key",
-      make: secondFactor,
-    },
-    ...extensionSections(ctx, "settings"),
-    { id: "account", label: t("settings.account"), icon: "sign-out", make: account },
-  ].filter(Boolean);
-  return openSections(ctx, { title: t("settings.title"), sections, first });
+  const sections = () =>
+    [
+      { id: "profile", label: t("settings.profile"), icon: "user", make: profile },
+      { id: "notifications", label: t("settings.notifications"), icon: "bell", make: notifications },
+      { id: "sessions", label: t("settings.sessions"), icon: "device", make: sessions },
+      ctx.config.AUTH_MODE === "password" && {
+        id: "password",
+        label: t("common.password"),
+        icon: "key",
+        make: password,
+      },
+      ctx.model.capabilities["second-factor"] && {
+        id: "second-factor",
+        label: t("factor.section"),
+        icon: "key",
+        make: secondFactor,
+      },
+      ...extensionSections(ctx, "settings"),
+      { id: "account", label: t("settings.account"), icon: "sign-out", make: account },
+    ].filter(Boolean);
+  return openSections(ctx, { title: t("settings.title"), sections, slot: "settings", first });
 }
