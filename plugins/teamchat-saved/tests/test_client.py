@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+WITH_PARTS = {"pins", "quotes"}
+
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
 HIDDEN = """() => {

@@ -227,8 +227,7 @@ async def test_l1_tokens_end_with_their_user_and_being_activated_brings_none_bac
                 await admin.ok("DELETE", f"/users/{bob.id}")
             else:
                 await admin.ok("POST", f"/users/{bob.id}/deactivate")
-            _, _, told = await listener.refusal()  # That it has ended at all is what is waited for.
-            assert told.count(b"id: ") == (1 if how == "remove" else 0)
+            await listener.refusal()  # It returns when the stream has ended.
         if how == "deactivate":
             (await client.call("GET", "/me")).problem(401)
             await admin.ok("POST", f"/users/{bob.id}/activate")

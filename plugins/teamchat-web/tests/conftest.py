@@ -124,14 +124,15 @@ def _start(config: Path) -> subprocess.Popen[str]:
 
 
 @cache
-def _with_client_parts() -> list[str]:
-    """Return the installed plugins that bring a part of the web client."""
-    found = []
+def _with_client_parts() -> dict[str, str]:
+    """Return the folders of the installed plugins that bring a part of the web client, by name."""
+    found = {}
     for plugin in entry_points(group="teamchat"):
-        spec = find_spec(plugin.module.partition(".")[0])
+        package = plugin.module.partition(".")[0]
+        spec = find_spec(package)
         folders = (spec.submodule_search_locations if spec else None) or ()
         if plugin.name != "web" and any(Path(folder, "client", "main.js").exists() for folder in folders):
-            found.append(plugin.name)
+            found[plugin.name] = package.replace("_", "-")
     return found
 
 
@@ -143,9 +144,9 @@ def _parts_left_out(request: pytest.FixtureRequest) -> dict[str, dict[str, Any]]
     """
     if getattr(request.module, "WITH_ALL_PARTS", False):
         return {}
-    own = request.path.parent.parent.name.removeprefix("teamchat-")
-    wanted = {own, *getattr(request.module, "WITH_PARTS", ())}
-    return {"plugins": {"disabled": [name for name in _with_client_parts() if name not in wanted]}}
+    own, wanted = request.path.parent.parent.name, getattr(request.module, "WITH_PARTS", ())
+    parts = _with_client_parts().items()
+    return {"plugins": {"disabled": [name for name, folder in parts if folder != own and name not in wanted]}}
 
 
 @pytest.fixture
