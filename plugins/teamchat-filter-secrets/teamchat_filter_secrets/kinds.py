@@ -29,6 +29,7 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("a Stripe key", re.compile(_START + r"[rs]k_live_[A-Za-z0-9]{16,255}")),
     ("a webhook's secret", re.compile(_START + r"whsec_[A-Za-z0-9+/=]{16,255}")),
     ("a Google API key", re.compile(_START + r"AIza[A-Za-z0-9_-]{35}")),
+    ("a teamchat token", re.compile(_START + r"tct_[A-Za-z0-9_-]{43}")),
 )
 
 

@@ -35,6 +35,7 @@ SECRETS = {
     "whsec_" + "C2FVsBQIhrscChlQ": "a webhook's secret",
     "sk_live_" + "9" * 24: "a Stripe key",
     "AIza" + "Z" * 35: "a Google API key",
+    "tct_" + "_-aB3" * 8 + "xyz": "a teamchat token",
 }
 
 
@@ -63,6 +64,7 @@ def test_a_secret_is_found_within_other_words_and_masked(secret: str, kind: str)
         "AKIA is a prefix",
         "yAKIA" + "I" * 16,
         "ghp_short",
+        "tct_" + "x" * 20,
         "-----BEGIN CERTIFICATE-----",
         "sk_test_" + "9" * 24,
         "maxoxb-",
