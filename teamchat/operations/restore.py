@@ -3,7 +3,8 @@
 * The file is read and compared with its manifest before anything changes.  All rows are written, and read
   again and compared, in one transaction, so an installation is restored whole or left as it was.
 * The bytes of images come before the rows that name them, and rows of images whose bytes are not in the
-  file are left out.  If the rows are not written in the end, the bytes are taken out again.
+  file are left out.  If the rows are not written in the end, the bytes are taken out again; if they are, the
+  bytes go that the rows before them named, and these do not.
 * Rows and signing secret change together.  The secret lies beside its place before the rows are written, and
   takes it after that; as long as that is not done, a mark that came with the rows keeps servers from
   starting, and a second restore finishes.
@@ -30,7 +31,7 @@ from teamchat.operations.installation import Installation
 from teamchat.operations.restored_rows import image_keys_in, replace_rows
 from teamchat.operations.room import bytes_in, check_room
 from teamchat.operations.running import refuse_running
-from teamchat.operations.stored_files import is_there, put_file
+from teamchat.operations.stored_files import is_there, keys_in, put_file
 from teamchat.operations.stored_images import put_image
 from teamchat.settings.signing import secret_to_keep
 from teamchat.storage.capability_tables import defined
@@ -73,6 +74,7 @@ async def restore(
                     installation.images() as images,
                     installation.files() as files,
                     _images_put(images, storage, archive, tell),
+                    _others_taken_out(installation, storage, files),
                     _files_put(files, archive, tell),
                 ):
                     await _put_rows(storage, archive, wishes, tell, marks=put_secret is not None)
@@ -170,6 +172,19 @@ async def _files_put(store: FileStore | None, archive: Archive, tell: Tell) -> A
                 if store is not None:
                     await store.remove(key)
         raise
+
+
+@asynccontextmanager
+async def _others_taken_out(
+    installation: Installation, storage: Storage, store: FileStore | None
+) -> AsyncIterator[None]:
+    """Take out the files that were there before and that nothing names after what is done meanwhile."""
+    keeping = installation.capabilities().kept_files
+    before = await keys_in(storage, keeping)
+    yield
+    if store is not None:
+        for key in before - await keys_in(storage, keeping):
+            await store.remove(key)
 
 
 async def _as_they_come(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from teamchat.capabilities.kept_files import KeepsFiles, KeptFile
 from teamchat.errors import Problem, StorageError
 from teamchat.interfaces import FileStore, Storage, Transaction
+from teamchat.storage.capability_tables import tables_in
 
 PIECE_BYTES = 64 * 1024
 _PAGE = 500
@@ -25,6 +26,13 @@ async def kept_in(tx: Transaction, keeping: Sequence[KeepsFiles]) -> list[KeptFi
             found += page
             last = page[-1].key
     return found
+
+
+async def keys_in(storage: Storage, keeping: Sequence[KeepsFiles]) -> set[str]:
+    """Return the key of every file that the tables name; those that are not there name none."""
+    async with storage.read() as tx:
+        tables = {table.name for table in await tables_in(tx)}
+        return {file.key for file in await kept_in(tx, [one for one in keeping if one.table in tables])}
 
 
 async def pieces_of(store: FileStore, key: str) -> AsyncGenerator[bytes, None] | None:

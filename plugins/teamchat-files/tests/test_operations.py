@@ -16,7 +16,7 @@ from teamchat.operations.checking.findings import Level
 from teamchat.operations.checking.services import check_files
 from teamchat.operations.installation import Installation
 from teamchat.operations.moving import move_installation
-from teamchat.operations.restore import restore
+from teamchat.operations.restore import Wishes, restore
 from teamchat.testing import running
 
 _tus = import_module("plugins.teamchat-files.tests.uploading")
@@ -60,6 +60,21 @@ async def test_a_backup_has_the_bytes_and_gives_them_back(tmp_path: Path) -> Non
         findings = await check_files(two, storage)
     assert [one.level for one in findings] == [Level.OK, Level.OK], findings
     assert await has_the_file(tmp_path / "two", id_)
+
+
+@pytest.mark.slow
+async def test_what_is_replaced_leaves_no_bytes_of_before(tmp_path: Path) -> None:
+    id_ = await with_a_file(tmp_path / "one")
+    file = tmp_path / "backup.zip"
+    one = installation(tmp_path / "one")
+    await back_up(one, file)
+    async with running(tmp_path / "one") as server, await server.sign_in() as ada:
+        await post(ada, channel := await first_channel(ada), [await upload(ada, channel, DATA, "later.bin")])
+    stored = tmp_path / "one" / "data" / "files"
+    before = {path.name for path in stored.iterdir()}
+    await restore(one, file, Wishes(replaces=True))
+    assert len(before - {path.name for path in stored.iterdir()}) == 1
+    assert await has_the_file(tmp_path / "one", id_)
 
 
 async def test_a_backup_whose_file_is_not_what_was_written_changes_nothing(tmp_path: Path) -> None:
