@@ -93,9 +93,7 @@ class Accounts:
         outbox = Outbox(storage, clock)
         links = Links(storage, auth, jwt_secret, outbox, clock)
         sessions = Sessions(storage, auth, tokens, clock, capabilities)
-        second_steps = SecondSteps(
-            storage, auth, limits, capabilities, keys.derive(jwt_secret, "second steps"), clock
-        )
+        second_steps = SecondSteps(storage, auth, limits, capabilities, clock)
         needs_invite = auth.is_invite_required
         proofs = Proofs(sessions, clock, is_invite_required=needs_invite, capabilities=capabilities)
         users = Users(

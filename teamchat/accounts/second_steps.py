@@ -9,8 +9,8 @@ addresses together, beside what holds for each address (decision D-18).
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from teamchat.accounts import keys
@@ -20,7 +20,7 @@ from teamchat.accounts.records import is_first_proof_in, user_by_id
 from teamchat.capabilities.changes import TakesPart
 from teamchat.capabilities.second_step import SecondStep
 from teamchat.errors import BadRequest, SecondFactorNeeded, Unauthorized
-from teamchat.interfaces import Storage, Transaction
+from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, User
 from teamchat.observability.logs import get_logger
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 TICKET_SECONDS = 600
 _MOST_KNOWN = 10_000
+_WAITING = "select user_id, is_proved, expires_at from waiting_sign_ins"
+_SPEND = "delete from waiting_sign_ins where hash = $1 returning user_id, is_proved, expires_at"
 
 _log = get_logger(__name__)
 
@@ -47,7 +49,7 @@ class Ticket(NamedTuple):
 
 
 class SecondSteps:
-    """Asks for second factors. `clock` tells epoch milliseconds, `key` signs tickets."""
+    """Asks for second factors. `clock` tells epoch milliseconds."""
 
     def __init__(
         self,
@@ -55,7 +57,6 @@ class SecondSteps:
         auth: AuthSettings,
         limits: Limits,
         capabilities: TakesPart,
-        key: bytes,
         clock: Callable[[], int],
     ) -> None:
         self._storage = storage
@@ -65,7 +66,6 @@ class SecondSteps:
         self._limits = limits
         self._counters = Counters(auth.rate_limit, clock)
         self._capabilities = capabilities
-        self._key = key
         self._clock = clock
         self._known: dict[str, None] = {}
 
@@ -149,25 +149,40 @@ class SecondSteps:
         self._known[caller.session_id] = None
         return False
 
-    def ticket(self, user_id: str, *, is_proved: bool) -> str:
-        """Return what stands for a first proof for ten minutes, where the code comes in another request."""
-        about = f"{user_id}.{self._clock() // 1000 + TICKET_SECONDS}.{int(is_proved)}"
-        return f"{about}.{keys.token(self._key, about)}"
+    async def ticket_in(self, tx: Transaction, user_id: str, *, is_proved: bool) -> str:
+        """Return what stands for a first proof, where the code comes in another request.
+
+        It is good for ten minutes, for one session, and until the user's sessions are ended.
+        """
+        ticket, now = secrets.token_urlsafe(32), self._clock()
+        await tx.fetch("delete from waiting_sign_ins where expires_at <= $1", now)
+        await tx.fetch(
+            "insert into waiting_sign_ins (hash, user_id, is_proved, expires_at) values ($1, $2, $3, $4)",
+            *(keys.digest(ticket), user_id, int(is_proved), now + TICKET_SECONDS * 1000),
+        )
+        return ticket
 
     async def redeem(self, ticket: str) -> Ticket:
-        """Return whose first proof a ticket is of. Raises `BadRequest` for one that is not good now."""
-        about, _, signature = ticket.rpartition(".")
-        expected = keys.token(self._key, about)
-        if not hmac.compare_digest(signature.encode("utf-8", "replace"), expected.encode()):
-            raise _unusable()
-        user_id, expires, is_proved = about.split(".")
-        if int(expires) * 1000 <= self._clock():
-            raise _unusable()
+        """Return whose first proof a ticket is of, before the code is looked at.
+
+        Raises `BadRequest` for one that is not good now, `Unauthorized` for one of who may not sign in.
+        """
         async with self._storage.read() as tx:
-            user = await user_by_id(tx, user_id)
+            rows = await tx.fetch(f"{_WAITING} where hash = $1", keys.digest(ticket))
+            return await self._ticket(tx, rows)
+
+    async def spend_in(self, tx: Transaction, ticket: str) -> Ticket:
+        """Return the same in the transaction in which the session begins; the ticket is spent with it."""
+        rows = await tx.fetch(_SPEND, keys.digest(ticket))
+        return await self._ticket(tx, rows)
+
+    async def _ticket(self, tx: Transaction, rows: Sequence[Row]) -> Ticket:
+        if not rows or rows[0][2] <= self._clock():
+            raise _unusable()
+        user = await user_by_id(tx, rows[0][0])
         if user is None:
             raise Unauthorized
-        return Ticket(user, is_proved == "1")
+        return Ticket(user, bool(rows[0][1]))
 
 
 def _unusable() -> BadRequest:

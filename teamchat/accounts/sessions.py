@@ -303,6 +303,8 @@ class Sessions:
     async def _end(
         self, tx: Transaction, user_id: str, session_ids: Sequence[str], kept: str | None = None
     ) -> None:
+        if kept is not None:  # All are to end: what waits for a second factor would be one more.
+            await tx.fetch("delete from waiting_sign_ins where user_id = $1", user_id)
         if session_ids or kept is not None:
             await self._capabilities.in_transaction.sessions_ended(tx, user_id, session_ids, kept)
         await self._remove(tx, session_ids)

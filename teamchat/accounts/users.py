@@ -31,6 +31,7 @@ from teamchat.accounts.scopes import SESSION_ALONE, check_scopes
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
 from teamchat.capabilities.changes import TakesPart
+from teamchat.capabilities.guarded import ChangeFailed
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
 from teamchat.interfaces import Row, Storage, Transaction
@@ -155,12 +156,19 @@ class Users:
         return User(user.id, user_name, user.email, user.is_admin)
 
     async def remove(self, caller: Caller, user_id: str) -> None:
-        """Remove another user, at once and in everything (decision D-22)."""
-        async with self._storage.write() as tx:
-            user, _ = await _managed(tx, caller, user_id)
-            if user.id == caller.user.id:
-                raise BadRequest("You can't remove yourself; leave instead.")
-            await self.remove_in(tx, user, by=caller.user.id)
+        """Remove another user, at once and in everything (decision D-22).
+
+        Where that fails because of a capability, they are deactivated at least, and `ChangeFailed` is raised.
+        """
+        try:
+            async with self._storage.write() as tx:
+                user, _ = await _managed(tx, caller, user_id)
+                if user.id == caller.user.id:
+                    raise BadRequest("You can't remove yourself; leave instead.")
+                await self.remove_in(tx, user, by=caller.user.id)
+        except ChangeFailed:
+            await self.deactivate(caller, user_id)
+            raise
         _log.info("user removed", user=user.id, by=caller.user.id)
 
     async def deactivate(self, caller: Caller, user_id: str) -> None:

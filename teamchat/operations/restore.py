@@ -39,7 +39,7 @@ from teamchat.storage.moving import Tell, is_half_restored, is_used
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.tables import LOG, MARK, RESTORING
 
-_OF_SESSIONS = ("sessions", "refresh_tokens")
+_OF_SESSIONS = ("sessions", "refresh_tokens", "waiting_sign_ins")
 _MARGIN = 1_000_000
 _TAKING_OUT_SECONDS = 60.0
 

@@ -342,4 +342,15 @@ MIGRATIONS: tuple[Migration, ...] = (
             "create index users_by_bot on users(id) where is_bot = 1",
         ),
     ),
+    Migration(
+        20,
+        (
+            # First proofs that wait for a second factor: each is good once, and ends with all sessions.
+            """create table waiting_sign_ins (hash text primary key,
+               user_id text not null references users(id) on delete cascade, is_proved {int} not null,
+               expires_at {int} not null){table_end}""",
+            "create index waiting_sign_ins_by_user on waiting_sign_ins(user_id)",
+            "create index waiting_sign_ins_by_expiry on waiting_sign_ins(expires_at)",
+        ),
+    ),
 )

@@ -9,6 +9,7 @@ from teamchat_auth_magic_link.rules import MagicLinks
 from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts
+from teamchat.capabilities import ChangeFailed
 from teamchat.errors import BadRequest, Forbidden, NotFound, Problem, Unauthorized
 from teamchat.model import Caller
 from teamchat.model.ids import new_id
@@ -207,3 +208,21 @@ async def test_d23_a_deactivated_admin_does_not_come_back_with_a_restart(
     await world.accounts().ensure_initial_user(ADMIN)
     with pytest.raises(Unauthorized):
         await accounts.sign_in(ADMIN.email, "192.0.2.1", "")
+
+
+async def test_who_can_not_be_removed_because_of_a_capability_is_shut_out_all_the_same(
+    world: World, accounts: Accounts, admin: Caller, bob: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, signed_in = await world.sign_in(accounts, BOB)
+
+    async def fail(*_: object) -> None:
+        raise ChangeFailed("user_gone of a plugin took longer than 5 seconds")
+
+    users: Any = accounts.users
+    monkeypatch.setattr(type(users._capabilities.in_transaction), "user_gone", fail)
+    with pytest.raises(ChangeFailed):
+        await accounts.users.remove(admin, bob.user.id)
+    with pytest.raises(Unauthorized):
+        await accounts.authenticate(signed_in.access_token)
+    [listed] = [one for one in await accounts.users.list() if one.id == bob.user.id]
+    assert listed.is_deactivated is True

@@ -378,20 +378,59 @@ async def test_a_ticket_is_good_with_a_code_for_its_user_and_for_ten_minutes(tmp
     async with opened(tmp_path) as world:
         _, secret, _ = await world.set_up(world.bob)
         steps, visitor = world.app.accounts.second_steps, Visitor(HOME, "tests")
-        ticket = steps.ticket(world.bob.user.id, is_proved=True)
+        ticket = await ticket_of(world)
 
         def end(ticket: str, code: str) -> Awaitable[Any]:
             return finish(world.app, visitor, SecondProof(ticket, code))
 
         assert await outcome(end(ticket, "12345")) == "SecondFactorNeeded"
-        other = ticket.replace(world.bob.user.id, world.ada.user.id)
-        for bad in ("", "a.b.c.d", other, ticket[:-1], ticket + "x", "\ud800", ".".join(["é"] * 4)):
+        for bad in ("", "a.b.c.d", ticket[:-1], ticket + "x", "\ud800", ".".join(["é"] * 4)):
             assert await outcome(end(bad, world.code(secret))) == "BadRequest"
         signed_in = await end(ticket, world.code(secret))
         assert (await world.caller(signed_in)).user.id == world.bob.user.id
-        assert await outcome(end(ticket, world.code(secret))) == "SecondFactorNeeded"
+        world.pass_steps()
+        assert await outcome(end(ticket, world.code(secret))) == "BadRequest", "it is good once"
+        ticket = await ticket_of(world)
         steps._clock = lambda: now_ms() + 600_000
-        assert await outcome(end(ticket, world.code(secret, 1))) == "BadRequest"
+        assert await outcome(end(ticket, world.code(secret))) == "BadRequest"
+
+
+async def ticket_of(world: World) -> str:
+    """Show Bob's first proof, and return what waits for the second."""
+    async with world.app.storage.write() as tx:
+        return await world.app.accounts.second_steps.ticket_in(tx, world.bob.user.id, is_proved=True)
+
+
+ENDINGS: dict[str, Callable[[World], Awaitable[object]]] = {
+    "deactivated and activated": lambda world: _away_and_back(world),
+    "signed out everywhere": lambda world: world.app.accounts.sessions.end(world.bob),
+    "without a factor any more": lambda world: _without_factor(world),
+}
+
+
+async def _away_and_back(world: World) -> None:
+    users, bob = world.app.accounts.users, world.bob.user.id
+    await users.deactivate(world.ada, bob)
+    await users.activate(world.ada, bob)
+
+
+async def _without_factor(world: World) -> None:
+    async with world.app.storage.write() as tx:
+        assert await world.codes.forget_in(tx, world.bob.user.id)
+        await world.app.accounts.sessions.end_all_in(tx, world.bob.user.id)
+
+
+@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
+async def test_a_ticket_ends_with_the_sessions_of_its_user(
+    tmp_path: Path, end: Callable[[World], Awaitable[object]]
+) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        ticket = await ticket_of(world)
+        await end(world)
+        for code in (world.code(secret), "000000"):
+            proof = finish(world.app, Visitor(HOME, "tests"), SecondProof(ticket, code))
+            assert await outcome(proof) == "BadRequest"
 
 
 async def test_with_another_signing_secret_codes_of_apps_are_wrong_and_recovery_codes_right(

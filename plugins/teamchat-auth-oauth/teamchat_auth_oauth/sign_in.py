@@ -182,7 +182,7 @@ class OAuth:
             if await steps.is_needed_in(tx, user.id, is_proof=is_proved):
                 if at.identity is not None:
                     await at.identity.signed_in_in(tx, user, profile, None)
-                return user.id, Waiting(steps.ticket(user.id, is_proved=is_proved))
+                return user.id, Waiting(await steps.ticket_in(tx, user.id, is_proved=is_proved))
             start_in = self._accounts.proofs.sign_in_in if is_proved else self._accounts.sessions.start_in
             signed_in = await start_in(tx, user.id, callback.ip, callback.user_agent)
             if at.identity is not None:

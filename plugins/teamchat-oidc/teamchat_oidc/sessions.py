@@ -43,8 +43,16 @@ async def note_in(tx: Transaction, begun: Begun, now: int) -> None:
 
 
 async def provider_of(tx: Transaction, session_id: str) -> str | None:
-    """Return the provider at which a session was begun, or None."""
-    rows = await tx.fetch("select provider from oidc_sessions where session_id = $1", session_id)
+    """Return the provider at which a session was begun, or None.
+
+    Where a second factor came between, it is the one at which its user has begun.
+    """
+    rows = await tx.fetch(
+        """select o.provider from oidc_sessions o join sessions s on s.user_id = o.user_id
+           where s.id = $1 and (o.session_id = s.id or o.session_id is null)
+           order by o.session_id is null, o.created_at desc limit 1""",
+        session_id,
+    )
     return rows[0][0] if rows else None
 
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from teamchat_oidc import sessions
 
+from teamchat import BadRequest
 from teamchat.events import SessionsEnded
 from teamchat.storage.log import logged_in
 from tests.web.client import Client
@@ -134,8 +135,14 @@ async def test_where_a_second_factor_comes_between_all_sessions_of_the_user_end(
     tokens = await world.sign_in(sid="a")
     async with world.app.storage.write() as tx:
         await tx.fetch("update oidc_sessions set session_id = null")
+        [(user_id,)] = await tx.fetch("select user_id from oidc_sessions")
+        steps = world.app.accounts.second_steps
+        ticket = await steps.ticket_in(tx, user_id, is_proved=True)
+    assert (await steps.redeem(ticket)).user.id == user_id
     assert (await world.log_out(world.idp.logout_token(sid="a"))).status == 200
     assert not await world.is_in(tokens)
+    with pytest.raises(BadRequest):
+        await steps.redeem(ticket)
 
 
 async def test_who_signs_out_is_told_where_the_providers_session_ends(world: Any) -> None:

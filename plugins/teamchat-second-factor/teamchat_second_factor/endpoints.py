@@ -138,6 +138,7 @@ async def finish(app: Teamchat, visitor: Visitor, body: SecondProof) -> SignedIn
     passed = await accounts.second_steps.verify(tried, user_id, body.code)
     start_in = accounts.proofs.sign_in_in if waiting.is_proved else accounts.sessions.start_in
     async with app.storage.write() as tx:
+        await accounts.second_steps.spend_in(tx, body.ticket)
         await accounts.limits.succeed_in(tx, tried)
         signed_in = await start_in(tx, user_id, visitor.ip, visitor.user_agent, passed=passed)
     _log.info("signed in", user=user_id, way=WAY, ip=visitor.ip)

@@ -21,11 +21,20 @@ MIGRATIONS = (
     ),
 )
 
+_HOW = "End them: teamchat user activate EMAIL, then teamchat user deactivate EMAIL, with tokens on."
 CHECKS = (
     Check(
         "tokens",
         "each is of a user who may sign in",
         """select count(*) from tokens t join users u on u.id = t.user_id
            where u.removed_at is not null or u.deactivated_at is not null""",
+        _HOW,
+    ),
+    Check(
+        "tokens",
+        "each was given by a user who may sign in",
+        """select count(*) from tokens t where not exists (select 1 from users u
+           where u.id = t.created_by and u.removed_at is null and u.deactivated_at is null)""",
+        _HOW,
     ),
 )

@@ -36,6 +36,8 @@ PREFIX = "tct_"
 MOST_TOKENS = 100
 """How many tokens a user has at most, of those that have not expired."""
 MOST_PLACES = 100
+MOST_ENTRIES = 20
+"""How many tokens that end at once have an entry each in the audit log; more have one together."""
 MOST_NAME = 80
 NEVER_MS = 2**53 - 1
 KEPT_MS = 30 * 24 * 60 * 60 * 1000
@@ -43,7 +45,11 @@ KEPT_MS = 30 * 24 * 60 * 60 * 1000
 _KEY_MS = 24 * 60 * 60 * 1000
 _MOST_KEY = 255
 _LENGTH = len(PREFIX) + 43
-_FOUND = "select id, user_id, scopes, places, expires_at from tokens where "
+# Whoever gave it may have left while the capability was off, and nobody ended it then.
+_FOUND = """select id, user_id, scopes, places, expires_at from tokens where {} = $1 and exists
+(select 1 from users where id = tokens.created_by and removed_at is null and deactivated_at is null)"""
+_FORGET = """delete from tokens where user_id = $1 and expires_at <= $2 and id not in
+(select id from tokens where user_id = $1 and expires_at <= $2 order by expires_at desc limit $3)"""
 _LISTED = """select id, name, scopes, created_at, places, expires_at, last_used_at, ip from tokens
 where user_id = $1 order by created_at desc, id desc"""
 _STORE = """insert into tokens (id, user_id, hash, name, scopes, places, created_at, created_by, expires_at)
@@ -63,11 +69,11 @@ class Tokens:
         """Return the token of that text."""
         if len(text) != _LENGTH:
             return None
-        return _credential(await tx.fetch(f"{_FOUND} hash = $1", _hash(text)))
+        return _credential(await tx.fetch(_FOUND.format("hash"), _hash(text)))
 
     async def by_id(self, tx: Transaction, id_: str) -> Credential | None:
         """Return the token of that id."""
-        return _credential(await tx.fetch(f"{_FOUND} id = $1", id_))
+        return _credential(await tx.fetch(_FOUND.format("id"), id_))
 
     async def expiries(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, int]:
         """Return when those of these tokens expire that are there."""
@@ -135,13 +141,12 @@ class Tokens:
 
     async def end_given(self, tx: Transaction, giver_id: str) -> None:
         """End the tokens that somebody has made for others, such as bots: they alone were shown them."""
-        rows = await tx.fetch(
+        gone = await tx.fetch(
             """delete from tokens where created_by = $1 and user_id <> $1
-               returning user_id, id, name""",
+               returning id, name, user_id""",
             giver_id,
         )
-        for user_id, *gone in rows:
-            await self._told(tx, user_id, [tuple(gone)])
+        await self._told(tx, giver_id, gone)
 
     async def sweep(self) -> None:
         """Forget tokens that have expired long ago, and keys of requests."""
@@ -150,9 +155,17 @@ class Tokens:
             await tx.fetch("delete from tokens_keys where created_at < $1", now_ms() - _KEY_MS)
 
     async def _told(self, tx: Transaction, user_id: str, gone: Sequence[tuple[str, ...]]) -> None:
-        for id_, name in gone:
-            await self._app.audit.note(tx, "token.revoke", "token", id_, userId=user_id, name=name)
-        await self._app.accounts.end_streams_in(tx, [id_ for id_, _ in gone])
+        """Write in the audit log which have ended, and end their streams; a row may have whose it was.
+
+        However many there are, that takes a moment: a user is to be shut out in it.
+        """
+        if len(gone) > MOST_ENTRIES:
+            await self._app.audit.note(tx, "token.revoke", "user", user_id, count=len(gone))
+        else:
+            for id_, name, *whose in gone:
+                owner = whose[0] if whose else user_id
+                await self._app.audit.note(tx, "token.revoke", "token", id_, userId=owner, name=name)
+        await self._app.accounts.end_streams_in(tx, [one[0] for one in gone])
 
     async def _check_count(self, tx: Transaction, user_id: str) -> None:
         [(count,)] = await tx.fetch(
@@ -161,6 +174,7 @@ class Tokens:
         )
         if count >= MOST_TOKENS:
             raise BadRequest(f"There are {MOST_TOKENS} tokens already; revoke one first.")
+        await tx.fetch(_FORGET, user_id, now_ms(), MOST_TOKENS)
 
     async def _places(self, tx: Transaction, user: User, asked: NewCredential) -> Sequence[str] | None:
         if asked.place_ids is UNSET or asked.place_ids is None:

@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 import trio
 from teamchat_tokens import TOKENS
+from teamchat_tokens.tokens import MOST_TOKENS
 from teamchat_tokens.uses import Uses
 
 from teamchat import Capability, NewCredential, Storage
@@ -465,3 +466,34 @@ async def test_who_only_reads_can_not_say_that_somebody_sits_there(tmp_path: Pat
             assert (await client.call("PUT", target, {"watch": []})).status == 204
             (await client.call("PUT", target, {"isActive": True})).problem(403)
             (await (await holder(world, bob)).call("PUT", target, {"watch": []})).problem(404)
+
+
+async def test_however_many_there_were_a_user_is_shut_out_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (world, bob):
+        ended = now_ms() - 1000
+        rows_ = [(f"{number:032x}", bob.id, f"hash {number}", "old", "read", bob.id) for number in range(300)]
+        async with world.app.storage.write() as tx:
+            for row in rows_:
+                await tx.fetch(
+                    f"""insert into tokens (id, user_id, hash, name, scopes, created_by, created_at,
+                    expires_at) values ($1, $2, $3, $4, $5, $6, {ended}, {ended})""",
+                    *row,
+                )
+        await make(bob)
+        assert len(await rows(world, "select id from tokens")) == MOST_TOKENS + 1, "the oldest have gone"
+        admin = (await world.person("admin")).client
+        await admin.ok("POST", f"/users/{bob.id}/deactivate")
+        entries = (await admin.ok("GET", f"/admin/audit?targetId={bob.id}&action=token.revoke"))["entries"]
+        assert [one["details"] for one in entries] == [{"count": MOST_TOKENS + 1}]
+
+
+async def test_what_somebody_gave_who_left_while_tokens_were_off_is_good_no_more(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (world, bob):
+        before, after = await make(bob), await make(bob)
+        carol = await world.person("carol")
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update tokens set created_by = $1", carol.id)
+        assert (await Client(world.site, before["token"]).call("GET", "/me")).status == 200
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update users set deactivated_at = 1 where id = $1", carol.id)
+        assert (await Client(world.site, after["token"]).call("GET", "/me")).status == 401

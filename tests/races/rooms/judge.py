@@ -189,7 +189,17 @@ class Verdict:
                     self.wrong.append(f"{reader.user.name} has missed {seq} in {room_id}")
 
     def _saw_from(self, user: str, room_id: str, message: str, first: int) -> bool:
-        return all(
+        """Whether somebody saw a message from when it came on.
+
+        Who has left meanwhile is told nothing of before, though they may see it again: then they read it.
+        """
+        has_left = any(
+            event.seq > first
+            and event.kind == REMOVED
+            and (event.payload["channelId"], event.payload["userId"]) == (room_id, user)
+            for event in self.log
+        )
+        return not has_left and all(
             state[room_id].sees_message(user, message)
             for seq, state in zip(self.seqs, self.states, strict=True)
             if seq >= first and room_id in state
