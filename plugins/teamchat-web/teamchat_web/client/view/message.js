@@ -5,7 +5,7 @@ import { assign, element, icon } from "../lib/dom.js";
 import { render } from "../lib/markdown.js";
 import { part } from "../lib/parts.js";
 import { dateTime, t, time } from "../lib/strings.js";
-import { avatar, isWebhook, leadsToCard } from "./people.js";
+import { avatar, leadsToCard } from "./people.js";
 
 const FACES = 3;
 const EMOJI = /\p{Emoji_Presentation}|\uFE0F/u;
@@ -102,7 +102,7 @@ function classes(item, isGrouped, text) {
 
 function head(ctx, item, id, isGrouped) {
   const { author, place } = item;
-  const card = !isGrouped && leadsToCard(author.id, { webhook: isWebhook(author.id) && place.id });
+  const card = !isGrouped && leadsToCard(author.id, { place });
   return element(
     "div",
     { class: isGrouped ? "visually-hidden" : "message-head", id },

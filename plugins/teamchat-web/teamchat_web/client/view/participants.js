@@ -3,7 +3,7 @@
 import { element } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
 import { authorName } from "./message.js";
-import { avatar, isWebhook, leadsToCard } from "./people.js";
+import { avatar, leadsToCard } from "./people.js";
 
 /** The people in the order in which they first wrote; nothing as long as there is one alone. */
 export function participants(ctx, { parent, items }) {
@@ -20,6 +20,6 @@ export function participants(ctx, { parent, items }) {
 function chip(ctx, item) {
   const { author, place } = item;
   const userName = authorName(ctx, item);
-  const card = leadsToCard(author.id, { webhook: isWebhook(author.id) && place.id, tabindex: "0" });
+  const card = leadsToCard(author.id, { place, tabindex: "0" });
   return element("span", { class: "participant", ...card }, avatar({ ...author, userName }), userName);
 }

@@ -16,19 +16,14 @@ export function avatar({ id, userName }) {
   return element("span", about, initials(userName));
 }
 
-/** Whether an author is a webhook: a bot that has no account. */
-export function isWebhook(id) {
-  return id.startsWith("webhook:");
-}
-
 /**
  * What makes the element of a name lead to the card.
  * @param {string} person the id of a user or a webhook
- * @param {{webhook?: string, tabindex?: string}} [more] `webhook` is the id of the channel a webhook posts
- *   into; in a message `reach` of the timeline gives the tab stop
+ * @param {{place?: {id: string}, tabindex?: string}} [more] `place` is where the author of a message wrote: a
+ *   webhook's card tells it; in a message `reach` of the timeline gives the tab stop
  */
-export function leadsToCard(person, { webhook, tabindex = "-1" } = {}) {
-  const dataset = webhook ? { person, bot: webhook } : { person };
+export function leadsToCard(person, { place, tabindex = "-1" } = {}) {
+  const dataset = { person, ...(place && person.startsWith("webhook:") && { bot: place.id }) };
   return { role: "button", tabindex, "aria-haspopup": "dialog", dataset };
 }
 

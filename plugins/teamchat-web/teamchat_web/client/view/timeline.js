@@ -17,7 +17,7 @@ const NEAR = 1500;
 const TOGETHER_MS = 300_000;
 const FAR_SCREENS = 1.5;
 const MUCH = 4; // sections
-const KEYS = /^(ArrowUp|ArrowDown|Home|End|Escape|[a-z]|Delete|Backspace)$/;
+const KEYS = /^(Arrow(Up|Down)|Home|End|Escape|[a-z]|Delete|Backspace)$/;
 
 export class TimelineView {
   #ctx;
