@@ -182,7 +182,7 @@ async def _others_taken_out(
     keeping = installation.capabilities().kept_files
     before = await keys_in(storage, keeping)
     yield
-    if store is not None:
+    if store is not None and before:
         for key in before - await keys_in(storage, keeping):
             await store.remove(key)
 

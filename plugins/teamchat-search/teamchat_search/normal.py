@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -47,16 +47,19 @@ _WORDS = re.compile(r"\S+|\s+")
 
 
 def normal(text: str) -> str:
-    """Return N(text)."""
-    if text.isascii():
-        return text.lower()
-    # Nothing is composed across a space, and the same words are said again and again.
-    return " ".join([_said(word) for word in text.split(" ")])
+    """Return N(text). The same words are said again and again: those that were are kept."""
+    return _by_words(text, _said)
 
 
 def normal_of_query(text: str) -> str:
     """Return N(text), in a time that does not depend on what was said (extension rule X-3)."""
-    return text.lower() if text.isascii() else " ".join([_normal(word) for word in text.split(" ")])
+    return _by_words(text, _normal)
+
+
+def _by_words(text: str, normal_word: Callable[[str], str]) -> str:
+    if text.isascii():
+        return text.lower()
+    return " ".join([normal_word(word) for word in text.split(" ")])  # Nothing is composed across a space.
 
 
 def _normal(word: str) -> str:
