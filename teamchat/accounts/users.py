@@ -288,6 +288,8 @@ class Users:
         await tx.fetch("update users set is_admin = $2 where id = $1", user.id, int(is_admin))
         await note(tx, "user.role", "user", user.id, by=by, role="admin" if is_admin else "user")
         await tx.append(UpdateUser(user.id, user.user_name).to())
+        if not is_admin:
+            await self._capabilities.in_transaction.admin_demoted(tx, user.id)
 
     async def deactivate_in(self, tx: Transaction, account: Account, *, by: str | None = None) -> None:
         """Do what `deactivate` does, in a transaction that is open.

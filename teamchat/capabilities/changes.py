@@ -79,6 +79,9 @@ class Changes:
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
         """Called when a user who was deactivated may sign in again."""
 
+    async def admin_demoted(self, tx: Transaction, user_id: str) -> None:
+        """Called when an admin has become a user like others; what they could do as one ends here."""
+
     async def address_proved(self, tx: Transaction, user_id: str) -> None:
         """Called when somebody has proved that an account's address is theirs, and others may have had it.
 
@@ -158,6 +161,10 @@ class InTransaction:
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
         """A user may sign in again."""
         await self._call("user_activated", tx, user_id)
+
+    async def admin_demoted(self, tx: Transaction, user_id: str) -> None:
+        """An admin is one no longer."""
+        await self._call("admin_demoted", tx, user_id)
 
     async def address_proved(self, tx: Transaction, user_id: str) -> None:
         """What came before the first proof of an address ends."""

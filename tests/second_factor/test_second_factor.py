@@ -267,6 +267,19 @@ async def test_confirming_is_for_a_first_code_within_the_hour_and_guesses_count(
             await world.factors.confirm(world.bob, late.id, world.code(late.secret), HOME)
 
 
+async def test_l1_one_that_waits_is_gone_when_its_user_is_deactivated_and_one_that_counts_stays(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        await world.set_up(world.bob)
+        waiting = await world.factors.begin(world.bob, HOME, None, None)
+        for change in ("deactivate", "activate"):
+            await getattr(world.app.accounts.users, change)(world.ada, world.bob.user.id)
+        with pytest.raises(NotFound):
+            await world.factors.confirm(world.bob, waiting.id, world.code(waiting.secret), HOME)
+        assert await world.rows("select count(*) from second_factor_totp") == [(1,)]
+
+
 async def test_several_phones_are_several_factors_and_one_code_is_of_one(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         [first, second] = [await world.set_up(world.bob) for _ in range(2)]

@@ -67,6 +67,11 @@ async def give(by: Client, bot_id: str, *scopes: str, **more: Any) -> dict[str, 
     return made
 
 
+async def own_token(client: Client) -> str:
+    made = await client.ok("POST", "/me/tokens", {"name": "mine", "scopes": ALL})
+    return str(made["token"]["token"])
+
+
 async def general(client: Client) -> str:
     channels = (await client.ok("GET", "/channels"))["channels"]
     return next(str(one["id"]) for one in channels if one["name"] == "General")
@@ -318,6 +323,21 @@ async def test_a_token_ends_with_who_made_it_and_the_bot_stays(tmp_path: Path, h
         assert (await other.call("GET", "/channels")).status == 200
         [listed] = (await admin.ok("GET", "/bots"))["bots"]
         assert (listed["id"], listed["ownerId"]) == (bot.id, bob.id)
+
+
+async def test_an_admin_who_is_one_no_longer_keeps_no_token_of_a_bot(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (world, admin):
+        bob = await world.person("bob")
+        await admin.ok("PUT", f"/users/{bob.id}/role", {"role": "admin"})
+        bot = await make(world, bob.client)
+        other = Client(world.site, (await give(admin, bot.id))["token"])
+        own = Client(world.site, await own_token(bob.client))
+        await admin.ok("PUT", f"/users/{bob.id}/role", {"role": "user"})
+        (await bot.client.call("GET", "/channels")).problem(401)
+        for kept in (other, own):
+            assert (await kept.call("GET", "/channels")).status == 200
+        [entry] = (await admin.ok("GET", "/admin/audit?action=token.revoke"))["entries"]
+        assert (entry["targetType"], entry["details"]["userId"]) == ("token", bot.id)
 
 
 async def test_d40_who_took_an_account_before_its_owner_came_keeps_no_bots_token(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ PENDING_MS = 60 * 60_000
 MOST = 5
 WAY = "second factor"
 _MOST_ISSUER = 40
+_FORGET_PENDING = "delete from second_factor_totp where user_id = $1 and confirmed_at is null"
 
 
 class SecondFactor(Struct, frozen=True, rename="camel"):
@@ -62,7 +63,11 @@ class Begun(Struct, frozen=True, rename="camel"):
 
 
 class Going(Changes):
-    """Nothing is kept of who is no user any more."""
+    """Nothing is kept of who is no user any more, and what waits ends with who is shut out."""
+
+    async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
+        """Remove a factor that was not confirmed."""
+        await tx.fetch(_FORGET_PENDING, user_id)
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Remove the factors and recovery codes."""
@@ -101,9 +106,7 @@ class Factors:
         id_, secret = secrets.token_hex(16), totp.new_secret()
         sealed = self._sealer.seal(secret, f"{user.id}:{id_}")
         async with self._app.storage.write() as tx:
-            await tx.fetch(
-                "delete from second_factor_totp where user_id = $1 and confirmed_at is null", user.id
-            )
+            await tx.fetch(_FORGET_PENDING, user.id)
             if await self._count(tx, user.id) >= MOST:
                 raise BadRequest(f"{MOST} second factors are enough. Remove one first.")
             await tx.fetch(
