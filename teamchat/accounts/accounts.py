@@ -153,6 +153,11 @@ class Accounts:
             raise Forbidden("Set up a second factor first (POST /me/second-factors): this server wants one.")
         return caller
 
+    @property
+    def as_of(self) -> int:
+        """Where the log ended when the caller who was found last was looked for."""
+        return self._callers.as_of
+
     async def check_password(self, caller: Caller, password: str, ip: str) -> None:
         """Ask a caller for their password again.
 

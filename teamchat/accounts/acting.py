@@ -8,8 +8,8 @@ at before, in endpoints of plugins too.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -32,17 +32,23 @@ class _Acting(NamedTuple):
 _acting: ContextVar[_Acting | None] = ContextVar("acting", default=None)
 
 
-@contextmanager
-def acting_for(caller: Caller | None) -> Iterator[None]:
-    """Write on behalf of `caller` in this context, or with None on the server's own.
+class acting_for:  # noqa: N801 - it is named as those of contextlib are
+    """A context in which is written on behalf of `caller`, or with None on the server's own.
 
     Tasks of a nursery that is opened in the context write on behalf of the same.
     """
-    token = _acting.set(_Acting(caller, trio.lowlevel.current_task()))
-    try:
-        yield
-    finally:
-        _acting.reset(token)
+
+    # No generator: every request enters one, which would take two microseconds more.
+    __slots__ = ("_caller", "_token")
+
+    def __init__(self, caller: Caller | None) -> None:
+        self._caller = caller
+
+    def __enter__(self) -> None:
+        self._token = _acting.set(_Acting(self._caller, trio.lowlevel.current_task()))
+
+    def __exit__(self, *_: object) -> None:
+        _acting.reset(self._token)
 
 
 class AskingStorage:

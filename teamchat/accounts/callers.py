@@ -38,6 +38,11 @@ class Callers:
         self._clock = clock
         self._known = cache.ReadCache(storage, _MOST_BYTES, capabilities.event_types)
 
+    @property
+    def as_of(self) -> int:
+        """The position of the log as of which callers are known, and those at least who were found before."""
+        return self._known.position
+
     async def authenticate(self, token: str) -> Caller:
         """Return whose access token this is. Raises `Unauthorized` unless it is good now (D-09)."""
         credentials = self._capabilities.credentials

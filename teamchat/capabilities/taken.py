@@ -74,6 +74,8 @@ class Capabilities:
         self._own: list[Part] = []
         self.in_transaction = InTransaction()
         self.credentials: Credentials | None = None
+        self.second_step: SecondStep | None = None
+        """What tells who has a second factor; None if no capability does."""
         self.message_fields = Fields()
         self.drafts = Drafts()
         self.user_fields = FieldsOfUsers()
@@ -136,11 +138,6 @@ class Capabilities:
         return [provider for one in self.taken for provider in one.parts.identity_providers]
 
     @property
-    def second_step(self) -> SecondStep | None:
-        """What tells who has a second factor; None if no capability does."""
-        return next((one.parts.second_step for one in self.taken if one.parts.second_step is not None), None)
-
-    @property
     def tables(self) -> list[CapabilityTables]:
         """The tables that they bring."""
         return [one.tables for one in self.taken if one.tables is not None]
@@ -167,6 +164,9 @@ class Capabilities:
         self.in_transaction = InTransaction([*self._own, *changes])
         self.credentials = next(
             (one.parts.credentials for one in self.taken if one.parts.credentials is not None), None
+        )
+        self.second_step = next(
+            (one.parts.second_step for one in self.taken if one.parts.second_step is not None), None
         )
         for one in self._needed_first():
             if one.parts.draft_fields is not None:

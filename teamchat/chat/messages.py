@@ -69,15 +69,18 @@ class Messages:
             found = await page_of_room(tx, channel_id, page, logged, room.first_seen)
             return found._replace(messages=await self._fields.added(tx, found.messages, caller))
 
-    async def encoded_page(self, caller: Caller, channel_id: str, page: Page, encode: Encode) -> bytes:
+    async def encoded_page(
+        self, caller: Caller, channel_id: str, page: Page, encode: Encode, as_of: int | None = None
+    ) -> bytes:
         """Return what `page` does, encoded. A newest page stays in memory until the log touches it.
 
         Everyone who opens a channel reads its newest page, and most channels change seldom.  Whoever asks is
         given the same bytes, of whichever `encode` came first, and in them the fields that differ by caller.
+        `as_of` is where the log's end was since the caller asked, if that is known; the page is no older.
         """
         if not page.is_newest:
             return encode(await self.page(caller, channel_id, page))
-        position = await self._pages.catch_up()
+        position = await self._pages.catch_up(as_of)
         key = (channel_id, page.limit, "")
         kept: KeptPage | None = self._pages.get(key)
         if kept is None or not kept.is_for_all:

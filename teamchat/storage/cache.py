@@ -137,9 +137,17 @@ class ReadCache:
         self._kept: dict[Hashable, _Kept] = {}
         self._tagged: dict[str, set[Hashable]] = {}
 
-    async def catch_up(self) -> int:
-        """Forget what the log has touched since last time, and return how far it was read."""
-        position = await self._storage.position()
+    @property
+    def position(self) -> int:
+        """How far the log was read; -1 before `catch_up` was first called."""
+        return self._position
+
+    async def catch_up(self, until: int | None = None) -> int:
+        """Forget what the log has touched since last time, and return how far it was read.
+
+        That is its end now, or at least `until`, where who asks knows that it was there since they began.
+        """
+        position = await self._storage.position() if until is None else max(until, self._position)
         if position != self._position:
             for tag in await self._touched(self._position, position):
                 self._forget(tag)

@@ -48,7 +48,7 @@ class Body:
         self._data: bytes | None = None
         self._arrived = 0
         self._timeout = BODY_SECONDS
-        self._check_at = trio.current_time() + CHECK_SECONDS
+        self._check_at: float | None = None
         self.check: Callable[[], Awaitable[object]] | None = None
         """Asked every few seconds while the body arrives; what it raises ends that."""
 
@@ -124,6 +124,8 @@ class Body:
     async def next_piece(self, limit: int) -> tuple[bytes, bool]:
         """Return what arrives next, and whether there is more to come after it."""
         since = trio.current_time()
+        if self._check_at is None:
+            self._check_at = since + CHECK_SECONDS
         with trio.move_on_at(since + self._timeout) as deadline:
             message = await self._receive()
         if deadline.cancelled_caught:

@@ -93,7 +93,8 @@ async def _check_edit(app: Application, caller: Caller, message_id: str) -> None
 @section.endpoint("GET", "/channels/:channelId/messages", answer=MessageList, first=_check_channel)
 async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> Response:
     """Read a page of a channel's messages."""
-    encoded = await app.chat.messages.encoded_page(caller, channel_id, page, _encode)
+    messages, as_of = app.chat.messages, app.accounts.as_of
+    encoded = await messages.encoded_page(caller, channel_id, page, _encode, as_of)
     return Response(encoded, "application/json")
 
 
