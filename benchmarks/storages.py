@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from teamchat_storage_postgres import PostgresOptions, open_postgres
+from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres.storage import open_postgres
 
 from benchmarks import postgres
 from benchmarks.report import Report

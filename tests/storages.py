@@ -57,7 +57,8 @@ def open_storage(directory: str | Path) -> AbstractAsyncContextManager[Storage]:
     """Open the storage that belongs to a directory."""
     if ON_SQLITE:
         return open_sqlite(SqliteOptions(path=str(directory)))
-    from teamchat_storage_postgres import PostgresOptions, open_postgres
+    from teamchat_storage_postgres import PostgresOptions
+    from teamchat_storage_postgres.storage import open_postgres
 
     return open_postgres(PostgresOptions(url=_url(Path(directory))))
 

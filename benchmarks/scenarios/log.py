@@ -18,7 +18,8 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import cast
 
 import trio
-from teamchat_storage_postgres import PostgresOptions, PostgresStorage, open_postgres
+from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 
 from benchmarks.report import Report, Row, medians, middle, ms, percentile
 from benchmarks.sizes import Sizes

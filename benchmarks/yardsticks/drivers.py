@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any
 
 import trio
-from teamchat_storage_postgres import PostgresOptions, open_postgres
+from teamchat_storage_postgres import PostgresOptions
 from teamchat_storage_postgres.connection import connect_to
 from teamchat_storage_postgres.pool import Pool
+from teamchat_storage_postgres.storage import open_postgres
 
 from benchmarks.report import Row
 from teamchat import Event

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import trio
 from hypothesis import HealthCheck, given, settings
-from teamchat_storage_postgres import PostgresOptions, open_postgres
+from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres.storage import open_postgres
 
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage

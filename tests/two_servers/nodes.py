@@ -95,7 +95,8 @@ class Pair:
         """Open the storage in this process too."""
         if self.storage["backend"] == "sqlite":
             return open_sqlite(SqliteOptions(path=self.storage["path"]))
-        from teamchat_storage_postgres import PostgresOptions, open_postgres
+        from teamchat_storage_postgres import PostgresOptions
+        from teamchat_storage_postgres.storage import open_postgres
 
         return open_postgres(PostgresOptions(url=self.storage["url"]))
 

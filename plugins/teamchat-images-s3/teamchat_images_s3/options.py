@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Meta, Struct
-from obstore.store import S3Store
 
 from teamchat import SettingsError
 
 if TYPE_CHECKING:
-    from obstore.store import ClientConfig, RetryConfig, S3Config
+    from obstore.store import ClientConfig, RetryConfig, S3Config, S3Store
 
 RETRIES = 3
 RETRY_SECONDS = 10.0
@@ -79,6 +78,8 @@ def _connection(options: S3Options, config: S3Config, client: ClientConfig) -> S
             "base": 2,
         },
     }
+    from obstore.store import S3Store  # Not before it is needed: see the plugin's `_open`.
+
     try:
         return S3Store(
             options.bucket,

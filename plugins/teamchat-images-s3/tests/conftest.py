@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 import trio
-from teamchat_images_s3 import S3ImageStore, S3Options, open_s3
+from teamchat_images_s3 import S3Options
 from teamchat_images_s3 import options as options_module
+from teamchat_images_s3.store import S3ImageStore, open_s3
 
 from tests.certificates import certified
 from tests.line import pass_on

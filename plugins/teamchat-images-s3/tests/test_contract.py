@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from teamchat_images_s3 import S3Options, image_stores, open_s3
+from teamchat_images_s3 import S3Options, image_stores
+from teamchat_images_s3.store import open_s3
 
 from teamchat import ImageStore
 from teamchat.testing import ImageStoreContract

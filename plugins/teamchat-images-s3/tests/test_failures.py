@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import trio
 import trio.testing
-from teamchat_images_s3 import open_s3
+from teamchat_images_s3.store import open_s3
 
 from teamchat import Unavailable
 from teamchat.testing.images import content

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from teamchat_images_s3 import open_s3
+from teamchat_images_s3.store import open_s3
 
 from teamchat import SettingsError, StorageError
 from teamchat.testing.images import content

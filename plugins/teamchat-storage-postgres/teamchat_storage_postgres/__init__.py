@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
 
 from teamchat import Backend, Storage, hookimpl
 from teamchat_storage_postgres.options import PostgresOptions
-from teamchat_storage_postgres.storage import PostgresStorage, open_postgres, present_schema, rehearse_upgrade
 
-__all__ = [
-    "PostgresOptions",
-    "PostgresStorage",
-    "open_postgres",
-    "present_schema",
-    "rehearse_upgrade",
-    "storages",
-]
+__all__ = ["PostgresOptions", "storages"]
 
 
 @hookimpl
 def storages() -> Sequence[Backend[Storage]]:
     """Offer ``postgres``."""
-    return [Backend("postgres", open_postgres, PostgresOptions, rehearse_upgrade, present_schema)]
+    return [
+        Backend(
+            "postgres",
+            _late("open_postgres"),
+            PostgresOptions,
+            _late("rehearse_upgrade"),
+            _late("present_schema"),
+        )
+    ]
+
+
+def _late(function: str) -> Callable[[Any], Any]:
+    """Return a function of the storage, which is loaded when it is called.
+
+    With its driver it takes 9 MiB, and the plugin is installed beside every server.
+    """
+    return lambda options: getattr(import_module("teamchat_storage_postgres.storage"), function)(options)

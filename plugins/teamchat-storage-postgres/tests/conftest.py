@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager
 
 import pytest
 import trio
-from teamchat_storage_postgres import PostgresOptions, PostgresStorage, connection, open_postgres
+from teamchat_storage_postgres import PostgresOptions, connection
+from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 
 from tests.postgres import Postgres, shared
 

@@ -9,8 +9,9 @@ from functools import partial
 
 import pytest
 import trio
-from teamchat_storage_postgres import PostgresOptions, PostgresStorage, listener, open_postgres
+from teamchat_storage_postgres import PostgresOptions, listener
 from teamchat_storage_postgres.connection import connect_to
+from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 
 from teamchat.events import Encoded
 from teamchat.testing.storage import following, save, set_value, values

@@ -6,7 +6,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from teamchat_storage_postgres import PostgresOptions, open_postgres
+from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres.storage import open_postgres
 
 from teamchat import Storage
 from teamchat.testing import StorageContract

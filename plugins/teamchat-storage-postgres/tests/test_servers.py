@@ -8,9 +8,10 @@ import signal
 
 import pytest
 import trio
-from teamchat_storage_postgres import PostgresOptions, PostgresStorage, open_postgres
+from teamchat_storage_postgres import PostgresOptions
 from teamchat_storage_postgres import storage as module
 from teamchat_storage_postgres.failures import DatabaseUnavailable
+from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 
 from teamchat import StorageError
 from teamchat.events import Encoded

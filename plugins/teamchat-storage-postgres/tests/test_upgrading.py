@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from teamchat_storage_postgres import (
-    PostgresOptions,
-    migrations,
-    open_postgres,
-    present_schema,
-    rehearse_upgrade,
-)
+from teamchat_storage_postgres import PostgresOptions, migrations
+from teamchat_storage_postgres.storage import open_postgres, present_schema, rehearse_upgrade
 
 from teamchat import StorageError
 from teamchat.storage.schema import MIGRATIONS, Migration

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 import pytest
 import trio
 import trio.testing
-from teamchat_storage_postgres import PostgresOptions, PostgresStorage, open_postgres
+from teamchat_storage_postgres import PostgresOptions
 from teamchat_storage_postgres.failures import DatabaseUnavailable
+from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 from teamchat_storage_postgres.writer import MOST_BODIES
 
 from teamchat import StorageError
