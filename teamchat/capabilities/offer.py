@@ -73,7 +73,7 @@ class Parts:
     for by a name: they are other names than the one that all users have. `credentials` are tokens that are
     accepted where access tokens are; one capability alone brings them. `identity_providers` are where people
     may sign in besides. `second_step` tells who has a second factor, without which no session of theirs
-    begins; one capability alone brings it.
+    begins; one capability alone brings it, and `teamchat.testing.SecondStepContract` asks what it must do.
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)

@@ -45,6 +45,7 @@ from teamchat.testing.oauth import OAuthProviderContract, Said  # noqa: E402
 from teamchat.testing.outbox import SentMail, mailed  # noqa: E402
 from teamchat.testing.provider import Provider, Received, Reply, provider  # noqa: E402
 from teamchat.testing.routes import RoutesContract  # noqa: E402
+from teamchat.testing.second_steps import SecondStepContract  # noqa: E402
 from teamchat.testing.servers import ADMIN, DEADLINE, PASSWORD, Server, running  # noqa: E402
 from teamchat.testing.services import ServiceContract  # noqa: E402
 from teamchat.testing.storage import StorageContract  # noqa: E402
@@ -72,6 +73,7 @@ __all__ = [
     "Reply",
     "RoutesContract",
     "Said",
+    "SecondStepContract",
     "SentMail",
     "Server",
     "ServiceContract",

@@ -26,6 +26,7 @@ from teamchat.chat.pages import MessagePage
 from teamchat.events import OWN_TYPES, LoggedEvent, Signal
 from teamchat.interfaces import Routes, Row, Storage
 from teamchat.model import Caller, Message
+from teamchat.model.ids import new_id
 from teamchat.model.pages import Page
 from teamchat.storage.capability_tables import CapabilityTables, check
 from teamchat.storage.log import logged_in
@@ -95,7 +96,7 @@ class CapabilityContract(RoutesContract):
 
     async def test_x15_nothing_of_a_message_stays_when_it_is_deleted(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             await self.use(app, caller, message)
             await app.chat.messages.delete(caller, message.id)
             for table in self._tables():
@@ -104,7 +105,7 @@ class CapabilityContract(RoutesContract):
 
     async def test_x15_what_was_written_does_not_stay_in_the_log(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             await self.use(app, caller, message)
             written = {
                 each
@@ -133,7 +134,7 @@ class CapabilityContract(RoutesContract):
 
     async def test_x2_who_does_not_see_the_message_is_told_nothing(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, _ = await _posted(app)
+            caller, _ = await posted(app)
             channel = await app.chat.channels.create(
                 caller, NewPrivateChannel("Secret", history_for="joiners")
             )
@@ -156,7 +157,7 @@ class CapabilityContract(RoutesContract):
 
     async def test_its_events_are_those_that_it_declares(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             await self.use(app, caller, message)
             offers = (self.capability(), *self.beside())
             events = [payload for offer in offers for payload in offer.events]
@@ -167,7 +168,7 @@ class CapabilityContract(RoutesContract):
 
     async def test_x8_its_signals_are_those_that_it_declares(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             await self.use(app, caller, message)
             events = self.capability().events
             declared = {payload.type: payload for payload in events if issubclass(payload, Signal)}
@@ -178,8 +179,8 @@ class CapabilityContract(RoutesContract):
 
     async def test_its_fields_are_those_of_the_messages_that_were_asked_for(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, message = await _posted(app)
-            _, other = await _posted(app)
+            caller, message = await posted(app)
+            _, other = await posted(app)
             await self.use(app, caller, message)
             for fields in app.capabilities.message_fields.offered:
                 asked = caller if fields.differ_by_caller else None
@@ -190,9 +191,24 @@ class CapabilityContract(RoutesContract):
                 wrong = [type(one).__name__ for one in found.values() if type(one) is not fields.kind]
                 assert not wrong, f"fields are a {fields.kind.__name__}, not {wrong}"
 
+    async def test_l3_its_fields_are_those_of_the_users_that_were_asked_for(self, tmp_path: Path) -> None:
+        async with self.application(tmp_path) as app:
+            caller, message = await posted(app)
+            await self.use(app, caller, message)
+            for fields in app.capabilities.user_fields.offered:
+                async with app.storage.read() as tx:
+                    of_all = await fields.read(tx, None)
+                    of_one = await fields.read(tx, [caller.user.id])
+                    of_nobody = await fields.read(tx, [new_id()])
+                assert not of_nobody, "fields were read of a user who was not asked for"
+                wanted = {id_: each for id_, each in of_all.items() if id_ == caller.user.id}
+                assert of_one == wanted, "a user has other fields where all are read than where one is"
+                wrong = [type(one).__name__ for one in of_all.values() if type(one) is not fields.kind]
+                assert not wrong, f"fields are a {fields.kind.__name__}, not {wrong}"
+
     async def test_what_a_post_is_answered_of_its_fields_is_what_is_read_later(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             for draft in self.drafts(app, caller):
                 stored = await app.chat.messages.submit(caller, message.channel_id, draft)
                 async with app.storage.read() as tx:
@@ -213,7 +229,7 @@ class CapabilityContract(RoutesContract):
 
     async def test_a_page_that_was_read_before_shows_what_has_changed(self, tmp_path: Path) -> None:
         async with self.application(tmp_path) as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             await _newest_page(app, caller, message)
             await self.use(app, caller, message)
             kept = await _newest_page(app, caller, message)
@@ -228,7 +244,7 @@ class CapabilityContract(RoutesContract):
         if self.capability().export is None:
             return
         async with self.application(tmp_path / "one") as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             await self.use(app, caller, message)
             await exports.export(app, first)
         async with self.application(tmp_path / "two") as app:
@@ -248,7 +264,7 @@ class CapabilityContract(RoutesContract):
         if self.capability().export is None:
             return
         async with self.application(tmp_path / "one") as app:
-            caller, message = await _posted(app)
+            caller, message = await posted(app)
             await self.use(app, caller, message)
             await exports.export(app, first)
         for records in ("messages", "channels", "conversations", "users"):
@@ -318,7 +334,7 @@ def _words(folder: Traversable) -> dict[str, dict[str, set[str]]]:
     return found
 
 
-async def _posted(app: Application) -> tuple[Caller, Message]:
+async def posted(app: Application) -> tuple[Caller, Message]:
     """Post a message in the first channel, as the first user."""
     email = app.settings.chat.initial_user.email
     _, signed_in = await app.accounts.sign_in(email, "192.0.2.1", "tests")

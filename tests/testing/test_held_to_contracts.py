@@ -26,7 +26,7 @@ CONTRACTS = {
     "file_checks": {"FileCheckContract"},
     "event_listeners": {"EventListenerContract"},
     "commands": {"CommandContract"},
-    "capabilities": {"CapabilityContract"},
+    "capabilities": {"CapabilityContract", "SecondStepContract"},
 }
 
 

@@ -20,6 +20,7 @@ from teamchat import (
     SeenMessage,
     Signal,
     Teamchat,
+    UserFields,
 )
 from teamchat.application import Application
 from teamchat.model import Caller, Message
@@ -160,6 +161,43 @@ class TestFieldsOfAll(Notes):
 
         fields = MessageFields(kind=Note, read=read_all)
         return replace(NOTES, parts=lambda app, options: Parts(message_fields=fields))
+
+
+class Moods(Struct, frozen=True, rename="camel"):
+    """What users who are in a mood have besides."""
+
+    mood: str | UnsetType = UNSET
+
+
+class TestMoodsOfAll(Notes):
+    """It answers for users who were not asked for."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_l3_its_fields_are_those_of_the_users_that_were_asked_for": "of a user who was not asked for",
+    }
+
+    def capability(self) -> Capability:
+        async def read_all(tx: Any, _: Sequence[str] | None) -> Mapping[str, Moods]:
+            return {id_: Moods("good") for (id_,) in await tx.fetch("select id from users")}
+
+        return replace(
+            NOTES, parts=lambda app, options: Parts(user_fields=UserFields(kind=Moods, read=read_all))
+        )
+
+
+class TestMoodOfNobody(Notes):
+    """It has a mood for everybody, and none for one who is asked for alone."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_l3_its_fields_are_those_of_the_users_that_were_asked_for": "has other fields where all",
+    }
+
+    def capability(self) -> Capability:
+        async def read(tx: Any, ids: Sequence[str] | None) -> Mapping[str, Moods]:
+            users = [id_ for (id_,) in await tx.fetch("select id from users")] if ids is None else []
+            return {id_: Moods("good") for id_ in users}
+
+        return replace(NOTES, parts=lambda app, options: Parts(user_fields=UserFields(kind=Moods, read=read)))
 
 
 class TestQuietEvent(Notes):
