@@ -261,8 +261,13 @@ class Place:
         return self.replies[id_].parent if id_ in self.replies else None
 
     def is_same(self, user: str, one: str, other: str) -> bool:
-        """Whether two positions are the same for whatever a member sees, and whatever will be."""
-        return all((id_ > one) == (id_ > other) for id_ in [*self.visible(user), *self.replies])
+        """Whether two positions are the same for whatever a member sees.
+
+        Before what they see there is one position alone that they are told, whatever is there.
+        """
+        seen = set(self.visible(user))
+        replies = [id_ for id_, reply in self.replies.items() if reply.parent in seen]
+        return all((id_ > one) == (id_ > other) for id_ in [*seen, *replies])
 
     def after(self, kind: str, payload: dict[str, Any]) -> Self:
         """Return the place as it is after an event of the log."""

@@ -45,8 +45,8 @@ WEIGHTS = {
     "read_thread": 5,
     "mark_thread": 3,
     "threads": 3,
-    "react": 2,
-    "unreact": 1,
+    "react": 3,
+    "unreact": 2,
     "feed": 3,
     "read_feed": 2,
 }
@@ -93,6 +93,7 @@ class Game:
         self._own: dict[str, list[str]] = {}
         self._parents: dict[str, list[str]] = {}
         self._edited: set[str] = set()
+        self._given: dict[str, list[tuple[str, str]]] = {}
         self._removed = ""
 
     @property
@@ -420,15 +421,19 @@ class Game:
     # The feed.
 
     async def _react(self, device: Device, place: str, chance: Random) -> None:
-        await self._reaction(device, place, "POST", chance)
-
-    async def _unreact(self, device: Device, place: str, chance: Random) -> None:
-        await self._reaction(device, place, "DELETE", chance)
-
-    async def _reaction(self, device: Device, place: str, method: str, chance: Random) -> None:
         if self._messages[place]:
-            path = f"/messages/{chance.choice(self._messages[place][-4:])}/reactions"
-            await self.site.ask(device.user, method, path, {"reaction": chance.choice(REACTIONS)})
+            one = chance.choice(self._messages[place][-4:]), chance.choice(REACTIONS)
+            if await self._reaction(device.user, "POST", *one):
+                self._given.setdefault(device.user.id, []).append(one)
+
+    async def _unreact(self, device: Device, _: str, chance: Random) -> None:
+        """Take back one that the user has given somewhere."""
+        if given := self._given.get(device.user.id):
+            await self._reaction(device.user, "DELETE", *given.pop(chance.randrange(len(given))))
+
+    async def _reaction(self, user: User, method: str, message: str, reaction: str) -> bool:
+        answer = await self.site.ask(user, method, f"/messages/{message}/reactions", {"reaction": reaction})
+        return answer.is_success
 
     async def _feed(self, device: Device, place: str, chance: Random) -> None:
         answer = await self.site.ask(device.user, "GET", "/me/activity?limit=200")
