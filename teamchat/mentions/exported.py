@@ -33,7 +33,7 @@ class PortableReach(Struct, frozen=True, rename="camel"):
     """Whom a message reaches by their name or a keyword of theirs; with `is_there` false, no longer."""
 
     user_id: str
-    cause: Literal["user", "keyword"]
+    cause: Literal["user", "keyword", "both"]
     reached: Moment
     is_there: bool = True
 

@@ -95,10 +95,9 @@ class Mentioning:
             return None
         parent_id = None if message.thread_id is UNSET else message.thread_id
         where = Where(message.id, room.id, parent_id, message.id if is_new else new_id())
-        causes = dict.fromkeys(sorted(found), "keyword")
-        if not is_new:
-            causes |= await self._still_listening(tx, written)
-        causes |= dict.fromkeys((one for one, sees in seeing.items() if sees), "user")
+        listening = found if is_new else found | await self._still_listening(tx, written)
+        causes = dict.fromkeys(sorted(listening), "keyword")
+        causes |= {one: "both" if one in listening else "user" for one, sees in seeing.items() if sees}
         newly = await self._note(tx, where, causes, is_new=is_new)
         if parent_id is not None and newly:
             await follow(tx, Thread(parent_id, room.id), dict.fromkeys(newly, message.id))
@@ -121,13 +120,11 @@ class Mentioning:
         newly, _ = await mentioned.reach_again(tx, where, causes)
         return newly
 
-    async def _still_listening(self, tx: Transaction, written: Written) -> Mapping[str, str]:
+    async def _still_listening(self, tx: Transaction, written: Written) -> set[str]:
         """Return whom the message has reached by a keyword that stands in it still."""
         reached = await mentioned.reached_by(tx, written.message.id)
-        by_keyword = {one for one, cause in reached.items() if cause == "keyword"}
-        if not by_keyword:
-            return {}
-        return dict.fromkeys(by_keyword & await self._keywords.owners(tx, written.message.content), "keyword")
+        by_keyword = {one for one, cause in reached.items() if cause != "user"}
+        return by_keyword & await self._keywords.owners(tx, written.message.content) if by_keyword else set()
 
 
 def _stands_at(written: Written) -> str:

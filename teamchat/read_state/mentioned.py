@@ -38,7 +38,7 @@ join read_state_wide w on w.parent_id = s.message_id and w.message_id > s.positi
 where s.user_id = $1 and s.is_following = 1 and w.is_there = 1 and w.author_id <> $1 and not {_IGNORES}
 """  # noqa: S608
 _OF_MESSAGE = "select user_id, cause, is_there from read_state_mentions where message_id = $1"
-_IS_THERE = """update read_state_mentions set is_there = $4 where user_id = $1 and room_id = $2
+_CHANGE = """update read_state_mentions set is_there = $4, cause = $5 where user_id = $1 and room_id = $2
 and message_id = $3"""
 
 
@@ -98,7 +98,7 @@ async def in_threads(tx: Transaction, user_id: str) -> Mapping[str, int]:
 
 
 async def reach(tx: Transaction, where: Where, causes: Mapping[str, str]) -> None:
-    """Note whom a new message mentions, each with the cause: ``user`` or ``keyword``."""
+    """Note whom a new message mentions, each with the cause: ``user``, ``keyword`` or ``both``."""
     told = int(where.reached == where.message_id)
     message_id, room_id, parent_id, reached = where
     found = [
@@ -120,12 +120,16 @@ async def reach_again(
 
     Returns whom it has never mentioned before, and whom it mentions no longer.
     """
-    before = {user_id: bool(is_there) for user_id, _, is_there in await tx.fetch(_OF_MESSAGE, where[0])}
+    before = {
+        user_id: cause if is_there else None
+        for user_id, cause, is_there in await tx.fetch(_OF_MESSAGE, where.message_id)
+    }
     new = {user_id: cause for user_id, cause in causes.items() if user_id not in before}
     await reach(tx, where, new)
-    for user_id, was_there in before.items():
-        if was_there != (user_id in causes):
-            await tx.fetch(_IS_THERE, user_id, where.room_id, where.message_id, int(not was_there))
+    for user_id, was in before.items():
+        if was != (now := causes.get(user_id)):
+            changed = (user_id, where.room_id, where.message_id, int(now is not None), now or was)
+            await tx.fetch(_CHANGE, *changed)
     return sorted(new), sorted(one for one, was in before.items() if was and one not in causes)
 
 

@@ -26,8 +26,8 @@ and not exists (select 1 from rooms r where r.id = {table}.room_id and r.is_defa
 
 
 _MENTIONED = (
-    # `reached` is when, in the form of an id; `cause` is ``user`` or ``keyword``. `told` is 0 until the
-    # user was told of it, 1 since then, and 2 if they were told that it is gone.
+    # `reached` is when, in the form of an id; `cause` is ``user``, ``keyword`` or ``both``. `told` is 0
+    # until the user was told of it, 1 since then, and 2 if they were told that it is gone.
     """create table read_state_mentions (user_id text not null references users(id) on delete cascade,
        room_id text not null references rooms(id) on delete cascade,
        message_id text not null references messages(id) on delete cascade, parent_id text,

@@ -233,6 +233,25 @@ async def test_keywords_count_from_when_they_were_set(world: Any) -> None:
         assert await it.mentions("bob", it.general) == 0
 
 
+@pytest.mark.parametrize("first", ["@bob, the deploy is on", "@bob", "deploy"])
+async def test_who_is_named_and_listens_is_mentioned_until_neither_is_there(world: Any, first: str) -> None:
+    async with world() as it:
+        await set_keywords(it, "bob", "deploy")
+        message = (await it.say("ada", it.general, first)).message
+        for text, count in (
+            ("@bob, the deploy is on", 1),
+            ("the deploy is on", 1),  # Named no longer, and it stands there still.
+            ("the deploy, @bob", 1),
+            ("@bob", 1),
+            ("nothing", 0),
+            ("a deploy", 1),
+        ):
+            await it.edit("ada", message.id, text)
+            assert await it.mentions("bob", it.general) == count, text
+        async with it.app.storage.read() as tx:
+            assert await tx.fetch("select reached from read_state_mentions") == [(message.id,)]
+
+
 async def test_keywords_tell_nothing_of_where_one_is_not(world: Any) -> None:
     async with world() as it:
         await set_keywords(it, "eve", "deploy")
