@@ -209,6 +209,12 @@ async def test_the_feed_is_read_up_to_an_item(world: Any) -> None:
         assert await one.read(it.callers["bob"], "f" * 32, 0) == 0
         await it.say("ada", it.general, "@bob again")
         assert (await feed(it, "bob")).unread == 1
+        sent = [one for one in it.app.hub.signalling.waiting if one.type == "ACTIVITY_READ"]
+        assert [json.loads(one.payload) for one in sent] == [
+            {"position": page.items[1].id, "unreadCount": 1},
+            {"position": page.items[0].id, "unreadCount": 0},
+        ]
+        assert {one.audience for one in sent} == {(it.id("bob"),)}
         for wrong in ("", "no id", f"dm:{'0' * 32}"):
             with pytest.raises(BadRequest):
                 await one.read(it.callers["bob"], wrong, None)

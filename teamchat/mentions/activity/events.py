@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from teamchat.events import Payload
+from teamchat.events import Payload, Signal
 
 
 class NewActivity(Payload, frozen=True):
@@ -27,3 +27,12 @@ class DeleteActivity(Payload, frozen=True):
     type = "DELETE_ACTIVITY"
     message_id: str
     kind: str
+
+
+class ActivityRead(Signal, frozen=True):
+    """The feed was read up to an item, on another device of the user's own; so many are unread since."""
+
+    type = "ACTIVITY_READ"
+    asked_as = "read"
+    position: str
+    unread_count: int

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from teamchat.capabilities import Capability, DraftFields, Options, Parts
 from teamchat.interfaces import Storage
 from teamchat.mentions.activity.endpoints import section_for
-from teamchat.mentions.activity.events import DeleteActivity, NewActivity
+from teamchat.mentions.activity.events import ActivityRead, DeleteActivity, NewActivity
 from teamchat.mentions.activity.exported import ActivityExported
 from teamchat.mentions.activity.noting import NoFields, Noting, concerns, write
 from teamchat.mentions.activity.service import Feed
@@ -55,7 +55,7 @@ ACTIVITY = Capability(
     version=1,
     needs=["mentions"],
     tables=MIGRATIONS,
-    events=[NewActivity, DeleteActivity],
+    events=[NewActivity, DeleteActivity, ActivityRead],
     checks=CHECKS,
     export=ActivityExported(),
     parts=parts,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
 from teamchat.mentions.activity import feed
+from teamchat.mentions.activity.events import ActivityRead
 from teamchat.mentions.activity.feed import KINDS, LAST, Found
 from teamchat.model import Caller, Message
 from teamchat.model.ids import could_be_id, is_conversation_id
@@ -66,19 +67,23 @@ class Feed:
         return FeedPage(items, messages, unread, as_of)
 
     async def read(self, caller: Caller, position: str, generation: int | None) -> int:
-        """Note that the feed was shown up to an item, and return how many are unread then.
+        """Note that the feed was shown up to an item, and return how many are unread; other devices are told.
 
         It never moves back, nor beyond the newest item: a wrong clock would hide what comes.
         """
         check_item("position", position)
         async with self._storage.write() as tx:
-            present, known = await _mark(tx, caller)
+            before, known = await _mark(tx, caller)
+            present = before
             newest = await feed.page(tx, caller, KINDS, LAST, present, 1)
             reached = min(position, newest[0].id) if newest else present
             if reached > present and (generation is None or generation >= known):
                 await tx.fetch(_STORE, caller.user.id, reached, known)
                 present = reached
-            return await feed.count(tx, caller, present, COUNTED_UP_TO)
+            unread = await feed.count(tx, caller, present, COUNTED_UP_TO)
+        if present > before:
+            self._app.signal(ActivityRead(present, unread), [caller.user.id])
+        return unread
 
 
 def check_item(name: str, item_id: str) -> None:

@@ -9,7 +9,7 @@ const PAGE = 50;
 const MOST = 200;
 const SOON_MS = 150;
 const AGAIN_MS = 5000;
-const CHANGING = /^(NEW_ACTIVITY|DELETE_ACTIVITY|RESYNC)$/;
+const CHANGING = /^(NEW_ACTIVITY|DELETE_ACTIVITY|ACTIVITY_READ|RESYNC)$/;
 // These change it only where something of it is known here.
 const TOUCHING = /^(UPDATE|DELETE)_(MESSAGE|DM_MESSAGE|THREAD_REPLY|CHANNEL)$|^NOTIFICATION_SETTINGS$/;
 const all = new WeakMap();
