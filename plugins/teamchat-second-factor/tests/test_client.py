@@ -6,13 +6,19 @@ import base64
 import re
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
+import apsw
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from teamchat_second_factor import totp
 
-from teamchat.testing import ADMIN, PASSWORD
+from teamchat.storage.sqlite import DATABASE_NAME
+from teamchat.testing import ADMIN, PASSWORD, Provider
+
+_oauth = import_module("plugins.teamchat-web.tests.test_sign_in_oauth")
+idp, custom = _oauth.idp, _oauth.custom
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +51,22 @@ def at_home(page: Page) -> None:
     expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
 
 
+def section(page: Page) -> Locator:
+    """Open the settings at the second factors."""
+    page.get_by_role("button", name="Settings", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    dialog.get_by_role("button", name="Second factor", exact=True).click()
+    return dialog
+
+
+def a_while_passes(server: Any) -> None:
+    """Have all sessions been begun ten minutes earlier."""
+    connection = apsw.Connection(str(server.directory / "data" / DATABASE_NAME))
+    connection.set_busy_timeout(5_000)
+    connection.execute("update sessions set created_at = created_at - 600000")
+    connection.close()
+
+
 def set_up(place: Page | Locator) -> tuple[Phone, list[str]]:
     """Go through the steps; return the app and the recovery codes."""
     place.get_by_role("button", name="Set up an app").click()
@@ -66,9 +88,7 @@ def test_it_is_set_up_asked_for_and_taken_away(serve: Serve, visit: Visit, acces
     page = visit(server.base)
     sign_in(page)
     at_home(page)
-    page.get_by_role("button", name="Settings", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Settings")
-    dialog.get_by_role("button", name="Second factor", exact=True).click()
+    dialog = section(page)
     expect(dialog.get_by_text("You have none.")).to_be_visible()
     phone, codes = set_up(dialog)
     accessible(page)
@@ -111,8 +131,65 @@ def test_where_the_server_wants_one_it_is_set_up_before_anything_is_seen(serve: 
     set_up(page)
     page.get_by_role("button", name="I have kept them").click()
     at_home(page)
-    page.get_by_role("button", name="Settings", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Settings")
-    dialog.get_by_role("button", name="Second factor", exact=True).click()
+    dialog = section(page)
     expect(dialog.get_by_text("You have 10 recovery codes left.")).to_be_visible()
     expect(dialog.get_by_role("button", name=re.compile("Remove the app"))).to_have_count(0)
+
+
+def test_a_while_after_signing_in_it_takes_the_password_or_signing_in_anew(
+    serve: Serve, visit: Visit, accessible: Any
+) -> None:
+    server = serve(auth=MODE)
+    page = visit(server.base)
+    sign_in(page)
+    at_home(page)
+    a_while_passes(server)
+    dialog = section(page)
+    dialog.get_by_role("button", name="Set up an app").click()
+    password = dialog.get_by_label("Password", exact=True)
+    password.fill("not the password")
+    dialog.get_by_role("button", name="Set up an app").click()
+    expect(password).to_have_accessible_description(re.compile("The password is wrong"))
+    accessible(page)
+    dialog.get_by_role("button", name="Sign in anew").click()
+    expect(page.get_by_text("Please sign in anew")).to_be_visible()
+    sign_in(page)
+    expect(dialog.get_by_text("You have none.")).to_be_visible()
+    set_up(dialog)
+    dialog.get_by_role("button", name="I have kept them").click()
+    page.reload()
+    at_home(page)
+    expect(dialog).to_have_count(0)
+
+
+def test_who_has_no_password_signs_in_anew_at_their_provider_and_comes_back(
+    serve: Serve, visit: Visit, idp: Provider
+) -> None:
+    server = serve(oauth={"custom": [custom(idp)]})
+    page = visit(server.base)
+    page.get_by_role("link", name="Continue with Acme").click()
+    at_home(page)
+    a_while_passes(server)
+    dialog = section(page)
+    dialog.get_by_role("button", name="Set up an app").click()
+    expect(dialog.get_by_text("It is a while since you signed in.")).to_be_visible()
+    expect(dialog.get_by_label("Password", exact=True)).to_have_count(0)
+    dialog.get_by_role("button", name="Sign in anew").click()
+    page.get_by_role("link", name="Continue with Acme").click()
+    set_up(dialog)
+
+
+def test_what_one_person_wanted_to_come_back_to_opens_for_nobody_else(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    page = visit(f"{server.base}/?access_token={server.token()}")
+    at_home(page)
+    a_while_passes(server)
+    dialog = section(page)
+    dialog.get_by_role("button", name="Set up an app").click()
+    dialog.get_by_role("button", name="Sign in anew").click()
+    page.get_by_label("Email").fill("grace@example.org")
+    page.get_by_role("button", name="Sign in").click()
+    at_home(page)
+    page.wait_for_function("!sessionStorage.getItem('teamchat/anew')")
+    page.wait_for_timeout(300)  # In which it would have opened.
+    expect(dialog).to_have_count(0)

@@ -127,12 +127,15 @@ export class Session extends Emitter {
     return this.#renew(refused);
   }
 
-  /** Sign out: the server ends the session if it can be reached, and the browser forgets it. */
-  async end() {
+  /**
+   * Sign out: the server ends the session if it can be reached, and the browser forgets it.
+   * @param {string} [reason] what "ended" says: "anew" for who comes back at once, whose drafts stay
+   */
+  async end(reason = "signed-out") {
     if (!this.#tokens) return;
     // What fails has ended already, or it ends when its refresh token expires.
-    await import("./sign_out.js").then(({ signOut }) => signOut(this.#http, this)).catch(() => {});
-    this.forget("signed-out");
+    await import("./sign_out.js").then(({ signOut }) => signOut(this.#http, this, reason)).catch(() => {});
+    this.forget(reason);
   }
 
   /** Forget the session here. */

@@ -3,6 +3,8 @@
 import { Kept } from "../lib/kept.js";
 import { part } from "../lib/parts.js";
 import { learnRights } from "../model/rights.js";
+import { cameBackTo } from "./anew.js";
+import { settings } from "./sidebar.js";
 
 const FEW = 5; // users, and channels, of a server that begins
 const NEW_MS = 7 * 86_400_000;
@@ -24,7 +26,10 @@ export async function begin(ctx, place) {
   (await import("./unread/begin.js")).beginUnread(ctx);
   (await import("./extensions/load.js")).loadExtensions(ctx);
   greet(ctx, place);
-  if ((await capabilities).profiles) (await part(import("./faces.js"))).beginFaces(ctx);
+  const { profiles } = await capabilities;
+  const section = ctx.signal.aborted ? undefined : cameBackTo(ctx.session);
+  if (section) settings(ctx, section);
+  if (profiles) (await part(import("./faces.js"))).beginFaces(ctx);
 }
 
 /**

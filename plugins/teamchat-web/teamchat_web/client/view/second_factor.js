@@ -3,6 +3,7 @@
 import { path } from "../api/api.js";
 import { element, replace } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
+import { signInAnew } from "./anew.js";
 import { copyable } from "./copyable.js";
 import { checks, field, form } from "./form.js";
 import { needsSheets } from "./sheet.js";
@@ -15,10 +16,14 @@ const ADDRESS = "/me/second-factors";
 /**
  * The steps, in a box.
  * @param {object} ctx
- * @param {{done: function(): void, confirmed?: function(): void, hasOne?: boolean}} about `confirmed` is called when
- *   it is on, `done` when the recovery codes were kept; with `hasOne` a code is asked for where the password is
+ * @param {{done: function(): void, confirmed?: function(): void, anew?: function(): void, hasOne?: boolean}} about
+ *   `confirmed` is called when it is on, `done` when the recovery codes were kept, `anew` to sign in anew; with
+ *   `hasOne` a code is asked for where the password is
  */
-export function settingUp(ctx, { done, confirmed = () => {}, hasOne = false }) {
+export function settingUp(
+  ctx,
+  { done, confirmed = () => {}, anew = () => signInAnew(ctx.session), hasOne = false },
+) {
   const box = element("div", { class: "stack second-factor" });
   const begin = (values = {}) => ctx.api.send("POST", ADDRESS, { body: { type: "totp", ...values } });
   const show = (...nodes) => {
@@ -44,11 +49,17 @@ export function settingUp(ctx, { done, confirmed = () => {}, hasOne = false }) {
     replace(box, start);
   }
 
-  /** One has signed in a while ago: the password once more, and a code where there is a factor. */
+  /** One has signed in a while ago: the password once more, and a code where there is a factor; or sign in anew. */
   function ask() {
-    const fields = [again(), hasOne && codeField()].filter(Boolean);
-    const explain = ({ status, message }) => status === 403 && { field: fields.at(-1).name, text: message };
-    show(form({ fields, action: t("factor.begin"), send: async (values) => secret(await begin(values)), explain }));
+    const button = element("button", { class: "button", type: "button", on: { click: anew } }, t("factor.sign_in_anew"));
+    // Nobody is told whether they have a password; who signs in at a provider may have none.
+    if (ctx.config.AUTH_MODE !== "password") return show(element("p", {}, t("factor.again_anew")), button);
+    const send = async (values) => secret(await begin(values));
+    return show(
+      form({ fields: [again(), hasOne && codeField()].filter(Boolean), action: t("factor.begin"), send, explain: refused }),
+      element("p", { class: "soft" }, t("factor.or_anew")),
+      button,
+    );
   }
 
   function secret({ id, secret: words, uri, qrCode }) {
@@ -80,6 +91,11 @@ export function settingUp(ctx, { done, confirmed = () => {}, hasOne = false }) {
     );
     confirmed();
   }
+}
+
+/** The server's sentence, beside the field that it is about. */
+function refused({ status, message }) {
+  return status === 403 && { field: message.includes("password") ? "password" : "code", text: message };
 }
 
 /** The password, once more. */

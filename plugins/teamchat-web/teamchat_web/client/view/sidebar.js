@@ -112,8 +112,8 @@ export function sidebar(ctx) {
 }
 
 /** The settings, loaded when they are wanted. */
-export async function settings(ctx) {
-  (await part(import("./settings/settings.js"))).openSettings(ctx);
+export async function settings(ctx, first) {
+  (await part(import("./settings/settings.js"))).openSettings(ctx, first);
 }
 
 /** The administration, loaded when it is wanted. */

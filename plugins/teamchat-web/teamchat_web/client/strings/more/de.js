@@ -49,6 +49,7 @@ export default {
   "sign_in.setup_action": "Passwort setzen und anmelden",
   "sign_in.setup_bad": "Diese Einladung gilt nicht mehr. Bitte um eine neue.",
 
+  "ended.anew": "Bitte melde dich neu an, dann geht es dort weiter, wo du warst.",
   "ended.elsewhere": "Du hast dich in einem anderen Tab abgemeldet.",
   "ended.expired": "Deine Sitzung wurde beendet, hier oder von einem anderen Gerät. Bitte melde dich neu an.",
   "ended.left": "Du hast den Server verlassen.",
@@ -152,6 +153,9 @@ export default {
   "factor.open_app": "Die App auf diesem Gerät öffnen",
   "factor.confirm": "Bestätigen",
   "factor.again": "Deine Anmeldung ist eine Weile her.",
+  "factor.again_anew": "Deine Anmeldung ist eine Weile her. Melde dich neu an, um eine App einzurichten; danach kommst du hierher zurück.",
+  "factor.or_anew": "Du hast hier kein Passwort? Melde dich neu an; danach kommst du hierher zurück.",
+  "factor.sign_in_anew": "Neu anmelden",
   "factor.is_on": "Der zweite Faktor ist an.",
   "factor.recovery_lead": "Ohne dein Telefon meldest du dich mit einem dieser Codes an; jeder geht einmal. Bewahre sie so auf, dass du sie ohne dein Telefon findest. Sie werden nur jetzt gezeigt.",
   "factor.recovery": "Wiederherstellungscodes",

@@ -49,6 +49,7 @@ export default {
   "sign_in.setup_action": "Set password and sign in",
   "sign_in.setup_bad": "This invitation doesn’t work any more. Ask an administrator for a new one.",
 
+  "ended.anew": "Please sign in anew, and go on where you were.",
   "ended.elsewhere": "You signed out in another tab.",
   "ended.expired": "Your session has ended, here or from another device. Please sign in again.",
   "ended.left": "You have left the server.",
@@ -152,6 +153,9 @@ export default {
   "factor.open_app": "Open the app on this device",
   "factor.confirm": "Confirm",
   "factor.again": "It is a while since you signed in.",
+  "factor.again_anew": "It is a while since you signed in. Sign in anew to set up an app; then you come back here.",
+  "factor.or_anew": "You have no password here? Sign in anew; then you come back here.",
+  "factor.sign_in_anew": "Sign in anew",
   "factor.is_on": "The second factor is on.",
   "factor.recovery_lead": "Without your phone you sign in with one of these codes; each works once. Keep them where you find them without your phone. They are shown this once.",
   "factor.recovery": "Recovery codes",

@@ -3,6 +3,7 @@
 import { path } from "../../api/api.js";
 import { element, replace } from "../../lib/dom.js";
 import { day, t } from "../../lib/strings.js";
+import { signInAnew } from "../anew.js";
 import { form } from "../form.js";
 import { show } from "../problems.js";
 import { draw, row, rows } from "../rows.js";
@@ -15,12 +16,13 @@ export function secondFactor(ctx, dialog) {
   const left = element("p", { class: "soft" });
   const place = element("div", {});
   const problem = element("p", { class: "note note-danger", hidden: true });
+  const anew = () => signInAnew(ctx.session, "second-factor");
   read();
   return [element("p", { class: "soft" }, t("factor.explained")), list, left, problem, place];
 
   async function read() {
     const { hasOne } = (await readList()) ?? {};
-    if (hasOne !== undefined) replace(place, settingUp(ctx, { hasOne, confirmed: readList, done: read }));
+    if (hasOne !== undefined) replace(place, settingUp(ctx, { hasOne, anew, confirmed: readList, done: read }));
   }
 
   async function readList() {
