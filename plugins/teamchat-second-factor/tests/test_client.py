@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 
 Serve = Callable[..., Any]
 Visit = Callable[..., Page]
+LEAVE = "!dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 MODE = {"authMode": "password", "isInviteRequired": True}
 
 
@@ -128,7 +129,9 @@ def test_where_the_server_wants_one_it_is_set_up_before_anything_is_seen(serve: 
     expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
     page.reload()
     expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
+    expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     set_up(page)
+    expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
     page.get_by_role("button", name="I have kept them").click()
     at_home(page)
     dialog = section(page)
@@ -190,6 +193,38 @@ def test_what_one_person_wanted_to_come_back_to_opens_for_nobody_else(serve: Ser
     page.get_by_label("Email").fill("grace@example.org")
     page.get_by_role("button", name="Sign in").click()
     at_home(page)
-    page.wait_for_function("!sessionStorage.getItem('teamchat/anew')")
+    page.wait_for_function("() => !sessionStorage.getItem('teamchat/anew')")
     page.wait_for_timeout(300)  # In which it would have opened.
+    expect(dialog).to_have_count(0)
+
+
+def test_recovery_codes_stay_until_they_are_said_to_be_kept(
+    serve: Serve, visit: Visit, accessible: Any
+) -> None:
+    server = serve()
+    page = visit(f"{server.base}/?access_token={server.token()}")
+    at_home(page)
+    dialog = section(page)
+    _, codes = set_up(dialog)
+    ways_out: list[Callable[[], None]] = [
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.keyboard.press("Escape"),  # Browsers close a dialog by the second one, whatever it says.
+        lambda: page.mouse.click(5, 5),
+        lambda: dialog.get_by_role("button", name="Close", exact=True).click(),
+        lambda: dialog.get_by_role("button", name="Profile", exact=True).click(),
+        lambda: dialog.get_by_role("button", name="Second factor", exact=True).click(),
+        lambda: dialog.get_by_role("button", name=re.compile("Remove the app")).click(),
+    ]
+    for leave in ways_out:
+        leave()
+        assert dialog.get_by_role("region", name="Recovery codes").inner_text().split() == codes
+    expect(dialog.get_by_role("alert")).to_contain_text("Keep these codes first")
+    kept = dialog.get_by_role("button", name="I have kept them")
+    expect(kept).to_be_focused()
+    accessible(page)
+    assert page.evaluate(LEAVE), "the browser asks"
+    kept.click()
+    assert not page.evaluate(LEAVE)
+    expect(dialog.get_by_text("You have 10 recovery codes left.")).to_be_visible()
+    page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)

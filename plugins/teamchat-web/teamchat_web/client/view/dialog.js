@@ -1,7 +1,8 @@
 // Dialogs: a heading, a way out, a place for news, and whatever they are about.
 //
 // Escape and the close button end every dialog, and so does the end of the session; a
-// dialog that has closed is gone from the document, and the focus is back where it came from. News is told
+// dialog that has closed is gone from the document, and the focus is back where it came from. While it is held, the
+// end of the session alone ends it: something is shown that is shown only once. News is told
 // inside the dialog, because all that lies outside a modal dialog, live regions too, is inert.
 
 import { element, icon, replace } from "../lib/dom.js";
@@ -19,35 +20,55 @@ let made = 0;
  * @param {{title: string, kind?: string, isLasting?: boolean}} look `kind` is one more class; a lasting
  *   dialog is not closed by a click beside it
  * @param {...Node} content what stands below the heading
- * @returns {{node: HTMLDialogElement, say: function(string): void, close: function(): void}}
+ * @returns {{node: HTMLDialogElement, say: function(string): void, close: function(): void,
+ *   hold: function(?function(): void): void, mayLeave: function(): boolean}} `hold` keeps it open, and calls what it
+ *   was given when somebody wants to leave, until it gets null; `mayLeave` is for other ways out than its own
  */
 export function openDialog(ctx, { title, kind = "", isLasting = false }, ...content) {
   const id = `dialog-${++made}`;
+  const usual = isLasting ? "closerequest" : "any";
+  let held = null;
   const close = () => node.close();
+  const hold = (refuse) => {
+    held = refuse;
+    node.setAttribute("closedby", refuse ? "none" : usual);
+  };
+  const mayLeave = () => {
+    held?.();
+    return !held;
+  };
   const news = element("p", { class: "toast dialog-news", role: "status", hidden: true });
-  const head = element("div", { class: "dialog-head" }, element("h2", { id }, title), closer(close));
+  const head = element("div", { class: "dialog-head" }, element("h2", { id }, title), closer(() => mayLeave() && close()));
   const node = element(
     "dialog",
-    { class: `dialog ${kind}`, "aria-labelledby": id, closedby: isLasting ? "closerequest" : "any" },
+    { class: `dialog ${kind}`, "aria-labelledby": id, closedby: usual },
     head,
     content,
     news,
   );
   node.addEventListener("close", (event) => event.target === node && node.remove());
   node.addEventListener("keydown", (event) => {
-    if (!leavesSearch(event)) return;
+    if (!leavesSearch(event) && !(held && isEscape(event))) return;
     event.preventDefault(); // else Escape closes the dialog beneath, too
-    close();
+    if (mayLeave()) close();
+  });
+  node.addEventListener("cancel", (event) => {
+    // Browsers that don't know `closedby="none"` ask here.
+    if (event.target === node && !mayLeave()) event.preventDefault();
   });
   ctx.signal?.addEventListener("abort", close, { once: true });
   document.body.append(node);
   node.showModal();
-  return { node, close, say: (text) => tell(news, text) };
+  return { node, close, hold, mayLeave, say: (text) => tell(news, text) };
 }
 
 /** Whether it is Escape in a search field, which WebKit's keep to themselves, as popup.js knows too. */
-function leavesSearch({ key, target, isComposing, defaultPrevented }) {
-  return key === "Escape" && target.type === "search" && !isComposing && !defaultPrevented;
+function leavesSearch(event) {
+  return isEscape(event) && event.target.type === "search";
+}
+
+function isEscape({ key, isComposing, defaultPrevented }) {
+  return key === "Escape" && !isComposing && !defaultPrevented;
 }
 
 /**

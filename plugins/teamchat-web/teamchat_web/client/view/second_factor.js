@@ -16,13 +16,14 @@ const ADDRESS = "/me/second-factors";
 /**
  * The steps, in a box.
  * @param {object} ctx
- * @param {{done: function(): void, confirmed?: function(): void, anew?: function(): void, hasOne?: boolean}} about
- *   `confirmed` is called when it is on, `done` when the recovery codes were kept, `anew` to sign in anew; with
- *   `hasOne` a code is asked for where the password is
+ * @param {{done: function(): void, hold: function(?function(): void): void, confirmed?: function(): void,
+ *   anew?: function(): void, hasOne?: boolean}} about `confirmed` is called when it is on, `done` when the recovery
+ *   codes were kept, `anew` to sign in anew; `hold` as a dialog has it, while they could be lost; with `hasOne` a
+ *   code is asked for where the password is
  */
 export function settingUp(
   ctx,
-  { done, confirmed = () => {}, anew = () => signInAnew(ctx.session), hasOne = false },
+  { done, hold, confirmed = () => {}, anew = () => signInAnew(ctx.session), hasOne = false },
 ) {
   const box = element("div", { class: "stack second-factor" });
   const begin = (values = {}) => ctx.api.send("POST", ADDRESS, { body: { type: "totp", ...values } });
@@ -66,8 +67,15 @@ export function settingUp(
     const confirm = form({
       fields: [codeField(t("factor.code_hint"))],
       action: t("factor.confirm"),
-      send: async ({ code }) =>
-        kept((await ctx.api.send("PUT", path`/me/second-factors/${id}`, { body: { code } })).recoveryCodes),
+      send: async ({ code }) => {
+        hold(() => {}); // The answer has the recovery codes, this once.
+        try {
+          kept((await ctx.api.send("PUT", path`/me/second-factors/${id}`, { body: { code } })).recoveryCodes);
+        } catch (error) {
+          hold(null);
+          throw error;
+        }
+      },
       explain: ({ status }) => status === 400 && { field: "code", text: t("factor.wrong") },
     });
     const open = element("a", { href: uri }, t("factor.open_app"));
@@ -82,11 +90,25 @@ export function settingUp(
 
   function kept(codes) {
     const finish = element("button", { class: "button button-primary", type: "button" }, t("factor.kept"));
-    finish.addEventListener("click", done);
+    const unkept = element("p", { class: "note", role: "alert", hidden: true });
+    const leaving = new AbortController();
+    hold(() => {
+      replace(unkept, t("factor.keep_first")).hidden = false;
+      finish.focus();
+    });
+    // A session may end elsewhere, and all that was shown with it.
+    const stay = (event) => box.isConnected && event.preventDefault();
+    addEventListener("beforeunload", stay, { signal: leaving.signal });
+    finish.addEventListener("click", () => {
+      leaving.abort();
+      hold(null);
+      done();
+    });
     show(
       element("p", { class: "note", role: "status" }, t("factor.is_on")),
       element("p", {}, t("factor.recovery_lead")),
       copyable(t("factor.recovery"), codes.join("\n")),
+      unkept,
       element("div", {}, finish),
     );
     confirmed();

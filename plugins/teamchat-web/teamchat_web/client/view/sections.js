@@ -11,7 +11,8 @@ import { added, registryOf } from "./extensions/registry.js";
  * @param {object} ctx
  * @param {{title: string, sections: function(): {id: string, label: string, icon: string,
  *   make: function(object, object): Node[]}[], slot?: string, first?: string}} about `make` gets ctx and the dialog,
- *   whose `signal` ends with the section; with a slot, what comes while the dialog is open is listed, too
+ *   whose `signal` ends with the section, and which it may hold; with a slot, what comes while the dialog is open is
+ *   listed, too
  * @returns {HTMLDialogElement}
  */
 export function openSections(ctx, { title, sections, slot, first }) {
@@ -41,7 +42,7 @@ export function openSections(ctx, { title, sections, slot, first }) {
     const all = sections();
     all.forEach((one, at) => {
       if (buttons.has(one.id)) return;
-      buttons.set(one.id, button(one, () => show(one)));
+      buttons.set(one.id, button(one, () => dialog.mayLeave() && show(one)));
       nav.insertBefore(buttons.get(one.id), nav.children[at] ?? null);
     });
     return all;

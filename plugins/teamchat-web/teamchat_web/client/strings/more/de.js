@@ -160,6 +160,7 @@ export default {
   "factor.recovery_lead": "Ohne dein Telefon meldest du dich mit einem dieser Codes an; jeder geht einmal. Bewahre sie so auf, dass du sie ohne dein Telefon findest. Sie werden nur jetzt gezeigt.",
   "factor.recovery": "Wiederherstellungscodes",
   "factor.kept": "Ich habe sie aufbewahrt",
+  "factor.keep_first": "Bewahre erst diese Codes auf: Sie werden nie wieder gezeigt. Sag es dann hier.",
   "factor.remove": "Entfernen",
   "factor.remove_label": "Die App entfernen, eingerichtet: {day}",
   "factor.remove_code": "Deine Anmeldung ist eine Weile her: ein Code der App oder ein Wiederherstellungscode.",

@@ -160,6 +160,7 @@ export default {
   "factor.recovery_lead": "Without your phone you sign in with one of these codes; each works once. Keep them where you find them without your phone. They are shown this once.",
   "factor.recovery": "Recovery codes",
   "factor.kept": "I have kept them",
+  "factor.keep_first": "Keep these codes first: they are never shown again. Then say so here.",
   "factor.remove": "Remove",
   "factor.remove_label": "Remove the app set up: {day}",
   "factor.remove_code": "It is a while since you signed in: a code of the app, or a recovery code.",

@@ -16,13 +16,14 @@ export function secondFactor(ctx, dialog) {
   const left = element("p", { class: "soft" });
   const place = element("div", {});
   const problem = element("p", { class: "note note-danger", hidden: true });
+  const { hold } = dialog;
   const anew = () => signInAnew(ctx.session, "second-factor");
   read();
   return [element("p", { class: "soft" }, t("factor.explained")), list, left, problem, place];
 
   async function read() {
     const { hasOne } = (await readList()) ?? {};
-    if (hasOne !== undefined) replace(place, settingUp(ctx, { hasOne, anew, confirmed: readList, done: read }));
+    if (hasOne !== undefined) replace(place, settingUp(ctx, { hasOne, anew, hold, confirmed: readList, done: read }));
   }
 
   async function readList() {
@@ -50,7 +51,7 @@ export function secondFactor(ctx, dialog) {
       id,
       title,
       detail: detail.filter(Boolean).join(" · "),
-      actions: mayRemove ? [{ label, text: t("factor.remove"), act: () => remove(id) }] : [],
+      actions: mayRemove ? [{ label, text: t("factor.remove"), act: () => dialog.mayLeave() && remove(id) }] : [],
     });
   }
 

@@ -15,13 +15,12 @@ import { line } from "./links.js";
 export function ownSecondFactor(root, ctx) {
   const { session } = ctx;
   const ending = new AbortController();
+  const out = line(t("settings.sign_out"), () => session.end(), session.email);
+  const hold = (refuse) => (out.hidden = Boolean(refuse));
   openCard(root)({
     title: t("factor.due_title"),
     lead: t("factor.due_lead"),
-    content: [
-      settingUp(ctx, { done: () => session.free() }),
-      line(t("settings.sign_out"), () => session.end(), session.email),
-    ],
+    content: [settingUp(ctx, { hold, done: () => session.free() }), out],
   });
   return new Promise((resolve) => {
     const leave = (detail) => {
