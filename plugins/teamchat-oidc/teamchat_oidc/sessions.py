@@ -106,7 +106,7 @@ async def end_in(tx: Transaction, accounts: Accounts, provider: str, logout: Log
 
 
 class Ends(Changes):
-    """Forgets where a session was begun when it is ended."""
+    """Forgets where a session was begun when it is ended, and all of a user who is no more."""
 
     async def sessions_ended(
         self, tx: Transaction, user_id: str, session_ids: Sequence[str], kept: str | None
@@ -121,6 +121,10 @@ class Ends(Changes):
                 user_id,
                 kept,
             )
+
+    async def user_gone(self, tx: Transaction, user_id: str) -> None:
+        # Also what waits for a second factor, which no session leads to.
+        await tx.fetch("delete from oidc_sessions where user_id = $1", user_id)
 
 
 async def sweep(accounts: Accounts) -> None:

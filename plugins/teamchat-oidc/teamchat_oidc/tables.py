@@ -1,7 +1,8 @@
 """Which sessions were begun at which provider, and which of its logouts were heard already.
 
 A row of the first without a session is of somebody who was asked for more before it began.  A row goes when
-its session is ended, and within an hour of when that has expired.  Of a logout token's id a hash is kept.
+its session is ended, within an hour of when that has expired, and with its user.  Of a logout token's id a
+hash is kept.
 """
 
 from teamchat import Migration

@@ -14,6 +14,7 @@ import pytest
 from teamchat_oidc import sessions
 
 from teamchat import BadRequest
+from teamchat.accounts.records import user_by_id
 from teamchat.events import SessionsEnded
 from teamchat.storage.log import logged_in
 from tests.web.client import Client
@@ -178,3 +179,19 @@ async def test_what_was_begun_is_forgotten_with_its_session(world: Any) -> None:
         await tx.fetch("update oidc_logouts set heard_at = 0")
     await sessions.sweep(world.app.accounts)
     assert await left() == 0
+
+
+async def test_nothing_is_kept_of_the_sign_ins_of_who_is_gone(world: Any) -> None:
+    await world.sign_in(sid="laptop")
+    await world.sign_in(sid="phone")
+    other = await world.sign_in(sub="other", email="other@example.org", sid="c")
+    async with world.app.storage.write() as tx:
+        # One waits for a second factor: no session is known that came of it.
+        await tx.fetch("update oidc_sessions set session_id = null where sid = 'phone'")
+        [(user_id,)] = await tx.fetch("select user_id from oidc_sessions where sid = 'phone'")
+        jane = await user_by_id(tx, user_id)
+        assert jane is not None
+        await world.app.accounts.users.remove_in(tx, jane)
+        left = await tx.fetch("select sid from oidc_sessions")
+    assert [sid for (sid,) in left] == ["c"]
+    assert await world.is_in(other)
