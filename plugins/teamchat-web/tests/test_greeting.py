@@ -19,6 +19,7 @@ Visit = Callable[..., Page]
 Enter = Callable[..., Page]
 UntilLoaded = Callable[[Page, str], None]
 GRACE = "grace@example.org"
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 
 
 def greeting(page: Page) -> Locator:
@@ -116,6 +117,7 @@ def test_somebody_new_is_told_where_things_are(serve: Serve, enter: Enter) -> No
     server.post("/channels", {"name": "builds"}, server.token())
     page = enter(server, GRACE, greeted=False)
     expect(greeting(page).get_by_role("listitem")).to_have_count(3)
+    expect(greeting(page).get_by_text("Ctrl K")).to_be_visible()
     greeting(page).get_by_role("button", name="Choose your name").click()
     page.get_by_label("Your name").fill("Grace Hopper")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -130,6 +132,12 @@ def test_somebody_new_is_told_where_things_are(serve: Serve, enter: Enter) -> No
     greeting(page).get_by_role("button", name="Jump anywhere").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     expect(greeting(page)).to_have_count(0)
+
+
+def test_a_phone_is_told_of_no_keys(serve: Serve, enter: Enter) -> None:
+    page = enter(serve(), GRACE, greeted=False, **PHONE)
+    expect(greeting(page).get_by_role("button", name="Jump anywhere")).to_contain_text("by a few letters")
+    expect(greeting(page).get_by_text("Ctrl K")).to_have_count(0)
 
 
 def test_a_server_where_many_are_greets_no_admin(serve: Serve, enter: Enter) -> None:

@@ -373,11 +373,12 @@ export default {
   "greeting.member_title": "Willkommen bei {name}!",
   "greeting.member_lead": "Schön, dass du da bist. Mehr brauchst du für den Anfang nicht zu wissen.",
   "greeting.name": "Wähle deinen Namen",
-  "greeting.name_lead": "Seine Anfangsbuchstaben sind vorerst dein Gesicht.",
+  "greeting.name_lead": "Er steht neben allem, was du schreibst.",
   "greeting.people": "Finde Leute",
   "greeting.people_lead": "Schreib allen, denen du magst.",
   "greeting.jump": "Spring überallhin",
   "greeting.jump_lead": "Kanäle, Leute, Aktionen: Strg K oder ⌘K.",
+  "greeting.jump_lead_touch": "Kanäle, Leute, Aktionen, mit ein paar Buchstaben.",
   "greeting.places": "Sieh dich um:",
 
   "person.you": "Du",

@@ -373,11 +373,12 @@ export default {
   "greeting.member_title": "Welcome to {name}!",
   "greeting.member_lead": "Good that you’re here. This is all you need to know to begin.",
   "greeting.name": "Choose your name",
-  "greeting.name_lead": "Its initials are your face, for now.",
+  "greeting.name_lead": "It stands beside all you write.",
   "greeting.people": "Find people",
   "greeting.people_lead": "Write to anybody directly.",
   "greeting.jump": "Jump anywhere",
   "greeting.jump_lead": "Channels, people, actions: Ctrl K or ⌘K.",
+  "greeting.jump_lead_touch": "Channels, people, actions, by a few letters.",
   "greeting.places": "Have a look around:",
 
   "person.you": "You",

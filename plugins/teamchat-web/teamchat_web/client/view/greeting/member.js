@@ -5,6 +5,7 @@ import { t } from "../../lib/strings.js";
 import { palette, settings } from "../sidebar.js";
 import { step } from "./step.js";
 
+const FINE = matchMedia("(pointer: fine)"); // Phones have no keys to tell of.
 const MOST = 6; // channels named; the sidebar has them all
 
 /** The steps, and the channels there are. */
@@ -17,11 +18,12 @@ export function memberSteps(ctx) {
     model.emit("greeting");
     palette(ctx);
   };
+  const lead = t(FINE.matches ? "greeting.jump_lead" : "greeting.jump_lead_touch");
   return {
     steps: [
       step("name", "user", () => model.me.userName.toLowerCase() !== given, () => settings(ctx)),
       step("people", "users", () => model.conversations.size > 0, () => palette(ctx, "people")),
-      step("jump", "search", () => hasJumped, jump),
+      { ...step("jump", "search", () => hasJumped, jump), lead },
     ],
     more: element(
       "nav",
