@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from teamchat_second_factor import totp
 
 from teamchat.storage.sqlite import DATABASE_NAME
@@ -66,6 +66,14 @@ def a_while_passes(server: Any) -> None:
     connection.set_busy_timeout(5_000)
     connection.execute("update sessions set created_at = created_at - 600000")
     connection.close()
+
+
+def with_oidc(route: Route) -> None:
+    """Answer as a server whose provider wants to be signed out of, too."""
+    answer = route.fetch()
+    said = answer.json()
+    said["capabilities"]["oidc"] = {"version": 1}
+    route.fulfill(response=answer, json=said)
 
 
 def set_up(place: Page | Locator) -> tuple[Phone, list[str]]:
@@ -146,6 +154,7 @@ def test_a_while_after_signing_in_it_takes_the_password_or_signing_in_anew(
     page = visit(server.base)
     sign_in(page)
     at_home(page)
+    page.get_by_role("textbox").fill("half a thought")
     a_while_passes(server)
     dialog = section(page)
     dialog.get_by_role("button", name="Set up an app").click()
@@ -163,6 +172,7 @@ def test_a_while_after_signing_in_it_takes_the_password_or_signing_in_anew(
     page.reload()
     at_home(page)
     expect(dialog).to_have_count(0)
+    expect(page.get_by_role("textbox")).to_have_value("half a thought")
 
 
 def test_who_has_no_password_signs_in_anew_at_their_provider_and_comes_back(
@@ -170,6 +180,8 @@ def test_who_has_no_password_signs_in_anew_at_their_provider_and_comes_back(
 ) -> None:
     server = serve(oauth={"custom": [custom(idp)]})
     page = visit(server.base)
+    page.route("**/capabilities", with_oidc)
+    page.route("**/auth/oauth/logout", lambda route: route.fulfill(json={"logoutUrl": f"{server.base}/"}))
     page.get_by_role("link", name="Continue with Acme").click()
     at_home(page)
     a_while_passes(server)
@@ -177,7 +189,8 @@ def test_who_has_no_password_signs_in_anew_at_their_provider_and_comes_back(
     dialog.get_by_role("button", name="Set up an app").click()
     expect(dialog.get_by_text("It is a while since you signed in.")).to_be_visible()
     expect(dialog.get_by_label("Password", exact=True)).to_have_count(0)
-    dialog.get_by_role("button", name="Sign in anew").click()
+    with page.expect_navigation():  # To where the provider's session ends, and back.
+        dialog.get_by_role("button", name="Sign in anew").click()
     page.get_by_role("link", name="Continue with Acme").click()
     set_up(dialog)
 

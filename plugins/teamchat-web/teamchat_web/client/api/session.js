@@ -127,10 +127,7 @@ export class Session extends Emitter {
     return this.#renew(refused);
   }
 
-  /**
-   * Sign out: the server ends the session if it can be reached, and the browser forgets it.
-   * @param {string} [reason] what "ended" says: "anew" for who comes back at once, whose drafts stay
-   */
+  /** Sign out, at the server if it can be reached. Who does it to sign in "anew" keeps their drafts. */
   async end(reason = "signed-out") {
     if (!this.#tokens) return;
     // What fails has ended already, or it ends when its refresh token expires.
