@@ -39,6 +39,7 @@ from teamchat.testing.bodies import fitting
 from teamchat.testing.routes import RoutesContract
 
 _MOST = 1000
+_OTHER = "other@example.org"
 _FILLED_IN = re.compile(r"\{(\w+)\}")
 _NO_WORD = re.compile(r"[^\w.:-]")  # Ids, names of states and dates have nothing of this.
 
@@ -52,8 +53,10 @@ class CapabilityContract(RoutesContract):
 
             async def use(self, app, caller, message):
                 await Polls(app).ask(caller, message.id, "Where?")
+                await Polls(app).vote(await self.other(app), message.id, "Here")
 
-    `use` is what people do with it to a message; leave it out if it has nothing to do with messages.
+    `use` is what people do with it to a message; leave it out if it has nothing to do with messages. Its
+    `caller` is who has written the message; what only others may do with it is done by `other`.
     """
 
     @abstractmethod
@@ -65,7 +68,14 @@ class CapabilityContract(RoutesContract):
         return ()
 
     async def use(self, app: Application, caller: Caller, message: Message) -> None:
-        """Do with a message what the capability is for."""
+        """Do with a message what the capability is for; `caller` is its author."""
+
+    async def other(self, app: Application) -> Caller:
+        """Return another user, who sees the message that `use` is given, and has not written it."""
+        if all(one.email != _OTHER for one in await app.accounts.users.list()):
+            author = await _signed_in(app, app.settings.chat.initial_user.email)
+            await app.accounts.users.add(author, _OTHER)
+        return await _signed_in(app, _OTHER)
 
     def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:
         """Open the storage of the application. Override it to ask on another than SQLite."""
@@ -138,6 +148,8 @@ class CapabilityContract(RoutesContract):
             channel = await app.chat.channels.create(
                 caller, NewPrivateChannel("Secret", history_for="joiners")
             )
+            other = await self.other(app)
+            await app.chat.members.add(caller, channel.id, [other.user.id])
             message = await app.chat.messages.post(caller, channel.id, Draft("Between us"))
             joiner = await app.accounts.users.add(caller, "joiner@example.org")
             await app.chat.members.add(caller, channel.id, [joiner])
@@ -336,11 +348,14 @@ def _words(folder: Traversable) -> dict[str, dict[str, set[str]]]:
 
 async def posted(app: Application) -> tuple[Caller, Message]:
     """Post a message in the first channel, as the first user."""
-    email = app.settings.chat.initial_user.email
-    _, signed_in = await app.accounts.sign_in(email, "192.0.2.1", "tests")
-    caller = await app.accounts.authenticate(signed_in.access_token)
+    caller = await _signed_in(app, app.settings.chat.initial_user.email)
     [channel, *_] = await app.chat.channels.list(caller)
     return caller, await app.chat.messages.post(caller, channel.id, Draft("What is on today?"))
+
+
+async def _signed_in(app: Application, email: str) -> Caller:
+    _, signed_in = await app.accounts.sign_in(email, "192.0.2.1", "tests")
+    return await app.accounts.authenticate(signed_in.access_token)
 
 
 async def _newest_page(app: Application, caller: Caller, message: Message) -> bytes:

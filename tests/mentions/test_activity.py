@@ -36,16 +36,7 @@ class TestActivity(Offered):
         return [READ_STATE, THREADS, LEVELS, MENTIONS]
 
     async def use(self, app: Application, caller: Caller, message: Message) -> None:
-        found = await app.accounts.users.list()
-        ids = [one.id for one in found if one.user_name == "reader"]
-        [reader] = ids or [await app.accounts.users.add(caller, "reader@example.org")]
-        _, signed_in = await app.accounts.sign_in("reader@example.org", "192.0.2.1", "tests")
-        other = await app.accounts.authenticate(signed_in.access_token)
-        async with app.storage.read() as tx:
-            seen = await app.chat.messages.seen(tx, other, [message.id])
-        assert reader == other.user.id
-        if seen:
-            await app.chat.reactions.add(other, message.id, "👍")
+        await app.chat.reactions.add(await self.other(app), message.id, "👍")
 
 
 async def items(it: Any, name: str, **asked: Any) -> list[tuple[str, str | None]]:
