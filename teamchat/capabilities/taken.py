@@ -224,6 +224,12 @@ class Capabilities:
                         f"The capability {one.name} of the plugin {one.label} declares the event "
                         f"{payload.type}, which is somebody else's already."
                     )
+                if "." in one.name and not payload.type.startswith(f"{one.name}."):
+                    raise PluginError(
+                        f"The capability {one.name} of the plugin {one.label} declares the event "
+                        f"{payload.type}, whose type does not begin with its name and a dot, such as "
+                        f"{one.name}.{payload.type.rpartition('.')[2].lower()}."
+                    )
                 if issubclass(payload, Signal) and not _can_be_asked_for(payload):
                     raise PluginError(
                         f"The capability {one.name} of the plugin {one.label} declares the signal "

@@ -207,6 +207,21 @@ async def test_an_event_of_somebody_else_is_refused(tmp_path: Path) -> None:
                 pass
 
 
+@pytest.mark.parametrize("wrong", ["VOTED", "voted", "org.example.voted", "org.example.gamesvoted"])
+async def test_a_name_with_a_dot_has_events_that_begin_with_it(tmp_path: Path, wrong: str) -> None:
+    def games(type_: str) -> Capability:
+        event = type(Payload)("Ended", (Payload,), {"type": type_}, frozen=True)
+        return Capability(name="org.example.games", events=[event])
+
+    with pytest.raises(
+        PluginError, match=r"games of the plugin acme .* such as org\.example\.games\.\w*voted"
+    ):
+        async with served(tmp_path, games(wrong)):
+            pass
+    async with served(tmp_path, games("org.example.games.voted")) as here:
+        assert "org.example.games.voted" in here.app.capabilities.event_types
+
+
 def test_a_message_without_fields_is_the_same_bytes() -> None:
     from teamchat.capabilities.fields import Fields
     from teamchat.model import Author, Message

@@ -60,7 +60,7 @@ async def test_it_reaches_who_asks_and_stands_in_no_log(tmp_path: Path) -> None:
         ):
             await typed(ada, channel["id"])
             heard = await asks.next()
-            assert heard["type"] == "org.example.typed"
+            assert heard["type"] == "org.example.typing.typed"
             assert heard["payload"]["channelId"] == channel["id"]
             await ada.post(f"/channels/{channel['id']}/messages", json={"content": "hello"})
             assert (await other.next())["type"] == "NEW_MESSAGE"
@@ -83,7 +83,7 @@ async def heard_by_all(servers: list[Server], streams: int) -> None:
         waiting = set(range(len(opened)))
 
         async def hear(number: int) -> None:
-            await opened[number].until("org.example.typed")
+            await opened[number].until("org.example.typing.typed")
             waiting.discard(number)
 
         with trio.fail_after(DEADLINE):

@@ -13,7 +13,7 @@ from teamchat.web import Section, Success
 class Typed(Signal, frozen=True):
     """Somebody types in a channel."""
 
-    type = "org.example.typed"
+    type = "org.example.typing.typed"
     asked_as = "acme-typing"
     latest_of = ("channel_id", "by")
     channel_id: str
