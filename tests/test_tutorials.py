@@ -106,23 +106,34 @@ def test_a_capability_made_by_its_tutorial_passes_its_tests_and_is_seen_in_a_bro
     author: Environment, tmp_path: Path, browser: Browser
 ) -> None:
     page = "tutorials/first-capability.md"
-    new_plugin, install_and_test, serve, test_again = blocks(page, "sh")
+    new_plugin, install_and_test, serve, ask, test_again, test_on_postgres = blocks(page, "sh")
     trying, settings = blocks(page, "toml")
     author.run(new_plugin, tmp_path)
     assert "passed" in author.run(install_and_test, tmp_path)
     (tmp_path / "teamchat.toml").write_text(trying)
     with author.serving(serve, tmp_path) as base:
         assert star(entered(browser, base), "Lunch?", "Mark") == "1 mark"
+        told = author.run(ask.replace("http://127.0.0.1:3000", base), tmp_path)
+        assert '"name":"General"' in told
 
     made, text = tmp_path / "teamchat-stars", (DOCS / page).read_text()
     files = ["teamchat_stars/starred.py", "teamchat_stars/__init__.py", "tests/test_starred.py"]
     files += ["teamchat_stars/client/main.js", "teamchat_stars/client/strings/en.json"]
-    codes = [*blocks(page, "python"), *blocks(page, "js"), *blocks(page, "json")]
+    *pythons, on_postgres = blocks(page, "python")
+    codes = [*pythons, *blocks(page, "js"), *blocks(page, "json")]
     for name, code in zip(files, codes, strict=True):
         assert f"`teamchat-stars/{name}`" in text
         (made / name).write_text(code)
     assert "passed" in author.run(test_again, tmp_path)
     author.run(f"mypy --strict --cache-dir {author.directory / 'mypy'} {made / 'teamchat_stars'}", tmp_path)
+
+    assert "`teamchat-stars/tests/test_on_postgres.py`" in text
+    (made / "tests" / "test_on_postgres.py").write_text(on_postgres)
+    assert "skipped" in author.run(test_again, tmp_path)
+    assert "postgresql://postgres@127.0.0.1/postgres" in test_on_postgres
+    tested = author.run(test_on_postgres.replace("postgresql://postgres@127.0.0.1/postgres", url()), tmp_path)
+    assert "passed" in tested
+    assert "skipped" not in tested
 
     (tmp_path / "teamchat.toml").write_text(trying + settings)
     with author.serving(serve, tmp_path) as base:
@@ -139,6 +150,13 @@ def test_a_capability_made_by_its_tutorial_passes_its_tests_and_is_seen_in_a_bro
         seen.keyboard.press("ArrowDown")
         seen.keyboard.press("s")
         expect(seen.get_by_role("article").last).not_to_contain_text("1 star")
+
+
+def url() -> str:
+    """Return the address of a PostgreSQL, as a shell takes it."""
+    from tests.postgres import shared
+
+    return f"'{shared().url()}'"
 
 
 def entered(browser: Browser, base: str) -> Page:
