@@ -19,10 +19,12 @@ import msgspec
 import testing_reference
 
 import teamchat
-from teamchat import events, settings
+from teamchat import events, model, settings, web
 from teamchat.cli import scaffold
 from teamchat.interfaces import api, hookspecs
+from teamchat.model import Caller
 from teamchat.plugins import Plugins
+from teamchat.web import Section
 
 REFERENCE = Path(__file__).parent / "reference"
 MARK = "<!-- generated -->\n"
@@ -126,6 +128,8 @@ def plugin_api() -> str:
     parts += [_told(kind) for kind in (teamchat.SeenMessage, teamchat.Room)]
     for kind in (teamchat.Activity, teamchat.Seen, teamchat.Changed):
         parts += [_told(kind), *testing_reference.members(kind)]
+    parts += ["## Endpoints\n", "### `section.endpoint(method, path, …)`\n", *_given(Section.endpoint)]
+    parts.append(_told(Caller))
     parts.append("## What a capability is made of\n")
     for offered in (
         teamchat.Capability,
@@ -153,8 +157,24 @@ def plugin_api() -> str:
     ]
     parts.append("\n## What a plugin may import\n")
     parts.append(testing_reference.markdown((inspect.getdoc(teamchat) or "").partition("\n\n")[2]))
-    parts.append(f"Of `teamchat`: {', '.join(f'`{name}`' for name in teamchat.__all__)}.\n")
+    for module in (teamchat, model, web):
+        names = ", ".join(f"`{name}`" for name in module.__all__)
+        parts.append(f"Of `{module.__name__}`: {names}.\n")
     return "\n".join(parts)
+
+
+def _given(function: Callable[..., object]) -> list[str]:
+    """Return a table of what a method is given, from the list in its docstring; it must tell of each once."""
+    told = re.findall(r"^- `(\w+)`: (.+(?:\n +.+)*)", inspect.getdoc(function) or "", re.MULTILINE)
+    given = dict(list(inspect.signature(function).parameters.items())[1:])
+    if [name for name, _ in told] != list(given):
+        raise ValueError(f"the docstring of {function.__qualname__} tells of other arguments than it has")
+    rows = ["| argument | default | what it says |", "|---|---|---|"]
+    for name, text in told:
+        default = given[name].default
+        shown = "" if default is inspect.Parameter.empty else f"`{default!r}`"
+        rows.append(f"| `{name}` | {shown} | {' '.join(text.replace('``', '`').split())} |")
+    return [*rows, ""]
 
 
 def _told(kind: type) -> str:

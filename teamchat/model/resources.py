@@ -177,6 +177,8 @@ class SignedIn(_Wire, frozen=True):
 class Caller(Struct, frozen=True):
     """Who makes a request: a user, read afresh from the storage, in one of their sessions (decision D-09).
 
+    `user` is who they are: their `id`, `user_name`, `email`, and whether they are an admin (`is_admin`).
+    `session_id` names the session.  `must_change_password` is true in one that may do nothing else before.
     `log_start` is where the event log ended when their account was made: nothing before it is theirs.
     Who has a token instead of a session may do what its `scopes` are for, and of all that its user sees sees
     nothing that hangs on another place than `places`; with None neither is limited.  `session_id` is then the

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from difflib import get_close_matches
 from functools import lru_cache, partial
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -233,13 +234,11 @@ class Endpoint:
         return body
 
     def _check_names(self, wanted: set[str]) -> None:
-        known = _ALWAYS | _INSIDE | {argument for _, argument, *_ in [*self._path, *self._query]}
-        if not self.open:
-            known |= {"caller"}
-        if unknown := wanted - known:
-            raise DeclarationError(
-                f"{self.method} {self.rule}: nothing is called {', '.join(sorted(unknown))}"
-            )
+        arguments = [argument for _, argument, *_ in self._path] + [argument for _, argument in self._query]
+        known = {*_ALWAYS, *arguments, *(() if self.open else ("caller",))}
+        if unknown := wanted - known - _INSIDE:
+            names = ", ".join(f"{name}{_meant(name, known)}" for name in sorted(unknown))
+            raise DeclarationError(f"{self.method} {self.rule}: nothing is called {names}")
         if ("body" in wanted) != (self.body is not None):
             raise DeclarationError(f"{self.method} {self.rule}: a body is declared or taken, but not both")
 
@@ -276,22 +275,35 @@ class Section:
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint; the decorated handler is left as it was.
 
-        `answer` is the struct the handler returns, `str` for plain text, `bytes` for a file, None for another
-        `Response`; the media type of a text response may be given here, such as ``"text/javascript"``.
-        `open` endpoints need no access token. `optional` bodies may be missing. `upload` allows 32 MiB of
-        JSON. With `streamed` the handler reads a body of any kind as it arrives, ``request.body.pieces``; as
-        with `upload`, `first` is asked before anything of it is read, and it breaks off with the session.
-        `security` names the OpenAPI scheme of the token an open endpoint takes.  `before_password_change`
-        lets in a session whose password must be changed before anything else (decision D-43).  `failed` makes
-        the answer of what was raised.  `static` files are a client's: no part of the interface, not in the
-        OpenAPI document, and not counted by ``server.rateLimit``.  `statuses` are those of errors that the
-        document is to name beside the usual ones.
-
-        `scopes` are those of which a token needs one (extension K-1); with none the endpoint is for sessions
-        alone.  By default it is ``read`` for GET and ``write`` for all else, ``admin`` below ``/admin/``, and
-        none below ``/auth/``.  `within_places` says that whoever has a token which is limited to some places
-        gets and changes nothing of others here; any other endpoint is refused to them.  By default it is what
-        names a place or a message in its path, for that is looked up by `Teamchat.room` and the like.
+        - `method`: ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``; ``HEAD`` comes with ``GET``.
+        - `path`: texts, and ``:name`` or ``<name>`` for any one segment, ``<int:name>`` for a whole number,
+          and, as the last, ``<path:name>`` for all that is left.
+        - `answer`: the struct that the handler returns, `str` for plain text, `bytes` for a file, None for
+          another `Response`; the media type of a text response may be given here, such as
+          ``"text/javascript"``.
+        - `body`: the struct that the body is read into; a request has to send one, ``{}`` at least.
+        - `open`: no access token is needed, and there is no ``caller``.
+        - `first`: a function that is asked for existence and permission before the body's or a parameter's
+          error is told. It may name ``app``, ``request``, ``caller``, ``visitor``, ``bearer`` and the parts
+          of the path.
+        - `upload`: the body may have 32 MiB of JSON, and `first` is asked before anything of it is read.
+        - `streamed`: the handler reads a body of any kind as it arrives, ``request.body.pieces``; as with
+          `upload`, `first` is asked before, and it breaks off with the session.
+        - `optional`: the body may be missing; it is then one of defaults.
+        - `query`: the names of its parameters; the handler is given each as a text, None if it is absent.
+        - `security`: the name of the OpenAPI scheme of the token that an open endpoint takes.
+        - `before_password_change`: it lets in a session whose password must be changed before anything else
+          (decision D-43).
+        - `failed`: a function of ``app`` and the exception, which makes the answer of what was raised.
+        - `static`: these are files of a client: no part of the interface, not in the OpenAPI document, and
+          not counted by ``server.rateLimit``.
+        - `statuses`: those of errors that the OpenAPI document is to name beside the usual ones.
+        - `scopes`: those of which a token needs one (extension K-1); with none the endpoint is for sessions
+          alone. By default it is ``read`` for GET and ``write`` for all else, ``admin`` below ``/admin/``,
+          and none below ``/auth/``.
+        - `within_places`: whoever has a token which is limited to some places gets and changes nothing of
+          others here; any other endpoint is refused to them. By default it is what names a place or a message
+          in its path, for that is looked up by `Teamchat.room` and the like.
         """
 
         def declare(handler: Handler) -> Handler:
@@ -360,6 +372,12 @@ def _whole(value: str) -> int:
 
 
 _FORMS: dict[str, Callable[[str], Any]] = {"": _plain, "path": _plain, "int": _whole}
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    """Ask whether a name that is known was meant; a handler names in snake_case what a path has otherwise."""
+    close = get_close_matches(_snake(name), list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def _snake(name: str) -> str:

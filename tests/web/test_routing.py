@@ -150,6 +150,20 @@ def test_a_path_that_no_endpoint_can_have_is_refused_where_it_is_declared(path: 
         section.endpoint("GET", path, answer=str)(menu)
 
 
+def test_a_name_that_an_endpoint_has_not_is_refused_with_the_one_that_was_meant() -> None:
+    section = Section("menus")
+
+    async def menu(messageId: str, boddy: str, colour: str) -> str:  # noqa: N803
+        return messageId + boddy + colour
+
+    with pytest.raises(DeclarationError) as refused:
+        section.endpoint("GET", "/menu/:messageId", answer=str)(menu)
+    assert str(refused.value) == (
+        "GET /menu/<messageId>: nothing is called boddy (did you mean body?), colour, "
+        "messageId (did you mean message_id?)"
+    )
+
+
 def meddling(name: str, calls: list[str]) -> Blueprint:
     """Return a plugin's blueprint that has functions called around everything, as far as it can."""
     blueprint = plain(f"/{name}", name)
