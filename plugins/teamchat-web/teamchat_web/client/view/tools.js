@@ -18,7 +18,6 @@ const BUTTON = 32; // pixels
 const BESIDE = 112; // pixels of the bar's line that hold the face and the beginning of a name
 const OFTEN = ["react", "thread", "edit", "delete"]; // Where it is narrow, the others are behind a button.
 const DELETE_KEYS = ["Delete", "Backspace"];
-const OWN_KEYS = ["r", "t", "e", "u", "l", ...DELETE_KEYS, "Escape", "ArrowUp", "ArrowDown", "Home", "End", "?"];
 
 /**
  * What this person may do with a message, in the order shown.
@@ -68,7 +67,7 @@ export function actionsFor(ctx, item, { isThread, edit }) {
   return all.map((action) => ({ label: action.label ?? label(action), ...action }));
 }
 
-/** What capabilities have added, with the keys that nobody else has. */
+/** What capabilities have added. */
 function extensions(ctx, item) {
   const found = added(ctx, "messageTools").map((tool) => [tool, tool.look(item)]);
   return found
@@ -76,7 +75,7 @@ function extensions(ctx, item) {
     .map(([tool, { label }]) => ({
       label,
       icon: tool.icon,
-      keys: tool.keys.filter((key) => !OWN_KEYS.includes(key)),
+      keys: tool.keys,
       run: (anchor) => tool.run(ctx, item, anchor),
     }));
 }

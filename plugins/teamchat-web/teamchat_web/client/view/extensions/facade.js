@@ -20,7 +20,7 @@ import { openMenu } from "../popup.js";
 import { draw, row, rows } from "../rows.js";
 import { messageList } from "./message_list.js";
 import { drafts } from "./posts.js";
-import { SLOTS, Tool, guard } from "./registry.js";
+import { SLOTS, Tool, guard, warn } from "./registry.js";
 
 const icons = new Set(); // Those that parts have drawn; a page has each once.
 
@@ -34,14 +34,14 @@ const icons = new Set(); // Those that parts have drawn; a page has each once.
  */
 export function facade(ctx, registry, host, { name, version, limits }, posts) {
   const { model, signal } = ctx;
-  const own = (icon) => (icons.has(`${name}-${icon}`) ? `${name}-${icon}` : icon);
+  const own = (icon) => iconOf(name, icon);
   const guarded = guard(name);
   const open = (message) => openMessage(ctx, message);
   const tells = (run) => (...about) => new Tool(name, { run }).run(ctx, ...about); // what it throws
-  const button = (one) => one && { ...one, icon: one.icon && own(one.icon), act: tells(one.act) };
+  const button = (one) => one && { ...one, icon: own(one.icon), act: tells(one.act) };
   const slots = SLOTS.map((slot) => [
     slot,
-    { add: (tool) => registry.add(slot, new Tool(name, { ...tool, icon: tool.icon && own(tool.icon) })) },
+    { add: (tool) => registry.add(slot, new Tool(name, { ...tool, icon: own(tool.icon) })) },
   ]);
   return {
     ...Object.fromEntries(slots),
@@ -220,7 +220,18 @@ function find(model, id) {
 function said(capability, key, values) {
   const full = `${capability}/${key}`;
   const found = t(full, values);
-  return found === full ? key : found;
+  if (found !== full) return found;
+  warn(capability, `has no words for "${key}" in strings/en.json`);
+  return key;
+}
+
+/** The name that an icon has in the page, for one that the capability has drawn itself or one of the client's. */
+function iconOf(capability, icon) {
+  if (!icon || icons.has(`${capability}-${icon}`)) return icon && `${capability}-${icon}`;
+  if (!document.getElementById(`icon-${icon}`)) {
+    warn(capability, `asks for the icon "${icon}", which the client lacks and addIcon was not given before`);
+  }
+  return icon;
 }
 
 function draws(name, drawn) {

@@ -21,7 +21,11 @@ export const SLOTS = [
   "palette",
 ];
 
+/** The client's own keys of a message, which no tool gets; the same page has them. */
+export const OWN_KEYS = [..."rteul?", "Delete", "Backspace", "Escape", "ArrowUp", "ArrowDown", "Home", "End"];
+
 const registries = new WeakMap(); // By the slots of a session.
+const warned = new Set();
 
 /** Emits the name of a slot when what stands there is to be drawn anew. */
 class Registry extends Emitter {
@@ -69,13 +73,16 @@ export class Tool {
     this.capability = capability;
     this.#given = given;
     this.#safely = guard(capability);
+    for (const key of given.keys ?? []) {
+      if (OWN_KEYS.includes(key)) warn(capability, `can't have the key "${key}", which is the client's own`);
+    }
   }
 
   get icon() {
     return this.#given.icon ?? "plug";
   }
   get keys() {
-    return this.#given.keys ?? [];
+    return (this.#given.keys ?? []).filter((key) => !OWN_KEYS.includes(key));
   }
   get isBelow() {
     return Boolean(this.#given.isBelow);
@@ -148,6 +155,13 @@ export function guard(capability) {
 /** Whether an error is the server's answer, or that there was none. */
 function isAnswer(error) {
   return [ApiError, SignedOut, Unreachable].some((kind) => error instanceof kind);
+}
+
+/** Tell of a mistake for which nothing is missing, once. */
+export function warn(capability, mistake) {
+  const told = `The part of ${capability} in the client ${mistake}.`;
+  if (!warned.has(told)) console.warn(told);
+  warned.add(told);
 }
 
 function report(capability, error) {
