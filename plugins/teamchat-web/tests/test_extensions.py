@@ -330,6 +330,43 @@ def test_settings_and_administration_have_sections_of_capabilities(talk: Any, en
     expect(dialog.get_by_role("list", name="Star admin")).to_contain_text("Ada")
 
 
+SHORT = """export default (teamchat) => {
+  teamchat.sidebar.add({ label: "Who", run() {
+    const list = teamchat.list({ label: "Names", none: "Nobody" });
+    list.draw([teamchat.row({ id: "1", title: "Ada" })]);
+    const form = teamchat.form({
+      fields: [teamchat.field({ name: "word", label: "Word" })],
+      action: "Give",
+      send: () => dialog.say("Given already"),
+    });
+    const body = teamchat.element("div", { class: "dialog-body" }, list.node, form);
+    const dialog = teamchat.dialog({ title: "Who" }, body);
+  } });
+};"""
+
+
+@pytest.mark.slow
+def test_what_stands_in_a_short_dialog_is_apart_and_news_cover_no_button(
+    bring: Bring, serve: Serve, enter: Enter
+) -> None:
+    bring("org.example.short", SHORT)
+    page = enter(serve())
+    page.get_by_role("navigation").get_by_role("button", name="Who").click()
+    dialog = page.get_by_role("dialog")
+    button = dialog.get_by_role("button", name="Give")
+    button.click()
+    expect(dialog.get_by_role("status")).to_have_text("Given already")
+    news, shown = dialog.get_by_role("status").bounding_box(), button.bounding_box()
+    listed, asked = dialog.get_by_role("list").bounding_box(), dialog.locator("form").bounding_box()
+    assert news
+    assert shown
+    assert listed
+    assert asked
+    assert news["y"] > shown["y"] + shown["height"]
+    assert news["y"] + news["height"] <= page.evaluate("innerHeight")
+    assert asked["y"] - (listed["y"] + listed["height"]) >= 16
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("starry")
 def test_words_a_language_lacks_are_english(talk: Any, enter: Enter) -> None:
