@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 from teamchat_web import CLIENT, build
 
 from teamchat.plugins import Plugins
+from tests.chromium import CHROMIUM
 from tests.docs.pages import DOCS, blocks
 
 WITH_ALL_PARTS = True
@@ -457,6 +460,23 @@ def test_the_example_of_the_reference_works(talk: Any, enter: Enter) -> None:
     expect(page.get_by_text("Waved")).to_have_count(1)
     message(page, "mine").hover()
     expect(page.get_by_role("button", name="Wave")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_the_test_of_the_reference_passes(
+    bring: Bring, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    [part] = blocks("reference/client-extensions.md", "js")
+    [test] = blocks("reference/client-extensions.md", "python")
+    bring("wave", part, **{"strings/en.json": '{"wave": "Wave", "waved": "Waved"}'})
+    ours = f"launch(executable_path={CHROMIUM!r}, args=['--no-sandbox'])"
+    (tmp_path / "test_wave.py").write_text(test.replace("launch()", ours))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "trio_mode=true", "."]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
 # What fails.
