@@ -14,7 +14,7 @@ from teamchat.accounts.counters import APART, Counters
 from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.mail_turns import network_requester
 from teamchat.accounts.proofs import Proofs, telling
-from teamchat.accounts.records import account_by_email, as_user, user_by_email
+from teamchat.accounts.records import Account, account_by_email, as_user, user_by_email
 from teamchat.accounts.scopes import SCOPES
 from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.second_steps import Passed, SecondSteps
@@ -24,6 +24,7 @@ from teamchat.accounts.users import Users
 __all__ = [
     "APART",
     "SCOPES",
+    "Account",
     "Accounts",
     "Attempt",
     "Counters",

@@ -9,12 +9,14 @@ transaction that does it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 import msgspec
 from msgspec import UNSET
 
 from teamchat.accounts import names
+from teamchat.accounts.acting import acting_for
 from teamchat.accounts.audit import note
 from teamchat.accounts.links import Links
 from teamchat.accounts.mail_turns import user_requester
@@ -31,7 +33,7 @@ from teamchat.accounts.scopes import SESSION_ALONE, check_scopes
 from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
 from teamchat.capabilities.changes import TakesPart
-from teamchat.capabilities.guarded import ChangeFailed
+from teamchat.capabilities.guarded import ChangeFailed, TooMuch
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
 from teamchat.interfaces import Row, Storage, Transaction
@@ -156,32 +158,69 @@ class Users:
         return User(user.id, user_name, user.email, user.is_admin)
 
     async def remove(self, caller: Caller, user_id: str) -> None:
-        """Remove another user, at once and in everything (decision D-22).
+        """Remove another user, at once and in everything (decision D-22)."""
 
-        Where that fails because of a capability, they are deactivated at least, and `ChangeFailed` is raised.
+        async def find(tx: Transaction) -> Account:
+            account = await _managed(tx, caller, user_id)
+            if account.user.id == caller.user.id:
+                raise BadRequest("You can't remove yourself; leave instead.")
+            return account
+
+        await self.remove_found(find, by=caller.user.id)
+        _log.info("user removed", user=user_id, by=caller.user.id)
+
+    async def remove_found(
+        self, find: Callable[[Transaction], Awaitable[Account]], *, by: str | None = None
+    ) -> User:
+        """Remove the user whom `find` finds, and raises for who may not be.
+
+        Who is in too many rooms for one transaction is deactivated first, and removed when they have left
+        them. Where it fails because of a capability they stay so, and `ChangeFailed` is raised.
         """
-        try:
+        with suppress(ChangeFailed):
             async with self._storage.write() as tx:
-                user, _ = await _managed(tx, caller, user_id)
-                if user.id == caller.user.id:
-                    raise BadRequest("You can't remove yourself; leave instead.")
-                await self.remove_in(tx, user, by=caller.user.id)
-        except ChangeFailed:
-            await self.deactivate(caller, user_id)
-            raise
-        _log.info("user removed", user=user.id, by=caller.user.id)
+                user, _ = await find(tx)
+                await self.remove_in(tx, user, by=by)
+            return user
+        user = await self.deactivate_found(find, by=by)
+        await self._settle(user.id, is_going=True)
+        async with self._storage.write() as tx:
+            user, _ = await find(tx)
+            await self.remove_in(tx, user, by=by)
+        return user
 
     async def deactivate(self, caller: Caller, user_id: str) -> None:
         """Shut another user out, at once and in everything, until they are activated (extension L-1).
 
         Who is deactivated stays so.
         """
-        async with self._storage.write() as tx:
+
+        async def find(tx: Transaction) -> Account:
             account = await _managed(tx, caller, user_id)
             if account.user.id == caller.user.id:
                 raise BadRequest("You can't deactivate yourself; another admin can.")
-            await self.deactivate_in(tx, account, by=caller.user.id)
+            return account
+
+        await self.deactivate_found(find, by=caller.user.id)
         _log.info("user deactivated", user=user_id, by=caller.user.id)
+
+    async def deactivate_found(
+        self, find: Callable[[Transaction], Awaitable[Account]], *, by: str | None = None
+    ) -> User:
+        """Deactivate the user whom `find` finds, and raises for who may not be.
+
+        What may be long, such as handing over what they managed, follows in transactions of its own.
+        """
+        async with self._storage.write() as tx:
+            account = await find(tx)
+            await self.deactivate_in(tx, account, by=by)
+        await self._settle(account.user.id)
+        return account.user
+
+    async def settle(self, user_ids: Sequence[str]) -> None:
+        """Go on with what follows the deactivation of users, where a server ended before it was done."""
+        for user_id in user_ids:
+            await self._settle(user_id)
 
     async def activate(self, caller: Caller, user_id: str) -> None:
         """Let a user in again, with all that was theirs but what deactivating ended (extension L-1).
@@ -195,12 +234,23 @@ class Users:
 
     async def exit(self, caller: Caller) -> None:
         """Let the caller leave. Raises `BadRequest` for the last admin (decision D-22)."""
+        try:
+            user = await self._exit(caller)
+        except TooMuch:
+            # Nobody is asked for again who is shut out by it.
+            with acting_for(None):
+                user = await self.deactivate_found(lambda tx: _own(tx, caller), by=caller.user.id)
+                await self._settle(user.id, is_going=True)
+                user = await self._exit(caller)
+        _log.info("user left", user=user.id)
+
+    async def _exit(self, caller: Caller) -> User:
         async with self._storage.write() as tx:
-            user = await own_row(tx, caller)
+            user, _ = await _own(tx, caller)
             await _keep_an_admin(tx, user, "can't leave")
             await note(tx, "user.remove", "user", user.id, by=user.id)
             await self._leave(tx, user, UserExit(user.id, user.user_name).to())
-        _log.info("user left", user=user.id)
+        return user
 
     async def reset_password(self, caller: Caller, user_id: str, password: str) -> None:
         """Give a user a new password, which ends their sessions but the caller's own (decision D-17).
@@ -408,6 +458,13 @@ class Users:
         await note(tx, "user.create", "user", user.id, by=by, role=role)
         await tx.append(NewUser(user.id, user.user_name, user.email).to())
 
+    async def _settle(self, user_id: str, *, is_going: bool = False) -> None:
+        has_more = True
+        while has_more:
+            async with self._storage.write() as tx:
+                capabilities = self._capabilities.in_transaction
+                has_more = await capabilities.user_settling(tx, user_id, is_going=is_going)
+
     async def _leave(self, tx: Transaction, user: User, farewell: Event) -> None:
         await tx.append(farewell)
         await self._sessions.end_all_in(tx, user.id)
@@ -433,6 +490,13 @@ def _listed(row: Row) -> ListedUser:
     id_, name, email, is_admin, created_at, deactivated_at = row
     is_deactivated = deactivated_at is not None or UNSET
     return ListedUser(id_, name, email, bool(is_admin), created_at, is_deactivated)
+
+
+async def _own(tx: Transaction, caller: Caller) -> Account:
+    account = await account_by_id(tx, caller.user.id)
+    if account is None:
+        raise Unauthorized
+    return account
 
 
 async def _managed(tx: Transaction, caller: Caller, user_id: str) -> Account:

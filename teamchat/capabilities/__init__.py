@@ -8,7 +8,7 @@ from teamchat.capabilities.changes import Changes
 from teamchat.capabilities.drafts import DraftFields, Drafts, MessageBody, Outcome, Written
 from teamchat.capabilities.exported import ExportPart, Imported
 from teamchat.capabilities.fields import MessageFields
-from teamchat.capabilities.guarded import ChangeFailed, ChangeGuard
+from teamchat.capabilities.guarded import ChangeFailed, ChangeGuard, TooMuch
 from teamchat.capabilities.kept_files import KeepsFiles, KeptFile
 from teamchat.capabilities.message_tests import MessageTest, MessageText, MessageTexts
 from teamchat.capabilities.notices import Noticed, Notices, QuietTimes, Verdict
@@ -48,6 +48,7 @@ __all__ = [
     "Reminders",
     "SecondStep",
     "Taken",
+    "TooMuch",
     "UserFields",
     "Verdict",
     "Written",

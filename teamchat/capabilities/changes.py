@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -75,6 +76,14 @@ class Changes:
 
         Tokens and subscriptions for pushes, for instance: being activated brings none of these back.
         """
+
+    async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:  # noqa: ARG002
+        """Called after a user was deactivated, in transactions of their own, until it returns False.
+
+        What may be long is done here, a part at a time: a user chooses how much they have, and must not
+        choose whether they can be shut out. `is_going` says that they are to be removed next.
+        """
+        return False
 
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
         """Called when a user who was deactivated may sign in again."""
@@ -157,6 +166,15 @@ class InTransaction:
     async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
         """A user can't sign in for now."""
         await self._call("user_deactivated", tx, user_id)
+
+    async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
+        """A user was deactivated. Returns whether there is more to do."""
+        has_more = False
+        with ChangeGuard(tx) as guard:
+            for method, label, declared in self._called["user_settling"]:
+                settling = partial(method, is_going=is_going)
+                has_more |= await guard.call("user_settling", settling, label, declared, user_id)
+        return has_more
 
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
         """A user may sign in again."""

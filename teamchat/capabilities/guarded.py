@@ -26,6 +26,10 @@ class ChangeFailed(TeamchatError):
     """What a capability does in the transaction of a change has failed; the message names its plugin."""
 
 
+class TooMuch(ChangeFailed):
+    """There is too much of something for one transaction; `Changes.user_settling` does it in parts."""
+
+
 class ChangeGuard(AbstractContextManager["ChangeGuard"]):
     """Calls methods of capabilities with a transaction in which each may append what it has declared.
 
@@ -57,7 +61,7 @@ class ChangeGuard(AbstractContextManager["ChangeGuard"]):
         self._allow_time()
         try:
             return await method(DeclaringTransaction(self._tx, declared), *arguments)
-        except (Problem, StorageError):
+        except (Problem, StorageError, TooMuch):
             raise
         except Exception as error:
             _log.error("a capability failed within a transaction", plugin=label, at=name, exc_info=error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teamchat.capabilities import Capabilities, Changes
+from teamchat.capabilities import Capabilities, Changes, TooMuch
 from teamchat.chat import channel_rows, membership
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.sight import ROOM, Room
@@ -10,8 +10,12 @@ from teamchat.events import ChannelMemberRemoved, ChannelMemberUpdated, DeleteCh
 from teamchat.interfaces import Transaction
 from teamchat.model import now_ms
 
+MEMBER = "member"
+AT_ONCE = 500
+"""How many rooms one transaction sees to at most, for all other writers wait meanwhile."""
+
 _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
-where m.user_id = $1 and r.kind <> 'direct' order by r.id"""  # noqa: S608
+where m.user_id = $1 and r.kind <> 'direct' order by r.id limit $2"""  # noqa: S608
 _MANAGED = """select 1 from memberships m join users u on u.id = m.user_id
 where m.room_id = $1 and m.role = $2 and u.deactivated_at is null"""
 # A manager who is deactivated stays one, beside who manages meanwhile. No bot becomes one by itself.
@@ -24,6 +28,20 @@ and u.is_bot = 0 and not exists (select 1 from memberships m join users a on a.i
   where m.room_id = $1 and a.deactivated_at is null)
 and not exists (select 1 from departures d where d.room_id = $1 and d.user_id = u.id)
 order by u.id limit 1"""
+# Those of a user's in which somebody else may become the manager, for nobody is one.
+_UNMANAGED = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
+where m.user_id = $1 and r.kind = 'channel' and m.role in ($2, $3) and not exists (select 1
+  from memberships o join users u on u.id = o.user_id
+  where o.room_id = r.id and o.role = $3 and u.deactivated_at is null)
+and (r.is_default = 1 or exists (select 1 from memberships o join users s on s.id = o.user_id
+  where o.room_id = r.id and s.deactivated_at is null and s.is_bot = 0))
+order by r.id limit $4"""  # noqa: S608
+_FORSAKEN = """select distinct m.user_id from memberships m join users d on d.id = m.user_id
+join rooms r on r.id = m.room_id where d.deactivated_at is not null and m.role = $1 and r.kind = 'channel'
+and r.is_default = 0 and not exists (select 1 from memberships o join users u on u.id = o.user_id
+  where o.room_id = r.id and o.role = $1 and u.deactivated_at is null)
+and exists (select 1 from memberships o join users s on s.id = o.user_id
+  where o.room_id = r.id and s.deactivated_at is null and s.is_bot = 0)"""
 
 
 class Departures(Changes):
@@ -33,22 +51,44 @@ class Departures(Changes):
         self._capabilities = capabilities
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
-        """Take the user out of every channel, in the transaction that removes them."""
-        for row in await tx.fetch(_ROOMS_OF, user_id):
+        """Take the user out of every channel, in the transaction that removes them.
+
+        Raises `TooMuch` if they are in more than `AT_ONCE`.
+        """
+        rows = await tx.fetch(_ROOMS_OF, user_id, AT_ONCE + 1)
+        if len(rows) > AT_ONCE:
+            raise TooMuch(f"the user is in more than {AT_ONCE} rooms")
+        for row in rows:
             await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
         await tx.fetch("delete from departures where user_id = $1", user_id)
 
     async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
         """Where nobody else manages a channel, the next one does; the user stays in it, and a manager."""
-        for row in await tx.fetch(_ROOMS_OF, user_id):
-            room = Room.of(row)
-            if room.role == MANAGER:
-                await keep_a_manager(tx, room, room.in_room)
+        await self._hand_over(tx, user_id, MANAGER)
+
+    async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
+        """Leave, or hand over, as many channels as one transaction can; return whether there are more."""
+        if not is_going:
+            return await self._hand_over(tx, user_id, MANAGER)
+        rows = await tx.fetch(_ROOMS_OF, user_id, AT_ONCE)
+        for row in rows:
+            await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
+        return len(rows) == AT_ONCE
 
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
-        """Who is back manages what nobody else could meanwhile."""
-        for row in await tx.fetch(_ROOMS_OF, user_id):
-            await keep_a_manager(tx, Room.of(row), Room.of(row).in_room)
+        """Who is back manages what nobody else could meanwhile, as far as one transaction goes."""
+        await self._hand_over(tx, user_id, MEMBER)
+
+    async def _hand_over(self, tx: Transaction, user_id: str, role: str) -> bool:
+        """Give channels of a user's a manager in which they have at least this role."""
+        rows = await tx.fetch(_UNMANAGED, user_id, role, MANAGER, AT_ONCE + 1)
+        found = [await keep_a_manager(tx, Room.of(row), Room.of(row).in_room) for row in rows[:AT_ONCE]]
+        return len(rows) > AT_ONCE and any(found)
+
+
+async def forsaken(tx: Transaction) -> list[str]:
+    """Return who is deactivated and was the manager of channels that have none yet, and could have."""
+    return [user_id for (user_id,) in await tx.fetch(_FORSAKEN, MANAGER)]
 
 
 async def leave(tx: Transaction, capabilities: Capabilities, room: Room, user_id: str, *, by: str) -> None:
@@ -75,15 +115,21 @@ async def leave(tx: Transaction, capabilities: Capabilities, room: Room, user_id
     await capabilities.in_transaction.members_changed(tx, room, [], [user_id])
 
 
-async def keep_a_manager(tx: Transaction, room: Room, audience: InRoom) -> None:
-    """Where a channel has no manager any more, the member of longest standing becomes one."""
+async def keep_a_manager(tx: Transaction, room: Room, audience: InRoom) -> bool:
+    """Where a channel has no manager any more, the member of longest standing becomes one.
+
+    Returns whether somebody did.
+    """
     if room.kind != "channel":
-        return
+        return False
     if (next_one := await successor(tx, room.id)) is not None:
         await set_role(tx, room, next_one, MANAGER, audience)
-    elif room.is_default and (found := await tx.fetch(_EVERYBODY, room.id)):
+        return True
+    if room.is_default and (found := await tx.fetch(_EVERYBODY, room.id)):
         audience = await membership.change(tx, room.id, joined=[found[0][0]], role=MANAGER)
         await _tell_role(tx, room, found[0][0], MANAGER, audience)
+        return True
+    return False
 
 
 async def successor(tx: Transaction, room_id: str) -> str | None:

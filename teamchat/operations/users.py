@@ -17,6 +17,7 @@ from teamchat.accounts.audit import note
 from teamchat.accounts.records import Account, account_by_email, account_by_id, is_bot_in
 from teamchat.accounts.scrypt import Hasher
 from teamchat.application import Application
+from teamchat.capabilities import ChangeFailed
 from teamchat.chat import Chat
 from teamchat.errors import BadRequest, OperatorError, Problem, SettingsError
 from teamchat.interfaces import ImageStore, Storage, Transaction
@@ -80,18 +81,12 @@ class UserOffice:
     async def remove(self, who: str) -> User:
         """Remove a user, at once and in everything; their messages stay (decision D-22)."""
         with _reported_to_operator():
-            async with self._storage.write() as tx:
-                user, _ = await _found(tx, who)
-                await self._accounts.users.remove_in(tx, user)
-        return user
+            return await self._accounts.users.remove_found(lambda tx: _found(tx, who))
 
     async def deactivate(self, who: str) -> User:
         """Shut a user out, at once and in everything, until they are activated (extension L-1)."""
         with _reported_to_operator():
-            async with self._storage.write() as tx:
-                account = await _found(tx, who)
-                await self._accounts.users.deactivate_in(tx, account)
-        return account.user
+            return await self._accounts.users.deactivate_found(lambda tx: _found(tx, who))
 
     async def activate(self, who: str) -> User:
         """Let a user in again who was deactivated."""
@@ -195,3 +190,7 @@ def _reported_to_operator() -> Iterator[None]:
         yield
     except Problem as problem:
         raise OperatorError(problem.sentence) from None
+    except ChangeFailed as failed:
+        raise OperatorError(
+            f"Not everything was done, for {failed}. The line logged before says more."
+        ) from failed

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from teamchat.capabilities import Job
+from teamchat.chat.leaving import forsaken
 from teamchat.chat.retention import Retention
 from teamchat.interfaces import Service, Storage
 from teamchat.interfaces.hookspecs import hookimpl
@@ -50,7 +51,7 @@ class Sweeper:
     def _housekeeping(self) -> Sequence[Job]:
         app = self._app
         jobs: list[Job] = [self.forget_events, self.forget_keys, app.accounts.sweep, app.chat.images.sweep]
-        jobs += [app.chat.groups.remove_empty, app.audit.sweep]
+        jobs += [app.chat.groups.remove_empty, app.audit.sweep, self.hand_over]
         return [*jobs, *app.capabilities.jobs]
 
     async def forget_events(self) -> None:
@@ -74,6 +75,12 @@ class Sweeper:
             " (select seq from events where seq < $1 order by seq limit $2) returning 1",
             first_kept,
         )
+
+    async def hand_over(self) -> None:
+        """Give channels a manager whose own were deactivated by a server that ended before it had done so."""
+        async with self._app.storage.read() as tx:
+            users = await forsaken(tx)
+        await self._app.accounts.users.settle(users)
 
     async def forget_messages(self, days: int) -> None:
         """Remove messages older than ``chat.retentionDays``."""

@@ -22,6 +22,7 @@ from teamchat import (
     TokenInfo,
     Transaction,
 )
+from teamchat.accounts import Account
 from teamchat.model import Caller, User, now_ms
 
 if TYPE_CHECKING:
@@ -127,9 +128,12 @@ class Bots:
 
     async def remove(self, caller: Caller, bot_id: str) -> None:
         """Remove a bot for good; its tokens and streams end at once, and its messages stay (D-22)."""
-        async with self._app.storage.write() as tx:
+
+        async def find(tx: Transaction) -> Account:
             bot = await self._managed(tx, caller, bot_id)
-            await self._app.accounts.users.remove_in(tx, _user(bot), by=caller.user.id)
+            return Account(_user(bot), bool(bot.is_deactivated))
+
+        await self._app.accounts.users.remove_found(find, by=caller.user.id)
 
     async def tokens(self, caller: Caller, bot_id: str) -> Sequence[TokenInfo]:
         """Return a bot's tokens, newest first, without their texts."""

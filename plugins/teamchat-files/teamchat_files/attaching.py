@@ -7,7 +7,17 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from teamchat import BadRequest, Changes, MessageFields, MessageText, Outcome, Room, Transaction, Written
+from teamchat import (
+    BadRequest,
+    Changes,
+    MessageFields,
+    MessageText,
+    Outcome,
+    Room,
+    TooMuch,
+    Transaction,
+    Written,
+)
 from teamchat.model import Caller
 from teamchat.storage.statements import chunks
 from teamchat_files import stored
@@ -19,6 +29,13 @@ _Id = Annotated[str, Meta(max_length=64)]
 _ATTACH = """update files set message_id = $1, number = $2 where id = $3 and uploader_id = $4
 and place_id = $5 and (message_id = $1 or message_id is null and state in ('ready', 'checking'))
 returning id"""
+_UNSENT = """delete from files where id in (select id from files
+where uploader_id = $1 and message_id is null limit $2) returning id, key"""
+_DOOM = """insert into files_doomed (key, state, due)
+select key, coalesce(state, ''), 0 from files_uploads where {} = $1 and is_whole = 0
+on conflict (key) do update set due = excluded.due"""
+AT_ONCE = 500
+"""How many files one transaction sees to at most, for all other writers wait meanwhile."""
 _NAMES = "select message_id, name from files where message_id in ({}) order by message_id, number"
 _NOT_YOURS = "files names a file that was not uploaded here, or stands in a message already."
 
@@ -112,23 +129,19 @@ class Attaching(Changes):
     async def room_going(self, tx: Transaction, room: Room) -> None:
         """Remove what a room has that is deleted."""
         await _forget(tx, await tx.fetch("delete from files where place_id = $1 returning id, key", room.id))
-        uploads = "delete from files_uploads where place_id = $1 returning key, coalesce(state, ''), is_whole"
-        for key, state, is_whole in await tx.fetch(uploads, room.id):
-            if not is_whole:
-                await stored.doom(tx, key, state)
+        await tx.fetch(_DOOM.format("place_id"), room.id)
+        await tx.fetch("delete from files_uploads where place_id = $1", room.id)
+
+    async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
+        """Remove as many of these as one transaction can."""
+        return is_going and len(await _forget_some(tx, user_id, AT_ONCE)) == AT_ONCE
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
-        """Remove what a user has uploaded that stands in no message."""
-        rows = await tx.fetch(
-            "delete from files where uploader_id = $1 and message_id is null returning id, key", user_id
-        )
-        await _forget(tx, rows)
-        uploads = (
-            "delete from files_uploads where uploader_id = $1 returning key, coalesce(state, ''), is_whole"
-        )
-        for key, state, is_whole in await tx.fetch(uploads, user_id):
-            if not is_whole:
-                await stored.doom(tx, key, state)
+        """Remove what a user has uploaded that stands in no message. Raises `TooMuch` for very many."""
+        if len(await _forget_some(tx, user_id, AT_ONCE + 1)) > AT_ONCE:
+            raise TooMuch(f"the user has more than {AT_ONCE} files that stand in no message")
+        await tx.fetch(_DOOM.format("uploader_id"), user_id)
+        await tx.fetch("delete from files_uploads where uploader_id = $1", user_id)
         await tx.fetch("delete from files_tickets where user_id = $1", user_id)
 
 
@@ -153,6 +166,12 @@ async def texts(tx: Transaction, ids: Sequence[str]) -> Mapping[str, Sequence[Me
             of_message = found.setdefault(message_id, [])
             of_message.append(MessageText(f"files[{len(of_message)}].name", name))
     return found
+
+
+async def _forget_some(tx: Transaction, user_id: str, most: int) -> Sequence[tuple[str, ...]]:
+    rows = await tx.fetch(_UNSENT, user_id, most)
+    await _forget(tx, rows)
+    return rows
 
 
 async def _forget(tx: Transaction, rows: Sequence[tuple[str, ...]]) -> None:
