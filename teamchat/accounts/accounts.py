@@ -145,11 +145,7 @@ class Accounts:
             and not before_password_change
         ):
             raise Forbidden("Change your password first (PUT /auth/password): this one was set by an admin.")
-        if (
-            caller.scopes is None
-            and not before_password_change
-            and await self.second_steps.is_missing(caller)
-        ):
+        if not before_password_change and await self.second_steps.is_missing(caller):
             raise Forbidden("Set up a second factor first (POST /me/second-factors): this server wants one.")
         return caller
 

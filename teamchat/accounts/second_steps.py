@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from teamchat.accounts import keys
 from teamchat.accounts.attempts import Attempt, Limits
 from teamchat.accounts.counters import Counters
-from teamchat.accounts.records import is_first_proof_in, user_by_id
+from teamchat.accounts.records import is_bot_in, is_first_proof_in, user_by_id
 from teamchat.capabilities.changes import TakesPart
 from teamchat.capabilities.second_step import SecondStep
 from teamchat.errors import BadRequest, SecondFactorNeeded, Unauthorized
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, User
 from teamchat.observability.logs import get_logger
+from teamchat.storage import cache
 
 if TYPE_CHECKING:
     from teamchat.settings import AuthSettings
 
 TICKET_SECONDS = 600
-_MOST_KNOWN = 10_000
+_SIZE = 500
+_MOST_BYTES = 4 * 1024 * 1024
 _WAITING = "select user_id, is_proved, expires_at from waiting_sign_ins"
 _SPEND = "delete from waiting_sign_ins where hash = $1 returning user_id, is_proved, expires_at"
 
@@ -67,7 +69,7 @@ class SecondSteps:
         self._counters = Counters(auth.rate_limit, clock)
         self._capabilities = capabilities
         self._clock = clock
-        self._known: dict[str, None] = {}
+        self._known = cache.ReadCache(storage, _MOST_BYTES, capabilities.event_types)
 
     @property
     def step(self) -> SecondStep | None:
@@ -134,19 +136,22 @@ class SecondSteps:
         return self._demanded == "all" or (self._demanded == "admins" and user.is_admin)
 
     async def is_missing(self, caller: Caller) -> bool:
-        """Return whether a caller has to set one up before anything else.
+        """Return whether a caller has to set one up before anything else. A bot can't.
 
-        That somebody has one is remembered for their session, which ends when an operator takes it away.
+        That somebody has one is remembered until their session ends, as it does when an operator takes it
+        away, or the user changes: who it is not demanded of may take it away, and become an admin after that.
         """
         step = self.step
-        if step is None or not self.is_demanded_of(caller.user) or caller.session_id in self._known:
+        if step is None or not self.is_demanded_of(caller.user):
+            return False
+        position = await self._known.catch_up()
+        if self._known.get(caller.session_id) is not None:
             return False
         async with self._storage.read() as tx:
-            if not await step.is_set_in(tx, caller.user.id):
+            if not await step.is_set_in(tx, caller.user.id) and not await is_bot_in(tx, caller.user.id):
                 return True
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known[caller.session_id] = None
+        tags = (cache.session(caller.session_id), cache.user(caller.user.id))
+        self._known.keep(caller.session_id, True, tags, position=position, size=_SIZE)
         return False
 
     async def ticket_in(self, tx: Transaction, user_id: str, *, is_proved: bool) -> str:

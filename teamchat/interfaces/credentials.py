@@ -76,11 +76,19 @@ class Credentials(Protocol):
         """Return a user's tokens, newest first."""
 
     async def give(
-        self, tx: Transaction, user_id: str, asked: NewCredential, *, by: str, key: str | None = None
+        self,
+        tx: Transaction,
+        user_id: str,
+        asked: NewCredential,
+        *,
+        by: str,
+        key: str | None = None,
+        as_admin: bool = False,
     ) -> tuple[TokenInfo, str]:
         """Make a token for a user, and return it with its text, which nobody is told again.
 
-        `by` is who asks, and `key` their Idempotency-Key.  Raises `BadRequest` for what can't be one, and
+        `by` is who asks, and `key` their Idempotency-Key. What is given `as_admin`, or has the scope
+        ``admin``, is good as long as who gave it is an admin.  Raises `BadRequest` for what can't be one, and
         `Conflict` for a key that was used.
         """
 

@@ -330,6 +330,24 @@ async def test_where_admins_must_have_one_who_becomes_an_admin_must(tmp_path: Pa
             await world.app.accounts.authenticate(token)
 
 
+async def test_who_took_it_away_while_no_admin_must_have_one_again_in_the_same_session(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        demanding(world, "admins")
+        users, bob = world.app.accounts.users, world.bob.user.id
+        token = (await world.login(code=(await world.set_up(world.bob))[2][0])).access_token
+        await users.set_role(world.ada, bob, "admin")
+        await world.app.accounts.authenticate(token)
+        await users.set_role(world.ada, bob, "user")
+        async with world.app.storage.write() as tx:
+            assert await world.codes.forget_in(tx, bob)
+        await world.app.accounts.authenticate(token)
+        await users.set_role(world.ada, bob, "admin")
+        with pytest.raises(Forbidden):
+            await world.app.accounts.authenticate(token)
+
+
 async def test_a_mailed_reset_needs_the_code_and_stays_good_until_it_comes(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         _, secret, _ = await world.set_up(world.bob)

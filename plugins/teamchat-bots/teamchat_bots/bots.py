@@ -153,7 +153,10 @@ class Bots:
             bot = await self._managed(tx, caller, bot_id)
             if bot.is_deactivated:
                 raise BadRequest("The bot is deactivated; activate it first.")
-            return await self._credentials.give(tx, bot_id, asked, by=caller.user.id, key=key)
+            is_own = self._is_own(bot, caller)
+            return await self._credentials.give(
+                tx, bot_id, asked, by=caller.user.id, key=key, as_admin=not is_own
+            )
 
     async def end(self, caller: Caller, bot_id: str, token_id: str) -> None:
         """End a token of a bot's, and its streams."""
@@ -178,10 +181,13 @@ class Bots:
 
     async def _managed(self, tx: Transaction, caller: Caller, bot_id: str) -> Bot:
         bot = await _one(tx, bot_id)
-        is_own = self._is_for_everyone and bot.owner_id == caller.user.id
-        if not (caller.user.is_admin or is_own):
+        if not (caller.user.is_admin or self._is_own(bot, caller)):
             raise Forbidden("Only an admin, or who has made this bot, may do this.")
         return bot
+
+    def _is_own(self, bot: Bot, caller: Caller) -> bool:
+        """Whether the caller looks after a bot, admin or not."""
+        return self._is_for_everyone and bot.owner_id == caller.user.id
 
     async def _made_before(self, tx: Transaction, owner: str, user_name: str, key: str | None) -> Bot | None:
         if key is None:

@@ -340,6 +340,20 @@ async def test_an_admin_who_is_one_no_longer_keeps_no_token_of_a_bot(tmp_path: P
         assert (entry["targetType"], entry["details"]["userId"]) == ("token", bot.id)
 
 
+async def test_who_is_no_admin_any_more_keeps_the_tokens_of_their_own_bot(tmp_path: Path) -> None:
+    async with opened(tmp_path, **EVERYONE) as (world, admin):
+        bob = await world.person("bob")
+        before = await make(world, bob.client, "Before")
+        await admin.ok("PUT", f"/users/{bob.id}/role", {"role": "admin"})
+        meanwhile = await make(world, bob.client, "Meanwhile")
+        others = await make(world, admin, "Others")
+        lent = Client(world.site, (await give(bob.client, others.id))["token"])
+        await admin.ok("PUT", f"/users/{bob.id}/role", {"role": "user"})
+        for kept in (before, meanwhile, others):
+            assert (await kept.client.call("GET", "/channels")).status == 200
+        (await lent.call("GET", "/channels")).problem(401)
+
+
 async def test_d40_who_took_an_account_before_its_owner_came_keeps_no_bots_token(tmp_path: Path) -> None:
     async with opened(tmp_path, **EVERYONE) as (world, _):
         bob = await world.person("bob")

@@ -1,7 +1,7 @@
 """Tokens end with their user and with who made them, and where all that acts in a user's name ends.
 
 That is when a user is shut out or gone (K-1, L-1), and when an address is proved for the first time (D-40).
-The tokens that an admin has made for others end when they are an admin no longer.
+Tokens that only an admin could make end when who made them is one no longer.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Ending(Changes):
         await self._end(tx, user_id)
 
     async def admin_demoted(self, tx: Transaction, user_id: str) -> None:
-        """An admin was shown tokens of bots that they look after no longer."""
-        await self._tokens.end_given(tx, user_id)
+        """An admin was shown tokens of bots that they look after no longer, and has some that act as one."""
+        await self._tokens.end_given_as_admin(tx, user_id)
 
     async def address_proved(self, tx: Transaction, user_id: str) -> None:
         """Whoever made tokens before was perhaps not the owner of the address."""

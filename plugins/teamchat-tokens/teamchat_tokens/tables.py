@@ -19,6 +19,16 @@ MIGRATIONS = (
                primary key (user_id, key)){table_end}""",
         ),
     ),
+    Migration(
+        2,
+        (
+            # 1 for one that only an admin could give, who is to be one still: it is good no longer else.
+            "alter table tokens add column wants_admin {int} not null default 0",
+            """update tokens set wants_admin = 1 where ' ' || scopes || ' ' like '% admin %' or
+               user_id <> created_by and exists (select 1 from users u where u.id = created_by
+               and u.is_admin = 1)""",
+        ),
+    ),
 )
 
 _HOW = "End them: teamchat user activate EMAIL, then teamchat user deactivate EMAIL, with tokens on."
@@ -36,5 +46,12 @@ CHECKS = (
         """select count(*) from tokens t where not exists (select 1 from users u
            where u.id = t.created_by and u.removed_at is null and u.deactivated_at is null)""",
         _HOW,
+    ),
+    Check(
+        "tokens",
+        "each that only an admin could give was given by one who is",
+        """select count(*) from tokens t where t.wants_admin = 1 and exists (select 1 from users u
+           where u.id = t.created_by and u.is_admin = 0 and u.removed_at is null)""",
+        "They are refused. Revoke them; or teamchat user promote EMAIL, then demote EMAIL, with tokens on.",
     ),
 )

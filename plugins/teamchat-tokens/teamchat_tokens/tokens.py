@@ -45,15 +45,16 @@ KEPT_MS = 30 * 24 * 60 * 60 * 1000
 _KEY_MS = 24 * 60 * 60 * 1000
 _MOST_KEY = 255
 _LENGTH = len(PREFIX) + 43
-# Whoever gave it may have left while the capability was off, and nobody ended it then.
+# Whoever gave it may have left, or be no admin, since the capability was off, and nobody ended it then.
 _FOUND = """select id, user_id, scopes, places, expires_at from tokens where {} = $1 and exists
-(select 1 from users where id = tokens.created_by and removed_at is null and deactivated_at is null)"""
+(select 1 from users where id = tokens.created_by and removed_at is null and deactivated_at is null
+ and (wants_admin = 0 or is_admin = 1))"""
 _FORGET = """delete from tokens where user_id = $1 and expires_at <= $2 and id not in
 (select id from tokens where user_id = $1 and expires_at <= $2 order by expires_at desc limit $3)"""
 _LISTED = """select id, name, scopes, created_at, places, expires_at, last_used_at, ip from tokens
 where user_id = $1 order by created_at desc, id desc"""
-_STORE = """insert into tokens (id, user_id, hash, name, scopes, places, created_at, created_by, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)"""
+_STORE = """insert into tokens (id, user_id, hash, name, scopes, places, created_at, created_by, expires_at,
+wants_admin) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"""
 
 
 class Tokens:
@@ -96,7 +97,14 @@ class Tokens:
         ]
 
     async def give(
-        self, tx: Transaction, user_id: str, asked: NewCredential, *, by: str, key: str | None = None
+        self,
+        tx: Transaction,
+        user_id: str,
+        asked: NewCredential,
+        *,
+        by: str,
+        key: str | None = None,
+        as_admin: bool = False,
     ) -> tuple[TokenInfo, str]:
         """Make a token for a user, and return it with its text."""
         user = await _user(tx, user_id)
@@ -112,7 +120,7 @@ class Tokens:
         secret, made = PREFIX + secrets.token_urlsafe(32), TokenInfo(uuid4().hex, name, scopes, now_ms())
         in_words = None if places is None else " ".join(places)
         about = (made.id, user_id, _hash(secret), name, " ".join(scopes), in_words, made.created_at, by)
-        await tx.fetch(_STORE, *about, expires_at)
+        await tx.fetch(_STORE, *about, expires_at, int(as_admin or "admin" in scopes))
         await self._app.audit.note(
             *(tx, "token.create", "token", made.id),
             by=by,
@@ -143,6 +151,15 @@ class Tokens:
         """End the tokens that somebody has made for others, such as bots: they alone were shown them."""
         gone = await tx.fetch(
             """delete from tokens where created_by = $1 and user_id <> $1
+               returning id, name, user_id""",
+            giver_id,
+        )
+        await self._told(tx, giver_id, gone)
+
+    async def end_given_as_admin(self, tx: Transaction, giver_id: str) -> None:
+        """End what somebody has given that only an admin may: of bots of others, and with the scope admin."""
+        gone = await tx.fetch(
+            """delete from tokens where created_by = $1 and wants_admin = 1
                returning id, name, user_id""",
             giver_id,
         )

@@ -176,6 +176,40 @@ async def test_an_admins_token_without_the_scope_is_no_admins(tmp_path: Path) ->
         assert (await full.call("DELETE", f"/channels/{made}")).status == 200
 
 
+async def test_one_with_the_scope_admin_is_over_when_its_user_is_no_admin(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (world, _):
+        admin, author = await world.person("admin"), await world.person("author")
+        acting, plain = await holder(world, author, *ALL, "admin"), await holder(world, author, *ALL)
+        for role in ("user", "admin"):
+            await admin.client.ok("PUT", f"/users/{author.id}/role", {"role": role})
+            (await acting.call("GET", "/me")).problem(401)
+            assert (await plain.call("GET", "/me")).status == 200
+
+
+async def test_one_with_the_scope_admin_is_refused_while_its_user_is_none(tmp_path: Path) -> None:
+    """So it is where nobody ended it: tokens were off when the user became one no longer."""
+    async with opened(tmp_path) as (world, _):
+        author = await world.person("author")
+        acting = await holder(world, author, *ALL, "admin")
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update users set is_admin = 0 where id = $1", author.id)
+        (await acting.call("GET", "/me")).problem(401)
+
+
+@pytest.mark.parametrize("is_bot", [False, True])
+async def test_m1_where_a_second_factor_is_wanted_one_of_a_user_without_is_none_but_of_a_bot(
+    tmp_path: Path, is_bot: bool
+) -> None:
+    async with opened(tmp_path) as (world, bob):
+        mine, steps = await holder(world, bob, "read"), vars(world.app.accounts.second_steps)
+        steps["_demanded"] = "all"
+        if is_bot:
+            async with world.app.storage.write() as tx:
+                await tx.fetch("update users set is_bot = 1 where user_name = $1", "bob")
+        answer = await mine.call("GET", "/channels")
+        assert answer.status == (200 if is_bot else 403)
+
+
 async def test_one_that_was_revoked_or_has_expired_is_as_one_that_never_was(tmp_path: Path) -> None:
     async with opened(tmp_path) as (world, bob):
         made = await make(bob)
