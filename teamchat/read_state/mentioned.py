@@ -44,9 +44,9 @@ and message_id = $3"""
 
 _TELL = """update read_state_{} set told = 1 where message_id = $1 and is_there = 1 and told = 0
 returning {}, reached"""
-_TELL_GONE = """update read_state_mentions set told = 2 where message_id = $1 and is_there = 0 and told = 1
-returning user_id, reached"""
-_TELL_BACK = "update read_state_mentions set told = 1 where message_id = $1 and is_there = 1 and told = 2"
+_TELL_GONE = """update read_state_{} set told = 2 where message_id = $1 and is_there = 0 and told = 1
+returning {}"""
+_TELL_BACK = "update read_state_{} set told = 1 where message_id = $1 and is_there = 1 and told = 2"
 
 
 class Counted(Protocol):
@@ -158,13 +158,15 @@ async def reach_all_no_longer(tx: Transaction, message_id: str) -> None:
 class Telling(NamedTuple):
     """Who is to be told of a message that mentions them, and who of one that does no longer.
 
-    `everybody`: of those in its place, or who follow its thread.
+    `everybody`: of those in its place, or who follow its thread. With `nobody` all of them were meant, and
+    are told that they are no longer.
     """
 
     users: Sequence[str]
     gone: Sequence[str]
     everybody: bool
     reached: str
+    nobody: bool = False
 
 
 async def to_tell(tx: Transaction, message_id: str) -> Telling:
@@ -174,10 +176,12 @@ async def to_tell(tx: Transaction, message_id: str) -> Telling:
     """
     rows = await tx.fetch(_TELL.format("mentions", "user_id"), message_id)
     wide = await tx.fetch(_TELL.format("wide", "author_id"), message_id)
-    gone = [one for (one, _) in await tx.fetch(_TELL_GONE, message_id)]
-    await tx.fetch(_TELL_BACK, message_id)
+    gone = [one for (one,) in await tx.fetch(_TELL_GONE.format("mentions", "user_id"), message_id)]
+    nobody = await tx.fetch(_TELL_GONE.format("wide", "author_id"), message_id)
+    for table in ("mentions", "wide"):
+        await tx.fetch(_TELL_BACK.format(table), message_id)
     reached = max((reached for _, reached in (*rows, *wide)), default=message_id)
-    return Telling(sorted(one for one, _ in rows), sorted(gone), bool(wide), reached)
+    return Telling(sorted(one for one, _ in rows), sorted(gone), bool(wide), reached, bool(nobody))
 
 
 async def _in_followed(tx: Transaction, user_id: str) -> Mapping[tuple[str, str], int]:

@@ -129,6 +129,27 @@ async def test_everybody_has_an_item_of_one_event(world: Any) -> None:
         assert await items(it, "late") == []
 
 
+async def test_that_everybody_is_meant_no_longer_is_told_once_for_each_time(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@channel, look")).message
+        for text in ("look", "@channel, look", "look at this", "look there"):
+            await it.edit("ada", message.id, text)
+        for name in ("bob", "eve"):
+            kinds = [kind for kind, _ in await told(it, name)]
+            assert kinds == ["NEW_ACTIVITY", "DELETE_ACTIVITY", "DELETE_ACTIVITY"]
+            assert await it.mentions(name, it.general) == 0
+
+
+async def test_in_a_thread_those_who_follow_it_are_told_that(world: Any) -> None:
+    async with world() as it:
+        parent = (await it.say("ada", it.general, "what now?")).message.id
+        await it.say("bob", it.general, "this", thread=parent)
+        reply = (await it.say("ada", it.general, "@channel?", thread=parent)).message
+        await it.edit("ada", reply.id, "well?")
+        assert [kind for kind, _ in await told(it, "bob")] == ["NEW_ACTIVITY", "DELETE_ACTIVITY"]
+        assert await told(it, "eve") == []
+
+
 async def test_replies_in_followed_threads_are_items_from_when_they_concern_one(world: Any) -> None:
     async with world() as it:
         parent = (await it.say("ada", it.general, "what now?")).message.id

@@ -47,7 +47,7 @@ async def write(tx: Transaction, written: Written) -> Outcome:
     author_id, reached = message.author.id, telling.reached
     await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, telling.users)
     following: Sequence[str] = ()
-    if parent_id is not None and (written.before is None or telling.everybody):
+    if parent_id is not None and (written.before is None or telling.everybody or telling.nobody):
         among = [one for one in await followers(tx, parent_id) if one not in {*telling.users, author_id}]
         following = sorted(await sight.who_sees(tx, room.id, parent_id, among)) if among else ()
     if telling.everybody:
@@ -55,9 +55,11 @@ async def write(tx: Transaction, written: Written) -> Outcome:
         await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, users)
     elif following and written.before is None:
         await _tell(tx, room, parent_id, message.id, "reply", message.id, author_id, following)
-    if telling.gone:
-        audience = only(room, parent_id or message.id, telling.gone)
-        await tx.append(DeleteActivity(message.id, "mention").to(audience))
+    taken_back = DeleteActivity(message.id, "mention")
+    if telling.nobody and parent_id is None:
+        await tx.append(taken_back.to(everybody(room, message.id)))
+    elif gone := sorted({*telling.gone, *(following if telling.nobody else ())}):
+        await tx.append(taken_back.to(only(room, parent_id or message.id, gone)))
     return Outcome()
 
 
