@@ -97,6 +97,13 @@ def test_two_tabs_and_a_phone_agree_within_a_second(house: House, at: Callable[.
     house.ask("grace", "DELETE", f"/messages/{second}")
     agree(house, "ada", *pages)
     assert desk.evaluate(SHOWN)["places"] == {busy: 1, direct: 1}
+    # For everybody, and no longer.
+    house.put(f"/messages/{first}", {"content": "@channel, one"}, "grace")
+    agree(house, "ada", *pages)
+    assert desk.evaluate(SHOWN)["title"] == 2
+    house.put(f"/messages/{first}", {"content": "one"}, "grace")
+    agree(house, "ada", *pages)
+    assert desk.evaluate(SHOWN)["title"] == 1
     # Read on the phone.
     phone.get_by_role("button", name=re.compile("^Open the sidebar")).click()
     link(phone, "busy").click()
