@@ -209,12 +209,14 @@ class Users:
     ) -> User:
         """Deactivate the user whom `find` finds, and raises for who may not be.
 
-        What may be long, such as handing over what they managed, follows in transactions of its own.
+        What may be long, such as handing over what they managed, follows in transactions of its own. Where
+        that fails it has been logged, and is gone on with within the hour: they are shut out all the same.
         """
         async with self._storage.write() as tx:
             account = await find(tx)
             await self.deactivate_in(tx, account, by=by)
-        await self._settle(account.user.id)
+        with suppress(ChangeFailed):
+            await self._settle(account.user.id)
         return account.user
 
     async def settle(self, user_ids: Sequence[str]) -> None:

@@ -12,7 +12,9 @@ from teamchat.model import now_ms
 
 MEMBER = "member"
 AT_ONCE = 500
-"""How many rooms one transaction sees to at most, for all other writers wait meanwhile."""
+"""How many rooms are left with an account in one transaction; all other writers wait meanwhile."""
+PART = 100
+"""How many are seen to in each where there are more, and before somebody is shut out: that may not fail."""
 
 _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
 where m.user_id = $1 and r.kind <> 'direct' order by r.id limit $2"""  # noqa: S608
@@ -70,10 +72,10 @@ class Departures(Changes):
         """Leave, or hand over, as many channels as one transaction can; return whether there are more."""
         if not is_going:
             return await self._hand_over(tx, user_id, MANAGER)
-        rows = await tx.fetch(_ROOMS_OF, user_id, AT_ONCE)
+        rows = await tx.fetch(_ROOMS_OF, user_id, PART)
         for row in rows:
             await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
-        return len(rows) == AT_ONCE
+        return len(rows) == PART
 
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
         """Who is back manages what nobody else could meanwhile, as far as one transaction goes."""
@@ -81,9 +83,9 @@ class Departures(Changes):
 
     async def _hand_over(self, tx: Transaction, user_id: str, role: str) -> bool:
         """Give channels of a user's a manager in which they have at least this role."""
-        rows = await tx.fetch(_UNMANAGED, user_id, role, MANAGER, AT_ONCE + 1)
-        found = [await keep_a_manager(tx, Room.of(row), Room.of(row).in_room) for row in rows[:AT_ONCE]]
-        return len(rows) > AT_ONCE and any(found)
+        rows = await tx.fetch(_UNMANAGED, user_id, role, MANAGER, PART)
+        found = [await keep_a_manager(tx, Room.of(row), Room.of(row).in_room) for row in rows]
+        return len(rows) == PART and any(found)
 
 
 async def forsaken(tx: Transaction) -> list[str]:

@@ -32,7 +32,8 @@ async def hoarding(tmp_path: Path) -> AsyncIterator[tuple[World, Person, Person]
 
 @pytest.fixture(autouse=True)
 def _few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leaving, "AT_ONCE", AT_ONCE)
+    for most in ("AT_ONCE", "PART"):
+        monkeypatch.setattr(leaving, most, AT_ONCE)
     monkeypatch.setattr(attaching, "AT_ONCE", AT_ONCE)
 
 
