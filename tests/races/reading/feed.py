@@ -114,8 +114,10 @@ def _items(user: str, id_: str, place: Place, state: State) -> Iterator[tuple[It
             place.replies[message].author if message in place.replies else ""
         )
         is_seen = (_parent(place, message) or message) in seen
-        if author == user and is_seen and any(by != user for by, _ in reactions):
-            yield ("reaction", id_, message), True
+        others = {by for by, _ in reactions} - {user}
+        if author == user and is_seen and others:
+            # Of who is no user any more nothing is kept in feeds, though their reactions stay.
+            yield ("reaction", id_, message), bool(others & place.everyone)
     if user in place.members and place.kind != "direct":
         by = place.added_by.get(user, user)
         if by != user or user not in place.came:
