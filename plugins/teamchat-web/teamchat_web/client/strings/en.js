@@ -7,7 +7,7 @@ export default {
   "common.save": "Save",
 
   "problem.unreachable": "The server can’t be reached. Check your connection and try again.",
-  "problem.server": "The server had a problem. Please try again.",
+  "problem.server": "The server had a problem. Try again.",
   "problem.wait": {
     one: "Too many attempts. Try again in {count} second.",
     other: "Too many attempts. Try again in {count} seconds.",

@@ -28,7 +28,7 @@ export function sidebar(ctx) {
   });
   const addChannel = add(t("sidebar.add_channel"), () => newChannel(ctx));
 
-  const scroller = element(
+  const body = element(
     "div",
     { class: "side-scroll" },
     section("side-channels", t("sidebar.channels"), addChannel, channels),
@@ -43,7 +43,7 @@ export function sidebar(ctx) {
   let fold = async () => {
     fold = () => {};
     const { markFold } = await part(import("./fold.js"));
-    if (!signal.aborted) markFold(scroller, signal);
+    if (!signal.aborted) markFold(body, signal);
   };
   const drawLists = () => {
     const lists = [threads, channels, people];
@@ -90,7 +90,7 @@ export function sidebar(ctx) {
       "nav",
       { class: "side-nav", "aria-label": t("sidebar.label") },
       threads,
-      element("div", { class: "side-body" }, scroller),
+      element("div", { class: "side-body" }, body),
     ),
     element(
       "footer",

@@ -62,7 +62,7 @@ export default {
   "oauth.user_not_found": "There is no account with your email. Ask an administrator to add you.",
   "oauth.rate_limited": "Too many sign-ins from your address. Please wait a few minutes.",
   "oauth.provider_error": "The provider couldn’t be reached, or answered nonsense. Please try again later.",
-  "oauth.server_error": "The server had a problem. Please try again.",
+  "oauth.server_error": "The server had a problem. Try again.",
   "oauth.unknown": "Signing in with the provider failed. Please try again.",
 
   "settings.profile": "Profile",
