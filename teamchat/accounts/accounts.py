@@ -145,7 +145,7 @@ class Accounts:
             and not before_password_change
         ):
             raise Forbidden("Change your password first (PUT /auth/password): this one was set by an admin.")
-        if not before_password_change and await self.second_steps.is_missing(caller):
+        if not before_password_change and await self.second_steps.is_missing(caller, self.as_of):
             raise Forbidden("Set up a second factor first (POST /me/second-factors): this server wants one.")
         return caller
 

@@ -135,8 +135,8 @@ class SecondSteps:
         """Return whether `auth.secondFactor` wants a user to have one."""
         return self._demanded == "all" or (self._demanded == "admins" and user.is_admin)
 
-    async def is_missing(self, caller: Caller) -> bool:
-        """Return whether a caller has to set one up before anything else. A bot can't.
+    async def is_missing(self, caller: Caller, as_of: int) -> bool:
+        """Return whether a caller, found `as_of` an end of the log, has to set one up first. A bot can't.
 
         That somebody has one is remembered until their session ends, as it does when an operator takes it
         away, or the user changes: who it is not demanded of may take it away, and become an admin after that.
@@ -144,7 +144,7 @@ class SecondSteps:
         step = self.step
         if step is None or not self.is_demanded_of(caller.user):
             return False
-        position = await self._known.catch_up()
+        position = await self._known.catch_up(as_of)
         if self._known.get(caller.session_id) is not None:
             return False
         async with self._storage.read() as tx:

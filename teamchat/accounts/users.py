@@ -42,6 +42,8 @@ from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
 
 ROLES = ("user", "admin")
+Find = Callable[[Transaction], Awaitable[Account]]
+"""Returns the user whom something is to be done with, or raises a `Problem` that says why it may not be."""
 
 _log = get_logger(__name__)
 
@@ -159,19 +161,11 @@ class Users:
 
     async def remove(self, caller: Caller, user_id: str) -> None:
         """Remove another user, at once and in everything (decision D-22)."""
-
-        async def find(tx: Transaction) -> Account:
-            account = await _managed(tx, caller, user_id)
-            if account.user.id == caller.user.id:
-                raise BadRequest("You can't remove yourself; leave instead.")
-            return account
-
+        find = _another(caller, user_id, "You can't remove yourself; leave instead.")
         await self.remove_found(find, by=caller.user.id)
         _log.info("user removed", user=user_id, by=caller.user.id)
 
-    async def remove_found(
-        self, find: Callable[[Transaction], Awaitable[Account]], *, by: str | None = None
-    ) -> User:
+    async def remove_found(self, find: Find, *, by: str | None = None) -> User:
         """Remove the user whom `find` finds, and raises for who may not be.
 
         Who is in too many rooms for one transaction is deactivated first, and removed when they have left
@@ -182,7 +176,7 @@ class Users:
                 user, _ = await find(tx)
                 await self.remove_in(tx, user, by=by)
             return user
-        user = await self.deactivate_found(find, by=by)
+        user = await self._shut_out(find, by=by)
         await self._settle(user.id, is_going=True)
         async with self._storage.write() as tx:
             user, _ = await find(tx)
@@ -194,30 +188,20 @@ class Users:
 
         Who is deactivated stays so.
         """
-
-        async def find(tx: Transaction) -> Account:
-            account = await _managed(tx, caller, user_id)
-            if account.user.id == caller.user.id:
-                raise BadRequest("You can't deactivate yourself; another admin can.")
-            return account
-
+        find = _another(caller, user_id, "You can't deactivate yourself; another admin can.")
         await self.deactivate_found(find, by=caller.user.id)
         _log.info("user deactivated", user=user_id, by=caller.user.id)
 
-    async def deactivate_found(
-        self, find: Callable[[Transaction], Awaitable[Account]], *, by: str | None = None
-    ) -> User:
+    async def deactivate_found(self, find: Find, *, by: str | None = None) -> User:
         """Deactivate the user whom `find` finds, and raises for who may not be.
 
         What may be long, such as handing over what they managed, follows in transactions of its own. Where
         that fails it has been logged, and is gone on with within the hour: they are shut out all the same.
         """
-        async with self._storage.write() as tx:
-            account = await find(tx)
-            await self.deactivate_in(tx, account, by=by)
+        user = await self._shut_out(find, by=by)
         with suppress(ChangeFailed):
-            await self._settle(account.user.id)
-        return account.user
+            await self._settle(user.id)
+        return user
 
     async def settle(self, user_ids: Sequence[str]) -> None:
         """Go on with what follows the deactivation of users, where a server ended before it was done."""
@@ -241,7 +225,7 @@ class Users:
         except TooMuch:
             # Nobody is asked for again who is shut out by it.
             with acting_for(None):
-                user = await self.deactivate_found(lambda tx: _own(tx, caller), by=caller.user.id)
+                user = await self._shut_out(lambda tx: _own(tx, caller), by=caller.user.id)
                 await self._settle(user.id, is_going=True)
                 user = await self._exit(caller)
         _log.info("user left", user=user.id)
@@ -460,6 +444,12 @@ class Users:
         await note(tx, "user.create", "user", user.id, by=by, role=role)
         await tx.append(NewUser(user.id, user.user_name, user.email).to())
 
+    async def _shut_out(self, find: Find, *, by: str | None) -> User:
+        async with self._storage.write() as tx:
+            account = await find(tx)
+            await self.deactivate_in(tx, account, by=by)
+        return account.user
+
     async def _settle(self, user_id: str, *, is_going: bool = False) -> None:
         has_more = True
         while has_more:
@@ -492,6 +482,18 @@ def _listed(row: Row) -> ListedUser:
     id_, name, email, is_admin, created_at, deactivated_at = row
     is_deactivated = deactivated_at is not None or UNSET
     return ListedUser(id_, name, email, bool(is_admin), created_at, is_deactivated)
+
+
+def _another(caller: Caller, user_id: str, refusal: str) -> Find:
+    """Return what finds a user whom an admin manages; of themselves it raises `BadRequest` with `refusal`."""
+
+    async def find(tx: Transaction) -> Account:
+        account = await _managed(tx, caller, user_id)
+        if account.user.id == caller.user.id:
+            raise BadRequest(refusal)
+        return account
+
+    return find
 
 
 async def _own(tx: Transaction, caller: Caller) -> Account:

@@ -30,20 +30,18 @@ and u.is_bot = 0 and not exists (select 1 from memberships m join users a on a.i
   where m.room_id = $1 and a.deactivated_at is null)
 and not exists (select 1 from departures d where d.room_id = $1 and d.user_id = u.id)
 order by u.id limit 1"""
-# Those of a user's in which somebody else may become the manager, for nobody is one.
+# Of a channel `r`, with the role of managers as $1: nobody who is there manages it, and whether one could.
+_IS_UNMANAGED = """r.kind = 'channel' and not exists (select 1
+from memberships o join users u on u.id = o.user_id
+where o.room_id = r.id and o.role = $1 and u.deactivated_at is null)"""
+_HAS_SOMEBODY = """exists (select 1 from memberships o join users s on s.id = o.user_id
+where o.room_id = r.id and s.deactivated_at is null and s.is_bot = 0)"""
 _UNMANAGED = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
-where m.user_id = $1 and r.kind = 'channel' and m.role in ($2, $3) and not exists (select 1
-  from memberships o join users u on u.id = o.user_id
-  where o.room_id = r.id and o.role = $3 and u.deactivated_at is null)
-and (r.is_default = 1 or exists (select 1 from memberships o join users s on s.id = o.user_id
-  where o.room_id = r.id and s.deactivated_at is null and s.is_bot = 0))
+where m.user_id = $2 and m.role in ($1, $3) and {_IS_UNMANAGED} and (r.is_default = 1 or {_HAS_SOMEBODY})
 order by r.id limit $4"""  # noqa: S608
-_FORSAKEN = """select distinct m.user_id from memberships m join users d on d.id = m.user_id
-join rooms r on r.id = m.room_id where d.deactivated_at is not null and m.role = $1 and r.kind = 'channel'
-and r.is_default = 0 and not exists (select 1 from memberships o join users u on u.id = o.user_id
-  where o.room_id = r.id and o.role = $1 and u.deactivated_at is null)
-and exists (select 1 from memberships o join users s on s.id = o.user_id
-  where o.room_id = r.id and s.deactivated_at is null and s.is_bot = 0)"""
+_FORSAKEN = f"""select distinct m.user_id from memberships m join users d on d.id = m.user_id
+join rooms r on r.id = m.room_id where d.deactivated_at is not null and m.role = $1 and r.is_default = 0
+and {_IS_UNMANAGED} and {_HAS_SOMEBODY}"""  # noqa: S608
 
 
 class Departures(Changes):
@@ -78,12 +76,13 @@ class Departures(Changes):
         return len(rows) == PART
 
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
-        """Who is back manages what nobody else could meanwhile, as far as one transaction goes."""
-        await self._hand_over(tx, user_id, MEMBER)
+        """Who is back manages what nobody else could meanwhile."""
+        while await self._hand_over(tx, user_id, MEMBER):
+            pass
 
     async def _hand_over(self, tx: Transaction, user_id: str, role: str) -> bool:
         """Give channels of a user's a manager in which they have at least this role."""
-        rows = await tx.fetch(_UNMANAGED, user_id, role, MANAGER, PART)
+        rows = await tx.fetch(_UNMANAGED, MANAGER, user_id, role, PART)
         found = [await keep_a_manager(tx, Room.of(row), Room.of(row).in_room) for row in rows]
         return len(rows) == PART and any(found)
 

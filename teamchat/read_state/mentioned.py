@@ -42,11 +42,13 @@ _CHANGE = """update read_state_mentions set is_there = $4, cause = $5 where user
 and message_id = $3"""
 
 
-_TELL = """update read_state_{} set told = 1 where message_id = $1 and is_there = 1 and told = 0
-returning {}, reached"""
-_TELL_GONE = """update read_state_{} set told = 2 where message_id = $1 and is_there = 0 and told = 1
-returning {}"""
-_TELL_BACK = "update read_state_{} set told = 1 where message_id = $1 and is_there = 1 and told = 2"
+_TELL = """update read_state_mentions set told = 1 where message_id = $1 and is_there = 1 and told = 0
+returning user_id, reached"""
+_TELL_GONE = """update read_state_mentions set told = 2 where message_id = $1 and is_there = 0 and told = 1
+returning user_id"""
+_TELL_BACK = "update read_state_mentions set told = 1 where message_id = $1 and is_there = 1 and told = 2"
+_WIDE = "select is_there, told, reached from read_state_wide where message_id = $1"
+_TELL_WIDE = "update read_state_wide set told = $2 where message_id = $1"
 
 
 class Counted(Protocol):
@@ -174,14 +176,18 @@ async def to_tell(tx: Transaction, message_id: str) -> Telling:
 
     Rows of a new message count as told at once: who is to be told is told in the same transaction.
     """
-    rows = await tx.fetch(_TELL.format("mentions", "user_id"), message_id)
-    wide = await tx.fetch(_TELL.format("wide", "author_id"), message_id)
-    gone = [one for (one,) in await tx.fetch(_TELL_GONE.format("mentions", "user_id"), message_id)]
-    nobody = await tx.fetch(_TELL_GONE.format("wide", "author_id"), message_id)
-    for table in ("mentions", "wide"):
-        await tx.fetch(_TELL_BACK.format(table), message_id)
-    reached = max((reached for _, reached in (*rows, *wide)), default=message_id)
-    return Telling(sorted(one for one, _ in rows), sorted(gone), bool(wide), reached, bool(nobody))
+    rows = await tx.fetch(_TELL, message_id)
+    gone = [one for (one,) in await tx.fetch(_TELL_GONE, message_id)]
+    await tx.fetch(_TELL_BACK, message_id)
+    reached = [since for _, since in rows]
+    everybody = nobody = False
+    for is_there, told, since in await tx.fetch(_WIDE, message_id):
+        everybody, nobody = bool(is_there and not told), not is_there and told == 1
+        reached += [since] if everybody else []
+        if told != (now := 1 if is_there else 2 * bool(told)):
+            await tx.fetch(_TELL_WIDE, message_id, now)
+    newest = max(reached, default=message_id)
+    return Telling(sorted(one for one, _ in rows), sorted(gone), everybody, newest, nobody)
 
 
 async def _in_followed(tx: Transaction, user_id: str) -> Mapping[tuple[str, str], int]:

@@ -24,7 +24,6 @@ _DEFAULTS: RawHeaders = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
 ]
-_DEFAULT_NAMES = frozenset(name for name, _ in _DEFAULTS)
 _EXPOSED = (
     b"access-control-expose-headers",
     b"ETag, Retry-After, Allow, X-Request-Id, Location, WWW-Authenticate, Accept-Ranges, Content-Range, "
@@ -58,12 +57,9 @@ class Headers:
 
     def finish(self, scope: Any, headers: RawHeaders) -> RawHeaders:
         """Return a response's headers with the defaults and those for the request's origin added."""
-        names = {name.lower() for name, _ in headers}
-        raw = [*headers]
-        if _DEFAULT_NAMES.isdisjoint(names):
-            raw += _DEFAULTS
-        else:
-            raw += [default for default in _DEFAULTS if default[0] not in names]
+        raw = list(headers)
+        names = {name.lower() for name, _ in raw}
+        raw += [default for default in _DEFAULTS if default[0] not in names]
         if (name := scope.get(REQUEST_ID)) is not None:
             raw.append((b"x-request-id", name))
         return raw + self.for_origin(scope)

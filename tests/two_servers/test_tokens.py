@@ -15,13 +15,13 @@ SCOPES = ["read", "write", "events"]
 MOST_A_SECOND = 10
 
 
-async def bot(pair: Pair) -> tuple[str, httpx2.AsyncClient, httpx2.AsyncClient, str]:
-    """Make a bot at A; return its id, clients with its token at both servers, and the token's id."""
+async def bot(pair: Pair) -> tuple[str, httpx2.AsyncClient, httpx2.AsyncClient]:
+    """Make a bot at A; return its id, and clients with its token at both servers."""
     admin, _ = await pair.signed_in()
     answer = await admin.post("/bots", json={"userName": f"Bot {fresh_email().partition('@')[0]}"})
     id_ = answer.json()["bot"]["id"]
     made = await given(admin, f"/bots/{id_}/tokens")
-    return id_, pair.a.client(made["token"]), pair.b.client(made["token"]), made["id"]
+    return id_, pair.a.client(made["token"]), pair.b.client(made["token"])
 
 
 async def given(client: httpx2.AsyncClient, path: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ async def test_k2_a_bots_token_ends_at_both_servers_with_its_giver_being_an_admi
     giver, _ = await dev.signed_in(fresh_email())
     user = (await giver.get("/auth/me")).json()["user"]["id"]
     assert (await admin.put(f"/users/{user}/role", json={"role": "admin"})).status_code == 200
-    id_, _, kept_at_b, _ = await bot(dev)
+    id_, _, kept_at_b = await bot(dev)
     program = dev.b.client((await given(giver, f"/bots/{id_}/tokens"))["token"])
     async with listening(program) as events:
         assert (await admin.put(f"/users/{user}/role", json={"role": "user"})).status_code == 200
@@ -58,7 +58,7 @@ async def test_k2_a_bots_token_ends_at_both_servers_with_its_giver_being_an_admi
 
 
 async def test_k2_a_bot_posts_no_more_at_two_servers_than_at_one(dev: Pair) -> None:
-    _, at_a, at_b, _ = await bot(dev)
+    _, at_a, at_b = await bot(dev)
     channels = (await at_a.get("/channels")).json()["channels"]
     path = f"/channels/{next(one['id'] for one in channels if one['name'] == 'General')}/messages"
     statuses: list[int] = []

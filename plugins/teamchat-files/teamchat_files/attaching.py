@@ -31,9 +31,6 @@ and place_id = $5 and (message_id = $1 or message_id is null and state in ('read
 returning id"""
 _UNSENT = """delete from files where id in (select id from files
 where uploader_id = $1 and message_id is null limit $2) returning id, key"""
-_DOOM = """insert into files_doomed (key, state, due)
-select key, coalesce(state, ''), 0 from files_uploads where {} = $1 and is_whole = 0
-on conflict (key) do update set due = excluded.due"""
 AT_ONCE = 500
 """How many files one transaction sees to at most, for all other writers wait meanwhile."""
 _NAMES = "select message_id, name from files where message_id in ({}) order by message_id, number"
@@ -129,8 +126,7 @@ class Attaching(Changes):
     async def room_going(self, tx: Transaction, room: Room) -> None:
         """Remove what a room has that is deleted."""
         await _forget(tx, await tx.fetch("delete from files where place_id = $1 returning id, key", room.id))
-        await tx.fetch(_DOOM.format("place_id"), room.id)
-        await tx.fetch("delete from files_uploads where place_id = $1", room.id)
+        await stored.end_uploads(tx, "place_id", room.id)
 
     async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
         """Remove as many of these as one transaction can."""
@@ -140,8 +136,7 @@ class Attaching(Changes):
         """Remove what a user has uploaded that stands in no message. Raises `TooMuch` for very many."""
         if len(await _forget_some(tx, user_id, AT_ONCE + 1)) > AT_ONCE:
             raise TooMuch(f"the user has more than {AT_ONCE} files that stand in no message")
-        await tx.fetch(_DOOM.format("uploader_id"), user_id)
-        await tx.fetch("delete from files_uploads where uploader_id = $1", user_id)
+        await stored.end_uploads(tx, "uploader_id", user_id)
         await tx.fetch("delete from files_tickets where user_id = $1", user_id)
 
 

@@ -21,8 +21,12 @@ order by message_id, number"""  # noqa: S608
 _ONE = f"select {COLUMNS} from files where id = $1"  # noqa: S608
 # What is not there costs as much as what is not seen: the nearest row stands for it (extension rule X-3).
 _NEAREST = f"select {COLUMNS} from files where id <= $1 order by id desc limit 1"  # noqa: S608
-_DOOM = """insert into files_doomed (key, state, due) values ($1, $2, $3)
+_DOOM_THOSE = """insert into files_doomed (key, state, due) {}
 on conflict (key) do update set due = excluded.due"""
+_DOOM = _DOOM_THOSE.format("values ($1, $2, $3)")
+_DOOM_UPLOADS = _DOOM_THOSE.format(
+    "select key, coalesce(state, ''), 0 from files_uploads where {} = $1 and is_whole = 0"
+)
 
 
 class File(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -151,6 +155,12 @@ async def let_go(tx: Transaction, keys: Iterable[str]) -> None:
         rows = await tx.fetch("delete from files_stored where key in ($1, $2, $3) returning key", *stored)
         for (one,) in rows:
             await doom(tx, one)
+
+
+async def end_uploads(tx: Transaction, column: str, id_: str) -> None:
+    """End the uploads with an id in a column, `place_id` or `uploader_id`: what had arrived is removed."""
+    await tx.fetch(_DOOM_UPLOADS.format(column), id_)
+    await tx.fetch(f"delete from files_uploads where {column} = $1", id_)  # noqa: S608
 
 
 def small_key(key: str) -> str:

@@ -51,6 +51,7 @@ _FOUND = """select id, user_id, scopes, places, expires_at from tokens where {} 
  and (wants_admin = 0 or is_admin = 1))"""
 _FORGET = """delete from tokens where user_id = $1 and expires_at <= $2 and id not in
 (select id from tokens where user_id = $1 and expires_at <= $2 order by expires_at desc limit $3)"""
+_END_GIVEN = "delete from tokens where created_by = $1 and {} returning id, name, user_id"
 _LISTED = """select id, name, scopes, created_at, places, expires_at, last_used_at, ip from tokens
 where user_id = $1 order by created_at desc, id desc"""
 _STORE = """insert into tokens (id, user_id, hash, name, scopes, places, created_at, created_by, expires_at,
@@ -149,21 +150,11 @@ class Tokens:
 
     async def end_given(self, tx: Transaction, giver_id: str) -> None:
         """End the tokens that somebody has made for others, such as bots: they alone were shown them."""
-        gone = await tx.fetch(
-            """delete from tokens where created_by = $1 and user_id <> $1
-               returning id, name, user_id""",
-            giver_id,
-        )
-        await self._told(tx, giver_id, gone)
+        await self._told(tx, giver_id, await tx.fetch(_END_GIVEN.format("user_id <> $1"), giver_id))
 
     async def end_given_as_admin(self, tx: Transaction, giver_id: str) -> None:
         """End what somebody has given that only an admin may: of bots of others, and with the scope admin."""
-        gone = await tx.fetch(
-            """delete from tokens where created_by = $1 and wants_admin = 1
-               returning id, name, user_id""",
-            giver_id,
-        )
-        await self._told(tx, giver_id, gone)
+        await self._told(tx, giver_id, await tx.fetch(_END_GIVEN.format("wants_admin = 1"), giver_id))
 
     async def sweep(self) -> None:
         """Forget tokens that have expired long ago, and keys of requests."""

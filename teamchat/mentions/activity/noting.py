@@ -55,11 +55,13 @@ async def write(tx: Transaction, written: Written) -> Outcome:
         await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, users)
     elif following and written.before is None:
         await _tell(tx, room, parent_id, message.id, "reply", message.id, author_id, following)
-    taken_back = DeleteActivity(message.id, "mention")
     if telling.nobody and parent_id is None:
-        await tx.append(taken_back.to(everybody(room, message.id)))
+        them = everybody(room, message.id)
     elif gone := sorted({*telling.gone, *(following if telling.nobody else ())}):
-        await tx.append(taken_back.to(only(room, parent_id or message.id, gone)))
+        them = only(room, parent_id or message.id, gone)
+    else:
+        return Outcome()
+    await tx.append(DeleteActivity(message.id, "mention").to(them))
     return Outcome()
 
 

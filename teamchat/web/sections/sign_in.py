@@ -81,7 +81,7 @@ async def logout(app: Application, caller: Caller, body: Logout) -> Success:
 async def me(app: Application, caller: Caller) -> Me:
     """Tell who is signed in."""
     is_due = caller.must_change_password and app.settings.auth.must_change_set_passwords
-    lacks_factor = await app.accounts.second_steps.is_missing(caller)
+    lacks_factor = await app.accounts.second_steps.is_missing(caller, app.accounts.as_of)
     return Me(caller.user, is_due or UNSET, lacks_factor or UNSET)
 
 

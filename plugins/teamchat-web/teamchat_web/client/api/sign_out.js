@@ -4,7 +4,7 @@
  * End the session at the server. One that was begun at a provider of identities ends there too (extension M).
  * @param {import("./http.js").Http} http
  * @param {import("./session.js").Session} session
- * @param {string} reason why, as the session says it when it is forgotten
+ * @param {string} [reason] why, as the session says it when it is forgotten; by default, having signed out
  * @returns {Promise<void>} rejects if the server can't be reached or has ended the session already
  */
 export async function signOut(http, session, reason) {
