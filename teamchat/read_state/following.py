@@ -6,7 +6,7 @@ here: whatever is counted is counted from what is there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from teamchat.capabilities import Changes
@@ -15,7 +15,7 @@ from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
 from teamchat.read_state.positions import Mark, moment
 from teamchat.read_state.tables import BEGINNING, NEWEST, is_stray
-from teamchat.storage.statements import flat, in_pieces, values
+from teamchat.storage.statements import chunks, flat, in_pieces, values
 
 KEPT_MS = 30 * 24 * 3600 * 1000
 """For so long it is known which rooms somebody has left that are gone, or that they were in by default."""
@@ -46,7 +46,10 @@ _WITHOUT_ROW = """select m.user_id, u.created_at, m.since_epoch, m.joined_at fro
 join users u on u.id = m.user_id where m.room_id = $1
 and not exists (select 1 from read_state s where s.room_id = m.room_id and s.user_id = m.user_id)"""
 _END = "delete from read_state where user_id = $1 and room_id = $2 returning generation"
-_END_LEFT = "delete from read_state_left where user_id = $1 and room_id = $2 returning generation"
+_END_ALL, _END_LEFT = (
+    f"delete from {table} where room_id = $1 and user_id in ({{}}) returning user_id, generation"  # noqa: S608
+    for table in ("read_state", "read_state_left")
+)
 _STRAY = f"from read_state where {is_stray('read_state')}"
 _STRAY_LEFT = f"""insert into read_state_left (user_id, room_id, generation, changed, left_at)
 select user_id, room_id, generation, $2, $3 {_STRAY} and room_id = $1
@@ -128,13 +131,11 @@ class Following(Changes):
         for user_id in left:
             gone = await tx.fetch(_END, user_id, room.id)
             # Who was a member without a row had a generation all the same, newer than what had ended before.
-            generation = gone[0][0] if gone else await _generation(tx, user_id, room.id)
+            generation = gone[0][0] if gone else (await _generations(tx, room.id, [user_id]))[user_id]
             await tx.fetch(_LEFT, user_id, room.id, generation, changed, now_ms())
         if joined:
-            marks = [
-                (user_id, room.id, Mark(newest, await _generation(tx, user_id, room.id)))
-                for user_id in joined
-            ]
+            generations = await _generations(tx, room.id, joined)
+            marks = [(user_id, room.id, Mark(newest, generations[user_id])) for user_id in joined]
             await write(tx, marks, changed)
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
@@ -170,15 +171,19 @@ async def _now(tx: Transaction, room_id: str) -> tuple[str, bool, int]:
     return newest, bool(is_default), epoch
 
 
-async def _generation(tx: Transaction, user_id: str, room_id: str) -> int:
-    """Return the generation of who joins, and forget that they had left."""
-    ended = [
-        *await tx.fetch(_END_LEFT, user_id, room_id),
-        # There is one only if they left while the capability was off.
-        *await tx.fetch(_END, user_id, room_id),
-    ]
+async def _generations(tx: Transaction, room_id: str, users: Sequence[str]) -> Mapping[str, int]:
+    """Return the generations of those who join, and forget that they had left."""
     [(least,)] = await tx.fetch("select next_generation from read_state_rooms where room_id = $1", room_id)
-    return max(int(least), *(int(generation) + 1 for (generation,) in ended), 0)
+    generations = dict.fromkeys(users, int(least))
+    for marks, piece in chunks(users, after=1):
+        ended = [
+            *await tx.fetch(_END_LEFT.format(marks), room_id, *piece),
+            # There is one only of who left while the capability was off.
+            *await tx.fetch(_END_ALL.format(marks), room_id, *piece),
+        ]
+        for user_id, generation in ended:
+            generations[user_id] = max(generations[user_id], int(generation) + 1)
+    return generations
 
 
 async def _end_default(tx: Transaction, room_id: str, changed: int) -> None:
@@ -204,8 +209,6 @@ async def _settle(tx: Transaction, room: Room, changed: int) -> None:
         return str(base) if since <= first_epoch else max(str(base), moment(joined_at))
 
     rows: list[Any] = await tx.fetch(_WITHOUT_ROW, room.id)
-    marks = [
-        (user_id, room.id, Mark(position(*times), await _generation(tx, user_id, room.id)))
-        for user_id, *times in rows
-    ]
+    generations = await _generations(tx, room.id, [user_id for user_id, *_ in rows])
+    marks = [(user_id, room.id, Mark(position(*times), generations[user_id])) for user_id, *times in rows]
     await write(tx, marks, changed)

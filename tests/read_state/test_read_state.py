@@ -171,6 +171,22 @@ async def test_d4_joining_and_rejoining_begin_with_nothing_unread(world: Opened)
         assert state.generation > old.generation  # so a device that was away takes it for newer
 
 
+async def test_d4_who_comes_back_with_others_has_a_generation_of_their_own(world: Opened) -> None:
+    async with world() as it:
+        members = it.app.chat.members
+        room = await it.public("ada", "plans")
+        first = await it.post("ada", room)
+        await members.join(it.callers["bob"], room)
+        old = await it.states.unread(it.callers["bob"], room, first)
+        await members.leave(it.callers["bob"], room)
+        added = [it.callers[name].user.id for name in ("bob", "eve", "max")]
+        await members.add(it.callers["ada"], room, added)
+        states = {name: await it.state(name, room) for name in ("bob", "eve", "max")}
+        assert {state.unread_count for state in states.values()} == {0}
+        assert states["bob"].generation > old.generation
+        assert states["eve"].generation == states["max"].generation < old.generation
+
+
 async def test_d4_who_is_in_a_room_from_the_first_has_all_of_it_unread(world: Opened) -> None:
     async with world() as it:
         private, direct = await it.private("ada", "bob"), await it.direct("ada", "bob")
