@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 pytestmark = pytest.mark.slow
 
@@ -217,6 +217,28 @@ def test_what_was_read_last_is_told_when_the_page_is_left(house: House, at: Call
             break
         page.wait_for_timeout(20)
     assert truth(house, "ada")["places"] == {}
+
+
+def test_a_look_that_fails_is_repeated(house: House, at: Callable[..., Page]) -> None:
+    busy = house.public("busy")
+    house.post(f"/channels/{busy}/join", {}, by="grace")
+    page = at(house.general)
+    house.say(busy, "@channel, one", by="grace")
+    expect(page).to_have_title(re.compile(r"^\(1\)"))
+    looks: list[str] = []
+
+    def fail_twice(route: Route) -> None:
+        looks.append(route.request.url)
+        if len(looks) > 2:
+            route.continue_()
+        else:
+            route.fulfill(status=503, json={"error": "Not now."})
+
+    page.route("**/me/places**", fail_twice)
+    # What is muted elsewhere is asked for.
+    house.put(f"/me/places/{busy}/notifications", {"isMuted": True}, "ada")
+    expect(page).to_have_title(re.compile(r"^(?!\()"))
+    assert len(looks) == 3
 
 
 def test_a_server_of_the_core_has_no_marks_and_the_page_counts(house: House, enter: Enter) -> None:

@@ -4,11 +4,11 @@
 
 import { ActivityApi } from "../api/activity.js";
 import { Emitter } from "../lib/emitter.js";
+import { Retry } from "../lib/retry.js";
 
 const PAGE = 50;
 const MOST = 200;
 const SOON_MS = 150;
-const AGAIN_MS = 5000;
 const CHANGING = /^(NEW_ACTIVITY|DELETE_ACTIVITY|ACTIVITY_READ|RESYNC)$/;
 // These change it only where something of it is known here.
 const TOUCHING = /^(UPDATE|DELETE)_(MESSAGE|DM_MESSAGE|THREAD_REPLY|CHANNEL)$|^NOTIFICATION_SETTINGS$/;
@@ -25,6 +25,7 @@ class Activity extends Emitter {
   #model;
   #api;
   #timer = null;
+  #retry;
   #asking = null;
   #isStale = false;
   #watching = 0;
@@ -43,6 +44,9 @@ class Activity extends Emitter {
     super();
     this.#model = model;
     this.#api = new ActivityApi(model.api);
+    const ending = new AbortController();
+    this.#retry = new Retry(() => this.#soon(), ending.signal);
+    model.on("signedOut", () => ending.abort());
     model.on("event", ({ type, payload }) => this.#heard(type, payload));
     model.on("connection", () => model.connection === "online" && this.#soon());
   }
@@ -110,8 +114,8 @@ class Activity extends Emitter {
     if (CHANGING.test(type) ? !isOwn : isKnown && TOUCHING.test(type)) this.#soon();
   }
 
-  #soon(ms = SOON_MS) {
-    this.#timer ??= setTimeout(() => this.refresh(), ms);
+  #soon() {
+    this.#timer ??= setTimeout(() => this.refresh(), SOON_MS);
   }
 
   async #ask() {
@@ -123,10 +127,11 @@ class Activity extends Emitter {
       if (kind !== this.kind) return;
       if (isWatched && this.#watching) this.#take(page, firstNew);
       this.#count(page.unreadCount);
+      this.#retry.worked();
     } catch (error) {
       this.error = error;
       this.emit("changed");
-      if (this.#model.connection === "online" && error.status !== 404) this.#soon(AGAIN_MS);
+      if (this.#model.connection === "online" && error.status !== 404) this.#retry.failed(error);
     }
   }
 

@@ -1,10 +1,10 @@
 // Read states kept with the server (docs/reference/extensions.md, D-6, D-11): what is asked for, and when.
 
 import { ReadStatesApi } from "../api/read_states.js";
+import { Retry } from "../lib/retry.js";
 import { Reading } from "./reading.js";
 
 const SOON_MS = 150;
-const AGAIN_MS = 5000;
 const SLEPT_MS = 60_000;
 const MOST_AT_ONCE = 1000;
 const FEW = 5; // places that are asked for one by one
@@ -20,6 +20,7 @@ export class ReadStates {
   #doubted = new Set();
   #asking = null;
   #timer = null;
+  #retry;
   #askedAt = 0;
 
   /**
@@ -30,6 +31,7 @@ export class ReadStates {
     this.#model = model;
     this.#api = new ReadStatesApi(model.api);
     this.#reading = new Reading(this.#api, model.unread);
+    this.#retry = new Retry(() => this.#soon(), signal);
     const { unread } = model;
     unread.on("doubt", ({ id }) => this.#doubt(id), signal);
     unread.on("read", ({ id, ...shown }) => this.#reading.note(id, shown), signal);
@@ -109,11 +111,11 @@ export class ReadStates {
     this.#soon();
   }
 
-  #soon(ms = SOON_MS) {
+  #soon() {
     this.#timer ??= setTimeout(() => {
       this.#timer = null;
       this.#ask();
-    }, ms);
+    }, SOON_MS);
   }
 
   /** After a break: what the other devices did meanwhile. */
@@ -131,9 +133,10 @@ export class ReadStates {
     try {
       this.#asking = doubted.length > FEW ? this.#askAll(null) : this.#askSome(doubted);
       await this.#asking;
-    } catch {
+      this.#retry.worked();
+    } catch (error) {
       for (const id of doubted) this.#doubted.add(id);
-      if (this.#model.connection === "online") this.#soon(AGAIN_MS);
+      if (this.#model.connection === "online") this.#retry.failed(error);
     } finally {
       this.#asking = null;
     }
