@@ -83,7 +83,7 @@ class Messages:
         position = await self._pages.catch_up(as_of)
         key = (channel_id, page.limit, "")
         kept: KeptPage | None = self._pages.get(key)
-        if kept is None or not kept.is_for_all:
+        if kept is None or not kept.is_for_all or not caller.reaches(channel_id):
             async with self._storage.read() as tx:
                 room = await sight.channel(tx, caller, channel_id)
                 key = (channel_id, page.limit, room.first_seen)
@@ -162,7 +162,7 @@ class Messages:
         async with self._storage.read() as tx:
             seen = await sight.message(tx, caller, message_id)
         permissions.check_may_edit(caller, seen)
-        return seen.room
+        return seen.said_in
 
     async def edit(self, caller: Caller, message_id: str, edit: Draft | MessageEdit) -> Message:
         """Do what `revise` does, and return the message alone."""

@@ -31,6 +31,8 @@ LEAST_ASKED = {
     "notes": 2_500,
     "a_direct_conversation": 4_500,
     "a_channel_beyond_a_token": 1_000,
+    "a_public_channel_beyond_a_token": 1_000,
+    "a_past_that_was_not_shown": 3_500,
     "a_conversation_beyond_a_token": 800,
     "a_session": 6,
 }

@@ -14,12 +14,22 @@ import trio
 
 from teamchat.web.app import App
 from tests.leaks.parameters import CHANNEL_NAME, ROOM
-from tests.leaks.things import SAID, THINGS, Asker, Hidden, Make, a_session, an_archived_channel, fill
+from tests.leaks.things import (
+    SAID,
+    THINGS,
+    Asker,
+    Hidden,
+    Make,
+    a_past_that_was_not_shown,
+    a_session,
+    an_archived_channel,
+    fill,
+)
 from tests.leaks.world import World, open_world
 from tests.web.client import Client
 from tests.web.streaming import Exchange
 
-ROOMS = [make for make in THINGS if make not in (a_session, an_archived_channel)]
+ROOMS = [one for one in THINGS if one not in (a_session, an_archived_channel, a_past_that_was_not_shown)]
 _DEADLINE = 30
 
 

@@ -255,6 +255,37 @@ async def a_channel_beyond_a_token(world: World) -> Hidden:
     return thing
 
 
+async def a_public_channel_beyond_a_token(world: World) -> Hidden:
+    """A channel that everybody reads, whose newest page is kept for all; not for tokens for other places."""
+    author, member = await world.person("author"), await world.person("former")
+    channel, name = await _channel(world, author)
+    thing = await _filled_channel(world, "a public channel beyond a token", channel, name, [author, member])
+    await use(member, thing, world.site.endpoints)
+    thing.askers = [await _limited(world, member)]
+    thing.ended_by = "DELETE /admin/channels/<channelId>"
+    return thing
+
+
+async def a_past_that_was_not_shown(world: World) -> Hidden:
+    """What was said in a private channel that everybody sees since, without that (B-8)."""
+    author = await world.person("author")
+    body = {"name": f"Hidden {await world.position()}"}
+    channel = (await author.client.ok("POST", "/private-channels", body))["channel"]["id"]
+    base = f"/channels/{channel}"
+    ids = await fill(author, base)
+    del ids[ROOM]
+    thing = Hidden("the past of a channel", ids, author, fitting={"channelId": channel})
+    await use(author, thing, world.site.endpoints)
+    await author.client.ok("PUT", f"{base}/privacy", {"isPrivate": False, "history": "hide"})
+    for name in ("stranger", "admin", "colleague"):
+        person = await world.person(name)
+        if name == "colleague":
+            await person.client.ok("POST", f"{base}/join")
+        other = await asker(world, f"a {name}", person)
+        thing.askers.append(other._replace(channel=own_ids("channelId", await fill(person, base, "hello"))))
+    return thing
+
+
 async def a_conversation_beyond_a_token(world: World) -> Hidden:
     """A direct conversation one of whose two asks by a token that is limited to other places."""
     author, member = await world.person("author"), await world.person("former")
@@ -295,6 +326,8 @@ THINGS: Sequence[Make] = (
     notes,
     a_direct_conversation,
     a_channel_beyond_a_token,
+    a_public_channel_beyond_a_token,
+    a_past_that_was_not_shown,
     a_conversation_beyond_a_token,
     a_session,
 )
