@@ -125,6 +125,45 @@ def test_everybody_sees_after_an_import_what_they_saw_before_and_nothing_more(tm
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("goes_on_by", ["its name", "its id"])
+def test_what_was_not_shown_there_is_shown_to_nobody_in_a_channel_that_is_here_already(
+    tmp_path: Path, goes_on_by: str
+) -> None:
+    there, here = fresh(tmp_path / "there"), fresh(tmp_path / "here")
+
+    async def imported() -> tuple[list[str], list[str]]:
+        async with world_of(there) as world:
+            ann = await world.user("Ann", is_admin=True)
+            channel = (await world.chat.channels.create(ann, NewChannel("Opened"))).id
+            await say(world, ann, channel, "public before")
+        if goes_on_by == "its id":
+            await export_to(there, tmp_path / "first")
+            await bring_in(here, tmp_path / "first", Wishes())
+        async with world_of(there) as world:
+            await world.chat.privacy.change(ann, channel, PrivacyChange(is_private=True, members=[]))
+            hidden = await world.chat.messages.post(ann, channel, Draft("hidden"))
+            await world.chat.privacy.change(ann, channel, PrivacyChange(is_private=False, history="hide"))
+            await world.chat.threads.reply(ann, hidden.id, Draft("a hidden reply"))
+            await say(world, ann, channel, "shown")
+        async with world_of(here) as world:
+            sam = await world.user("Sam", is_admin=True)
+            if goes_on_by == "its name":
+                await world.chat.channels.create(sam, NewChannel("opened"))
+        await export_to(there, tmp_path / "out")
+        report = await bring_in(here, tmp_path / "out", Wishes())
+        async with world_of(here) as world:
+            await sound(world.storage)
+            assert await world.run("select 1 from messages where content like '%hidden%'") == []
+            [channel] = [one.id for one in await world.chat.channels.list(sam) if one.name != "General"]
+            page = (await world.chat.messages.page(sam, channel, Page(200))).messages
+            return [one.content for one in page], report
+
+    said, told = trio.run(imported)
+    assert said == (["public before", "shown"] if goes_on_by == "its id" else ["shown"])
+    assert any("not everybody saw it there, and everybody would here" in line for line in told)
+
+
+@pytest.mark.slow
 def test_a_program_that_knows_no_private_channels_does_not_read_an_export_with_them(tmp_path: Path) -> None:
     installation = fresh(tmp_path / "one")
     trio.run(export_to, installation, tmp_path / "out")

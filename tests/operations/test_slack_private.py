@@ -301,6 +301,20 @@ async def test_what_is_public_by_now_gets_nothing_more_of_what_was_private_there
         )
 
 
+@pytest.mark.parametrize("said_by", ["is_private", "is_group", "is_mpim"])
+async def test_what_says_that_it_is_private_is_so_in_whatever_list(tmp_path: Path, said_by: str) -> None:
+    flagged = {**room("C9", "flagged", "U1", "U3"), said_by: True}
+    slack = workspace(tmp_path / "slack", channels=[flagged], flagged=[said("U1", "psst")])
+    for public_only in (False, True):
+        async with world_in(tmp_path / f"data {public_only}") as world:
+            await bring(world, slack, public_only=public_only)
+            [(rooms,)] = await world.run(
+                "select count(*) from rooms where is_private = 0 and name = 'flagged'"
+            )
+            assert rooms == 0
+            assert await world.count("messages") == (0 if public_only else 1)
+
+
 async def test_a_member_who_is_named_very_often_is_one_member(tmp_path: Path) -> None:
     slack = workspace(tmp_path / "slack", mpims=[room("M1", "mpdm-1", *["U1", "U2", "U3"] * 30_000)])
     async with world_in(tmp_path / "data") as world:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -31,6 +31,16 @@ _CHOICES = {
 }
 
 
+class Taken(NamedTuple):
+    """A channel that an export's goes on in: its id here, and the first message that it may be given.
+
+    What comes before that not everybody saw there, and everybody would here.
+    """
+
+    id: str
+    first: str = ""
+
+
 class ChannelWriter:
     """Makes channels. `users` are the ids that the users of an export have here."""
 
@@ -38,15 +48,15 @@ class ChannelWriter:
         self._users = users
         self._report = report
 
-    async def write(self, tx: Transaction, channel: PortableChannel) -> str | None:
-        """Return the id that a channel has here; None if it is left out."""
+    async def write(self, tx: Transaction, channel: PortableChannel) -> Taken | None:
+        """Return where a channel is here; None if it is left out."""
         rows = await tx.fetch("select is_private from rooms where id = $1", channel.id)
         if rows and _is_private(channel) and not rows[0][0]:
             self._omit(channel, "it is public here by now, and it was private there")
             return None
         if rows:
             self._report.find(_counted_as(channel))
-            return channel.id
+            return Taken(channel.id, "" if _is_private(channel) else _bound(channel.public_from))
         members = await self._known(tx, channel)
         if channel.kind == "notes" and len(members) != 1:
             self._omit(channel, "not of one user who is known")
@@ -57,20 +67,20 @@ class ChannelWriter:
         if channel.kind == "group" and len(members) > MOST_IN_GROUP:
             channel, members = await self._converted(tx, channel, members)
         if (same := await self._same(tx, channel, members)) is not None:
-            return same
+            return Taken(same)
         name = self._name(channel)
         if not _is_private(channel) and name is not None:
             rows = await tx.fetch("select id from rooms where name_key = $1", text.fold(name))
             if rows:
                 where = channel.origin or channel.id
                 self._report.merge("channel", where, "there is a channel of that name; it goes on there")
-                return str(rows[0][0])
+                return Taken(str(rows[0][0]), _bound(channel.public_from))
         if channel.is_private and not members:
             channel = self._closed(channel)
         await self._insert(tx, channel, name)
         await self._let_in(tx, channel, members)
         self._report.create(_counted_as(channel))
-        return channel.id
+        return Taken(channel.id)
 
     def _omit(self, channel: PortableChannel, why: str) -> None:
         what = channel.kind or "private channel"

@@ -64,6 +64,7 @@ class Importer:
         self._capabilities = capabilities or Capabilities()
         self._users: dict[str, str] = {}
         self._rooms: dict[str, str] = {}
+        self._firsts: dict[str, str] = {}
 
     async def run(self, tell: Tell = lambda *_: None) -> None:
         """Import everything. Raises an `OperatorError`."""
@@ -76,9 +77,9 @@ class Importer:
         for channel in self._source.channels():
             own_id = _own_id(channel.id, channel.created_at)
             async with self._storage.write() as tx:
-                room_id = await writer.write(tx, replace(channel, id=own_id))
-            if room_id is not None:
-                self._rooms[channel.id] = room_id
+                taken = await writer.write(tx, replace(channel, id=own_id))
+            if taken is not None:
+                self._rooms[channel.id], self._firsts[channel.id] = taken
         for conversation in self._source.conversations():
             async with self._storage.write() as tx:
                 await self._conversation(tx, conversation)
@@ -106,7 +107,8 @@ class Importer:
         return takers
 
     async def _messages(self, tell: Tell) -> None:
-        writer, done = MessageWriter(self._users, self._rooms, self._report, self._stranger), 0
+        writer = MessageWriter(self._users, self._rooms, self._firsts, self._report, self._stranger)
+        done = 0
         for replies in (False, True):
             for messages in _paged(self._source.messages(replies=replies)):
                 async with self._storage.write() as tx:

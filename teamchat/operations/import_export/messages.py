@@ -28,13 +28,22 @@ values ($1, 0, 0, '', '[]') on conflict do nothing"""
 
 
 class MessageWriter:
-    """Writes messages whose users and rooms have the ids given by `users` and `rooms`."""
+    """Writes messages whose users and rooms have the ids given by `users` and `rooms`.
+
+    `firsts` are the first messages that rooms may be given (`channels.Taken`).
+    """
 
     def __init__(
-        self, users: Mapping[str, str], rooms: Mapping[str, str], report: Report, stranger: Stranger
+        self,
+        users: Mapping[str, str],
+        rooms: Mapping[str, str],
+        firsts: Mapping[str, str],
+        report: Report,
+        stranger: Stranger,
     ) -> None:
         self._users = users
         self._rooms = rooms
+        self._firsts = firsts
         self._report = report
         self._stranger = stranger
 
@@ -58,6 +67,10 @@ class MessageWriter:
             return False
         if await tx.fetch("select 1 from messages where id = $1", message.id):
             self._report.find("messages" if message.thread_id is None else "replies")
+            return False
+        if (message.thread_id or message.id) < self._firsts.get(message.channel_id, ""):
+            why = "not everybody saw it there, and everybody would here"
+            self._report.omit("message", message.origin or message.id, why)
             return False
         parent = await self._parent(tx, message, str(room))
         images = await self._images(tx, message, str(room))

@@ -65,14 +65,14 @@ class SlackRooms:
         self._report = report
         self._rooms: list[SlackRoom] = []
         claims: dict[str, list[SlackRoom]] = defaultdict(list)
-        for name, kind in _LISTS.items():
+        for name, listed in _LISTS.items():
             for record in files.listed(name):
-                room = _room(kind, record)
+                room = _room(_kind(listed, record), record)
                 claims[room.folder].append(room)
-                if public_only and kind != "channel":
-                    report.omit(kind, room.where, "it is not public; see --public-only")
-                elif kind == "conversation" and not 1 <= len(room.members) <= 2:
-                    report.omit(kind, room.where, "not between two users")
+                if public_only and room.kind != "channel":
+                    report.omit(room.kind, room.where, "it is not public; see --public-only")
+                elif room.kind == "conversation" and not 1 <= len(room.members) <= 2:
+                    report.omit(room.kind, room.where, "not between two users")
                 else:
                     self._rooms.append(room)
         self.of_slack = {str(room.record["id"]): room.id for room in self._rooms}
@@ -152,6 +152,14 @@ class SlackRooms:
 def user_id(id_: str) -> str:
     """Return the id that a user of Slack's has here."""
     return id_at(0, f"slack user {id_}")
+
+
+def _kind(listed: str, record: Record) -> str:
+    """Return what a record is: some tools list private channels and group messages among the public ones."""
+    if listed == "channel" and record.get("is_mpim"):
+        return "group message"
+    is_private = record.get("is_private") or record.get("is_group")
+    return "private channel" if listed == "channel" and is_private else listed
 
 
 def _room(kind: str, record: Record) -> SlackRoom:
