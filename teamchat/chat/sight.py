@@ -128,7 +128,12 @@ class Room(NamedTuple):
 
     def audience_of(self, message_id: str) -> InRoom | Participants:
         """The audience of a message that is no reply, and of what hangs on it."""
-        return self.participants or InRoom(self.id, self.epoch, self.is_private, message_id, kind=self.kind)
+        is_private = self.is_hidden(message_id)
+        return self.participants or InRoom(self.id, self.epoch, is_private, message_id, kind=self.kind)
+
+    def is_hidden(self, message_id: str) -> bool:
+        """Tell whether members alone see a message: also one of before a channel was made public (B-8)."""
+        return self.is_private or message_id < self.public_from
 
 
 class SeenMessage(NamedTuple):
@@ -147,6 +152,11 @@ class SeenMessage(NamedTuple):
     def audience(self) -> InRoom | Participants:
         """The audience of what happens to it."""
         return self.room.audience_of(self.parent_id or self.id)
+
+    @property
+    def said_in(self) -> Room:
+        """The room as a filter is told of it: private where members alone see the message."""
+        return self.room._replace(is_private=self.room.is_hidden(self.parent_id or self.id))
 
 
 async def channel(tx: Transaction, caller: Caller, channel_id: str) -> Room:

@@ -51,9 +51,9 @@ class Threads:
     async def check_reply(self, caller: Caller, parent_id: str) -> Room:
         """Raise `NotFound` for no message the caller sees, `Forbidden` in an archived channel."""
         async with self._storage.read() as tx:
-            room = (await sight.message(tx, caller, parent_id)).room
-        permissions.check_open(room)
-        return room
+            parent = await sight.message(tx, caller, parent_id)
+        permissions.check_open(parent.room)
+        return parent.said_in
 
     async def reply(self, caller: Caller, parent_id: str, draft: Draft, key: str | None = None) -> Replied:
         """Reply to a message of a channel. Raises `BadRequest` if that can't have a thread."""
@@ -76,7 +76,7 @@ class Threads:
         async with self._storage.read() as tx:
             seen = await sight.reply(tx, caller, parent_id, reply_id)
         permissions.check_may_edit(caller, seen)
-        return seen.room
+        return seen.said_in
 
     async def edit(self, caller: Caller, parent_id: str, reply_id: str, edit: Draft | MessageEdit) -> Message:
         """Do what `revise` does, and return the reply alone."""

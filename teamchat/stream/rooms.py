@@ -79,7 +79,8 @@ class Rooms:
             return False
         room = self._rooms.get(audience.room_id)
         if room is None:
-            return audience.outsiders or not (audience.is_private or audience.room_id in self._closed)
+            was_lost = audience.outsiders and audience.is_private
+            return was_lost or not (audience.is_private or audience.room_id in self._closed)
         member = room.members.get(user_id)
         was_member = member is not None and member.since <= audience.epoch
         if audience.outsiders and (was_member or audience.is_private):
