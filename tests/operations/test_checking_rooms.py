@@ -37,7 +37,7 @@ HARM = {
     ],
     "none is there that was deleted": [f"insert into closed_rooms (id, closed_at) values ({SECRET}, 1)"],
     "none that everybody is in is archived": [f"update rooms set archived_at = 1 where id = {DEFAULT}"],
-    "each channel that has members has a manager": [
+    "each channel with a member who could manage it has a manager": [
         f"update memberships set role = 'member' where room_id = {SECRET}"
     ],
     "each that nobody is in is archived": [
@@ -127,6 +127,17 @@ async def broken(world: World, statements: str, sentence: str) -> bool:
             marks = ", ".join(f"${number}" for number in range(1, len(row) + 1))
             await world.run(f"insert into {table} values ({marks})", *row)
     return len(told) == 1 and bool(told[0].remedy)
+
+
+async def test_a_channel_of_bots_and_of_who_is_deactivated_is_managed_by_nobody(tmp_path: Path) -> None:
+    async with world_in(tmp_path) as world:
+        await filled(world)
+        await world.run("update memberships set role = 'member'")
+        for change in ("is_bot = 1", "is_bot = 0, deactivated_at = 1"):
+            await world.run(f"update users set {change}")
+            assert not [one for one in await found(world.storage) if one.subject == "private rooms"]
+        await world.run("update users set deactivated_at = null")
+        assert [one for one in await found(world.storage) if one.subject == "private rooms"]
 
 
 async def test_an_archived_channel_that_everybody_is_in_is_for_the_operator_to_judge(tmp_path: Path) -> None:

@@ -41,9 +41,10 @@ RULES = (
     ),
     Check(
         "private rooms",
-        "each channel that has members has a manager",
+        "each channel with a member who could manage it has a manager",
         """select count(*) from rooms r where kind = 'channel' and is_private = 1
-           and exists (select 1 from memberships m where m.room_id = r.id)
+           and exists (select 1 from memberships m join users u on u.id = m.user_id
+             where m.room_id = r.id and u.deactivated_at is null and u.is_bot = 0)
            and not exists (select 1 from memberships m where m.room_id = r.id and m.role = 'manager')""",
         _ENTER,
     ),

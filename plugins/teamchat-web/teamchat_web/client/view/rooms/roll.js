@@ -98,6 +98,8 @@ export class Roll extends Emitter {
   }
 
   #heard({ type, payload }) {
+    // It may have become private, of some of its members.
+    if (type === "UPDATE_CHANNEL" && payload.id === this.#id) this.load();
     if (payload?.channelId !== this.#id) return;
     const change = {
       CHANNEL_MEMBERS_ADDED: ({ members }) => members.forEach((one) => this.#members.set(one.userId, one)),
