@@ -112,7 +112,7 @@ class Channels:
         if others and not is_private:
             raise BadRequest("members are named for a private channel alone.")
         is_default = self._is_default(draft, is_private=is_private)
-        request = keyed_room(caller.user.id, key, "private channel", draft)
+        request = keyed_room(caller.user.id, key, f"{'private ' * is_private}channel", draft)
         async with self._storage.write() as tx:
             if (made := await made_before(tx, request)) is not None:
                 room_id = (await sight.channel(tx, caller, made)).id

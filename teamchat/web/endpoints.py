@@ -34,7 +34,7 @@ from teamchat.accounts.acting import acting_for
 from teamchat.accounts.audit import asked_by
 from teamchat.accounts.scopes import SCOPES
 from teamchat.capabilities import MessageBody
-from teamchat.errors import DeclarationError, NotFound, Problem
+from teamchat.errors import BadRequest, DeclarationError, NotFound, Problem
 from teamchat.web import reader
 from teamchat.web.budget import USER
 from teamchat.web.guard import bearer
@@ -186,7 +186,12 @@ class Endpoint:
         caller = values.get("caller")
         address = partial(site.guard.client_address, request.scope)
         with acting_for(caller), asked_by(None if caller is None else caller.user.id, address):
-            return await self.handler(**{name: values[name] for name in self._names})
+            try:
+                return await self.handler(**{name: values[name] for name in self._names})
+            except BadRequest:
+                # What is wrong with a request is told to who may ask it alone (decision D-03).
+                await self._check_first(values)
+                raise
 
     async def _ask_again(self, site: Site, values: dict[str, Any]) -> None:
         """Put the caller as they are now in the place of who they were before the body was read."""

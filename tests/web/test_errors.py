@@ -188,6 +188,28 @@ async def test_d03_existence_comes_before_the_body_and_parameters(
     (await world.bob.call(method, path, raw=b"[")).problem(404)
 
 
+async def test_d03_existence_and_permission_come_before_what_a_body_asks_for(world: World) -> None:
+    wrong: list[tuple[str, str, Any]] = [
+        ("POST", "/channels/unknown/members", {"userIds": []}),
+        ("POST", "/groups/unknown/members", {"userIds": []}),
+        ("POST", "/groups/unknown/convert", {"name": ""}),
+    ]
+    for method, path, body in wrong:
+        (await world.bob.call(method, path, body)).problem(404)
+    for path in ("/admin/channels?limit=0", "/admin/audit?limit=0"):
+        (await world.bob.call("GET", path)).problem(403)
+        (await world.admin.call("GET", path)).problem(400)
+
+
+async def test_x13_a_channel_is_made_once_under_a_key(world: World) -> None:
+    for number, is_private in enumerate((True, False)):
+        body = {"name": f"once {number}", "isPrivate": is_private}
+        key = [("Idempotency-Key", f"a key {number}")]
+        first, again = [await world.admin.call("POST", "/channels", body, headers=key) for _ in range(2)]
+        assert (again.status, again.json()) == (first.status, first.json())
+        (await world.admin.call("POST", "/channels", body | {"topic": "other"}, headers=key)).problem(400)
+
+
 async def test_d03_permission_comes_before_the_body(world: World) -> None:
     message = await world.message(world.admin)
     bob = (await world.bob.ok("GET", "/auth/me"))["user"]["id"]

@@ -191,6 +191,8 @@ class ChannelWriter:
             await membership.change(
                 tx, channel.id, joined=joined, role=role, visible_from=visible_from, added_by=added_by or None
             )
+        if not alike:
+            await membership.change(tx, channel.id)
         for user_id, one in members.items():
             await tx.fetch(
                 "update memberships set joined_at = $3 where room_id = $1 and user_id = $2",

@@ -78,9 +78,9 @@ async def read_channel(app: Application, caller: Caller, channel_id: str) -> One
 @section.endpoint(
     "POST", "/channels", scopes=("manage",), body=NewChannel, answer=MadeChannel, first=_check_create
 )
-async def create_channel(app: Application, caller: Caller, body: NewChannel) -> MadeChannel:
+async def create_channel(app: Application, caller: Caller, body: NewChannel, key: str | None) -> MadeChannel:
     """Create a channel (admin, or who chat.publicChannelsBy says)."""
-    return _made(await app.chat.channels.create(caller, body))
+    return _made(await app.chat.channels.create(caller, body, key))
 
 
 @section.endpoint(
