@@ -89,7 +89,7 @@ class AskingStorage:
     async def _write_for(self, caller: Caller) -> AsyncIterator[Transaction]:
         async with self._storage.write() as tx:
             found, _ = await find_caller(
-                tx, caller.user.id, caller.session_id, self._clock(), self._capabilities.credentials
+                tx, caller.user.id, caller.session_id, self._clock(), self._capabilities
             )
             check_unchanged(caller, found)
             yield tx

@@ -80,7 +80,7 @@ class Callers:
         if known is None or known[1] <= self._clock():
             async with self._storage.read() as tx:
                 known = await find_caller(
-                    tx, bearer.user_id, bearer.session_id, self._clock(), self._capabilities.credentials
+                    tx, bearer.user_id, bearer.session_id, self._clock(), self._capabilities
                 )
             # No event says that a session's password was changed, so one that waits for it is not kept.
             if not known[0].must_change_password:

@@ -8,12 +8,15 @@ so that whoever signs people in finds nobody.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from teamchat.accounts.scopes import ADMIN
 from teamchat.errors import Forbidden, Unauthorized
-from teamchat.interfaces import Credential, Credentials, Row, Transaction
+from teamchat.interfaces import Credential, Row, Transaction
 from teamchat.model import Caller, User, text
+
+if TYPE_CHECKING:
+    from teamchat.capabilities.changes import TakesPart
 
 _USER = "select id, user_name, email, is_admin, deactivated_at from users"
 
@@ -65,11 +68,12 @@ async def own_row(tx: Transaction, caller: Caller) -> User:
 
 
 async def find_caller(
-    tx: Transaction, user_id: str, session_id: str, now: int, credentials: Credentials | None = None
+    tx: Transaction, user_id: str, session_id: str, now: int, capabilities: TakesPart
 ) -> tuple[Caller, int]:
     """Return who acts in a session, and when it expires. Raises `Unauthorized` unless it is good `now`.
 
-    It may be the id of a token, where `credentials` has such.  Times are epoch milliseconds.
+    It may be the id of a token, where one of `capabilities` keeps such; a bot's is good where there are bots
+    (K-2).  Times are epoch milliseconds.
     """
     rows = await tx.fetch(
         """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, u.log_start, s.expires_at
@@ -81,21 +85,23 @@ async def find_caller(
         now,
     )
     if not rows:
-        if credentials is None:
-            raise Unauthorized
-        return await _holder(tx, await credentials.by_id(tx, session_id), user_id, now)
+        credentials = capabilities.credentials
+        found = None if credentials is None else await credentials.by_id(tx, session_id)
+        return await _holder(tx, found, user_id, now, has_bots=capabilities.has_bots)
     *user, must_change_password, log_start, expires_at = rows[0]
     return Caller(as_user(tuple(user)), session_id, bool(must_change_password), log_start), expires_at
 
 
-async def _holder(tx: Transaction, found: Credential | None, user_id: str, now: int) -> tuple[Caller, int]:
+async def _holder(
+    tx: Transaction, found: Credential | None, user_id: str, now: int, *, has_bots: bool
+) -> tuple[Caller, int]:
     """Return who has a token, as less than they are in a session."""
     if found is None or found.user_id != user_id or found.expires_at <= now:
         raise Unauthorized
     rows = await tx.fetch(
         """select id, user_name, email, is_admin, log_start from users
-           where id = $1 and removed_at is null and deactivated_at is null""",
-        user_id,
+           where id = $1 and removed_at is null and deactivated_at is null and (is_bot = 0 or $2 = 1)""",
+        *(user_id, int(has_bots)),
     )
     if not rows:
         raise Unauthorized

@@ -235,6 +235,10 @@ class TakesPart(Protocol):
         """The tokens that one of them keeps; None if none does."""
 
     @property
+    def has_bots(self) -> bool:
+        """Whether programs with accounts of their own are let in (extension K-2)."""
+
+    @property
     def second_step(self) -> SecondStep | None:
         """What tells who has a second factor; None if nothing does."""
 
@@ -246,4 +250,5 @@ class NoCapabilities:
     in_transaction = InTransaction()
     user_fields = FieldsOfUsers()
     credentials: Credentials | None = None
+    has_bots = False
     second_step: SecondStep | None = None

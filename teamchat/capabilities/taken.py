@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from teamchat.storage.capability_tables import CapabilityTables
 
 _NAME = re.compile(r"[A-Za-z0-9.-]{1,64}")
+_BOTS = "bots"
 
 
 OWN: dict[str, Mapping[str, int]] = {
@@ -74,6 +75,8 @@ class Capabilities:
         self._own: list[Part] = []
         self.in_transaction = InTransaction()
         self.credentials: Credentials | None = None
+        self.has_bots = any(one.name == _BOTS for one in self.taken)
+        """Whether bots act: where they are off, nobody can see or end what their tokens do."""
         self.second_step: SecondStep | None = None
         """What tells who has a second factor; None if no capability does."""
         self.message_fields = Fields()

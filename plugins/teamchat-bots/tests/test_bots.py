@@ -524,6 +524,21 @@ async def test_keys_of_requests_are_forgotten_after_a_day(tmp_path: Path) -> Non
             assert await tx.fetch("select key from bots_keys") == []
 
 
+async def test_a1_where_they_are_off_no_bot_acts_and_each_goes_on_when_they_are_on_again(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as (world, admin):
+        bot, bob = await make(world, admin), await world.person("bob")
+        tokens = bot.client.token or "", await own_token(bob.client)
+    async with open_world(tmp_path, bots={"enabled": False}) as world:
+        bots, bobs = (Client(world.site, token) for token in tokens)
+        for target in ("/channels", "/events"):
+            (await bots.call("GET", target)).problem(401)
+        await bobs.ok("GET", "/channels")
+    async with open_world(tmp_path) as world:
+        await Client(world.site, tokens[0]).ok("GET", "/channels")
+
+
 def test_without_tokens_there_are_no_bots() -> None:
     def settings(**plugins: Any) -> Settings:
         return Settings(plugins=PluginsSettings(**plugins))
