@@ -34,7 +34,7 @@ from teamchat.accounts.scrypt import Hasher, check_password
 from teamchat.accounts.sessions import Sessions
 from teamchat.capabilities.changes import TakesPart
 from teamchat.capabilities.guarded import ChangeFailed, TooMuch
-from teamchat.errors import BadRequest, NotFound, Unauthorized
+from teamchat.errors import BadRequest, NotFound, Unauthorized, Unavailable
 from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, ListedUser, User, text
@@ -44,6 +44,7 @@ from teamchat.observability.logs import get_logger
 ROLES = ("user", "admin")
 Find = Callable[[Transaction], Awaitable[Account]]
 """Returns the user whom something is to be done with, or raises a `Problem` that says why it may not be."""
+_RETRY_SECONDS = 10
 
 _log = get_logger(__name__)
 
@@ -169,19 +170,20 @@ class Users:
         """Remove the user whom `find` finds, and raises for who may not be.
 
         Who is in too many rooms for one transaction is deactivated first, and removed when they have left
-        them. Where it fails because of a capability they stay so, and `ChangeFailed` is raised.
+        them. Where it fails because of a capability they stay so, and `ChangeFailed` is raised; where it is
+        slow, `Unavailable`: the next try goes on with it.
         """
-        with suppress(ChangeFailed):
+
+        async def remove() -> User:
             async with self._storage.write() as tx:
                 user, _ = await find(tx)
                 await self.remove_in(tx, user, by=by)
             return user
+
+        with suppress(ChangeFailed):
+            return await remove()
         user = await self._shut_out(find, by=by)
-        await self._settle(user.id, is_going=True)
-        async with self._storage.write() as tx:
-            user, _ = await find(tx)
-            await self.remove_in(tx, user, by=by)
-        return user
+        return await self._in_parts(user.id, remove)
 
     async def deactivate(self, caller: Caller, user_id: str) -> None:
         """Shut another user out, at once and in everything, until they are activated (extension L-1).
@@ -226,8 +228,7 @@ class Users:
             # Nobody is asked for again who is shut out by it.
             with acting_for(None):
                 user = await self._shut_out(lambda tx: _own(tx, caller), by=caller.user.id)
-                await self._settle(user.id, is_going=True)
-                user = await self._exit(caller)
+                user = await self._in_parts(user.id, lambda: self._exit(caller))
         _log.info("user left", user=user.id)
 
     async def _exit(self, caller: Caller) -> User:
@@ -449,6 +450,16 @@ class Users:
             account = await find(tx)
             await self.deactivate_in(tx, account, by=by)
         return account.user
+
+    async def _in_parts(self, user_id: str, remove: Callable[[], Awaitable[User]]) -> User:
+        """Remove who is shut out when they have left all they are in. Raises `Unavailable` if it is slow."""
+        try:
+            await self._settle(user_id, is_going=True)
+            return await remove()
+        except TooMuch as error:
+            raise Unavailable(
+                "They are deactivated, but not removed yet: the server is busy. Try again.", _RETRY_SECONDS
+            ) from error
 
     async def _settle(self, user_id: str, *, is_going: bool = False) -> None:
         has_more = True

@@ -27,14 +27,17 @@ class ChangeFailed(TeamchatError):
 
 
 class TooMuch(ChangeFailed):
-    """There is too much of something for one transaction; `Changes.user_settling` does it in parts."""
+    """There is too much of something for one transaction; `Changes.user_settling` does it in parts.
+
+    It is raised, too, for what has taken longer than it may.
+    """
 
 
 class ChangeGuard(AbstractContextManager["ChangeGuard"]):
     """Calls methods of capabilities with a transaction in which each may append what it has declared.
 
-    Each has `CHANGE_SECONDS`, and up to a tenth of a second more.  Passes on a `Problem`, and raises
-    `ChangeFailed` for whatever else goes wrong.
+    Each has `CHANGE_SECONDS`, and up to a tenth of a second more: then it raises `TooMuch`.  Passes on a
+    `Problem`, and raises `ChangeFailed` for whatever else goes wrong.
     """
 
     def __init__(self, tx: Transaction) -> None:
@@ -51,7 +54,7 @@ class ChangeGuard(AbstractContextManager["ChangeGuard"]):
         if self._scope.cancelled_caught:
             name, label = self._called
             _log.error("a capability took too long within a transaction", plugin=label, at=name)
-            raise ChangeFailed(f"{name} of {label} took longer than {CHANGE_SECONDS:g} seconds") from error
+            raise TooMuch(f"{name} of {label} took longer than {CHANGE_SECONDS:g} seconds") from error
 
     async def call(
         self, name: str, method: Callable[..., Awaitable[T]], label: str, declared: Declared, *arguments: Any

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import trio
+
 from teamchat.capabilities import Capabilities, Changes, TooMuch
 from teamchat.chat import channel_rows, membership
 from teamchat.chat.permissions import MANAGER
@@ -15,6 +17,8 @@ AT_ONCE = 500
 """How many rooms are left with an account in one transaction; all other writers wait meanwhile."""
 PART = 100
 """How many are seen to in each where there are more, and before somebody is shut out: that may not fail."""
+PART_SECONDS = 1.0
+"""Nor may it take long: a part ends after so long, and the next goes on, for a busy database is slow."""
 
 _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
 where m.user_id = $1 and r.kind <> 'direct' order by r.id limit $2"""  # noqa: S608
@@ -71,8 +75,11 @@ class Departures(Changes):
         if not is_going:
             return await self._hand_over(tx, user_id, MANAGER)
         rows = await tx.fetch(_ROOMS_OF, user_id, PART)
+        end = trio.current_time() + PART_SECONDS
         for row in rows:
             await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
+            if trio.current_time() >= end:
+                return True
         return len(rows) == PART
 
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
@@ -83,8 +90,13 @@ class Departures(Changes):
     async def _hand_over(self, tx: Transaction, user_id: str, role: str) -> bool:
         """Give channels of a user's a manager in which they have at least this role."""
         rows = await tx.fetch(_UNMANAGED, MANAGER, user_id, role, PART)
-        found = [await keep_a_manager(tx, Room.of(row), Room.of(row).in_room) for row in rows]
-        return len(rows) == PART and any(found)
+        end, has_found = trio.current_time() + PART_SECONDS, False
+        for row in rows:
+            room = Room.of(row)
+            has_found |= await keep_a_manager(tx, room, room.in_room)
+            if has_found and trio.current_time() >= end:
+                return True
+        return len(rows) == PART and has_found
 
 
 async def forsaken(tx: Transaction) -> list[str]:

@@ -9,8 +9,8 @@ from teamchat_auth_magic_link.rules import MagicLinks
 from teamchat_auth_password import Passwords
 
 from teamchat.accounts import Accounts
-from teamchat.capabilities import ChangeFailed
-from teamchat.errors import BadRequest, Forbidden, NotFound, Problem, Unauthorized
+from teamchat.capabilities import ChangeFailed, TooMuch
+from teamchat.errors import BadRequest, Forbidden, NotFound, Problem, Unauthorized, Unavailable
 from teamchat.model import Caller
 from teamchat.model.ids import new_id
 
@@ -226,3 +226,27 @@ async def test_who_can_not_be_removed_because_of_a_capability_is_shut_out_all_th
         await accounts.authenticate(signed_in.access_token)
     [listed] = [one for one in await accounts.users.list() if one.id == bob.user.id]
     assert listed.is_deactivated is True
+
+
+@pytest.mark.parametrize("how", ["remove", "exit"])
+async def test_who_can_not_be_removed_while_the_database_is_slow_is_when_it_is_tried_again(
+    world: World,
+    accounts: Accounts,
+    admin: Caller,
+    bob: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    async def take_too_long(*_: object) -> None:
+        raise TooMuch("user_gone of a plugin took longer than 5 seconds")
+
+    users: Any = accounts.users
+    with monkeypatch.context() as slow:
+        slow.setattr(type(users._capabilities.in_transaction), "user_gone", take_too_long)
+        with pytest.raises(Unavailable, match="deactivated, but not removed yet") as refused:
+            await (accounts.users.remove(admin, bob.user.id) if how == "remove" else accounts.users.exit(bob))
+        assert refused.value.retry_after
+    [listed] = [one for one in await accounts.users.list() if one.id == bob.user.id]
+    assert listed.is_deactivated is True
+    await accounts.users.remove(admin, bob.user.id)
+    assert [one.id for one in await accounts.users.list()] == [admin.user.id]

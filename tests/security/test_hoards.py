@@ -33,8 +33,8 @@ async def hoarding(tmp_path: Path) -> AsyncIterator[tuple[World, Person, Person]
 @pytest.fixture(autouse=True)
 def _few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for most in ("AT_ONCE", "PART"):
-        monkeypatch.setattr(leaving, most, AT_ONCE)
-    monkeypatch.setattr(attaching, "AT_ONCE", AT_ONCE)
+        for module in (leaving, attaching):
+            monkeypatch.setattr(module, most, AT_ONCE)
 
 
 async def count(world: World, sql: str, *given: Any) -> int:
@@ -46,7 +46,11 @@ async def managed_by(world: World, person: Person) -> int:
     return await count(world, "memberships where user_id = $1 and role = 'manager'", person.id)
 
 
-async def test_who_manages_very_many_channels_is_deactivated_and_others_manage_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [1, 0])
+async def test_who_manages_very_many_channels_is_deactivated_and_others_manage_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    monkeypatch.setattr(leaving, "PART_SECONDS", seconds)
     async with hoarding(tmp_path) as (world, mallory, eve):
         admin = (await world.person("admin")).client
         await admin.ok("POST", f"/users/{mallory.id}/deactivate")
@@ -76,8 +80,11 @@ async def test_what_a_server_that_ended_has_not_handed_over_another_does(
         await Sweeper(world.app).hand_over()
 
 
-@pytest.mark.parametrize("how", ["remove", "exit", "bot"])
-async def test_who_is_in_very_many_channels_is_removed(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize(("how", "seconds"), [("remove", 1), ("remove", 0), ("exit", 1), ("bot", 0)])
+async def test_who_is_in_very_many_channels_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, seconds: float
+) -> None:
+    monkeypatch.setattr(leaving, "PART_SECONDS", seconds)  # 0: each channel takes longer than a part may
     async with hoarding(tmp_path) as (world, mallory, eve):
         admin, gone = (await world.person("admin")).client, mallory.id
         if how == "remove":

@@ -33,6 +33,8 @@ _UNSENT = """delete from files where id in (select id from files
 where uploader_id = $1 and message_id is null limit $2) returning id, key"""
 AT_ONCE = 500
 """How many files one transaction sees to at most, for all other writers wait meanwhile."""
+PART = 100
+"""How many are seen to in each where there are more: a busy database is slow."""
 _NAMES = "select message_id, name from files where message_id in ({}) order by message_id, number"
 _NOT_YOURS = "files names a file that was not uploaded here, or stands in a message already."
 
@@ -130,7 +132,7 @@ class Attaching(Changes):
 
     async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
         """Remove as many of these as one transaction can."""
-        return is_going and len(await _forget_some(tx, user_id, AT_ONCE)) == AT_ONCE
+        return is_going and len(await _forget_some(tx, user_id, PART)) == PART
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Remove what a user has uploaded that stands in no message. Raises `TooMuch` for very many."""
