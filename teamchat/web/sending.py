@@ -16,6 +16,7 @@ from typing import Any
 
 import trio
 
+from teamchat.errors import Problem
 from teamchat.stream.transport import ABORT
 from teamchat.web.asgi import Send
 from teamchat.web.budget import Budget, Hold, Owner
@@ -140,10 +141,19 @@ async def _send_stream(
     async with body as pieces:
         if scope["method"] != "HEAD":
             pace = Pace(scope, send)
-            async for piece in pieces:
-                for start in range(0, len(piece), PIECE):
-                    await pace.send(piece[start : start + PIECE], more=True)
+            try:
+                async for piece in pieces:
+                    for start in range(0, len(piece), PIECE):
+                        await pace.send(piece[start : start + PIECE], more=True)
+            except Problem:  # What can't be told any more: the head is sent.
+                await _cut_off(scope)
+                raise
     await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _cut_off(scope: Any) -> None:
+    scope["extensions"][ABORT]()
+    await trio.lowlevel.checkpoint_if_cancelled()
 
 
 class Pace:
@@ -160,8 +170,7 @@ class Pace:
         with trio.move_on_at(since + self._timeout) as limit:
             await self._send({"type": "http.response.body", "body": part, "more_body": more})
         if limit.cancelled_caught:
-            self._scope["extensions"][ABORT]()
-            await trio.lowlevel.checkpoint_if_cancelled()
+            await _cut_off(self._scope)
             raise trio.TooSlowError
         self._timeout += len(part) / SLOWEST - (trio.current_time() - since)
         self._timeout = min(self._timeout, LATE_SECONDS)

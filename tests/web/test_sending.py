@@ -15,8 +15,9 @@ import trio
 from quart import Blueprint, Response
 
 from teamchat.chat import messages
+from teamchat.errors import Unauthorized
 from teamchat.stream.transport import ABORT
-from teamchat.web import sending
+from teamchat.web import Section, Stream, sending
 from teamchat.web.budget import RETRY_SECONDS, WAIT_SECONDS
 from teamchat.web.sending import PIECE, SLOWEST, UNCOUNTED_BYTES
 from tests.storages import sqlite_only
@@ -192,6 +193,24 @@ async def test_a_stream_that_answers_a_post_is_sent_whatever_room_there_is(world
         assert other.take(10)
         assert (await Client(site, world.eve.token).call("POST", "/do")).body == b"done"
     assert site.answer_space.answers.held == 10
+
+
+async def test_what_is_refused_after_its_head_was_sent_ends_with_the_connection(world: World) -> None:
+    section = Section("refused")
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"begun"
+        raise Unauthorized
+
+    @section.endpoint("GET", "/refused", answer=bytes)
+    async def refused() -> Stream:
+        """Read what ends early."""
+        return Stream(pieces(), "text/plain", size=100)
+
+    reader = Reader(world.rebuilt(section), world.bob.token)
+    reader.go.set()
+    with pytest.raises(ConnectionError):
+        await reader.call("GET", "/refused")
 
 
 async def test_who_asks_for_the_head_alone_needs_no_room(world: World, path: str) -> None:

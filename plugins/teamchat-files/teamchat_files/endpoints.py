@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from teamchat import Conflict, Gone, NotFound, Problem, TooLarge, Unauthorized
@@ -11,7 +12,7 @@ from teamchat_files import tickets, tus
 from teamchat_files.listing import add_listing
 from teamchat_files.media_types import PLAIN_TEXT, is_inline
 from teamchat_files.names import disposition
-from teamchat_files.seeing import seen
+from teamchat_files.seeing import seen, while_signed_in
 from teamchat_files.stored import File, FileRow
 
 if TYPE_CHECKING:
@@ -168,7 +169,15 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
         return caller
 
     async def serve(
-        request: Request, key: str, kind: str, size: int, name: str, *, shown: bool, lasts: bool
+        request: Request,
+        caller: Caller,
+        key: str,
+        kind: str,
+        size: int,
+        name: str,
+        *,
+        shown: bool,
+        lasts: bool,
     ) -> Response:
         headers = {
             "Cache-Control": _FOREVER if lasts else "private, no-cache",
@@ -177,10 +186,14 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
             "Content-Disposition": disposition(name, is_inline=shown),
             "Vary": "Authorization",
         }
-        store = app.file_store
+
+        async def read(start: int, stop: int) -> AsyncIterator[bytes] | None:
+            chunks = await app.file_store.read(key, start, stop)
+            return None if chunks is None else while_signed_in(app, caller, chunks)
+
         return await partly(
             request,
-            lambda start, stop: store.read(key, start, stop),
+            read,
             f"{kind}; charset=utf-8" if kind == PLAIN_TEXT else kind,
             size=size,
             etag=key,
@@ -220,7 +233,10 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
         shown = is_inline(found.media_type) and download in {None, "", "0"}
         is_ready = found.state == "ready"
         return await serve(
-            request, found.key, found.media_type, found.size, found.name, shown=shown, lasts=is_ready
+            request,
+            *(caller, found.key, found.media_type, found.size, found.name),
+            shown=shown,
+            lasts=is_ready,
         )
 
     @section.endpoint(
@@ -250,7 +266,7 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
         if key is None or length is None:
             raise NotFound("This file has no thumbnail.")
         name = f"{found.name}.webp"
-        return await serve(request, key, "image/webp", length, name, shown=True, lasts=True)
+        return await serve(request, caller, key, "image/webp", length, name, shown=True, lasts=True)
 
     @section.endpoint(
         "POST", "/files/:fileId/link", scopes=("read", "files"), within_places=True, answer=FileLink

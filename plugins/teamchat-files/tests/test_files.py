@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 import pytest
 import trio
-from teamchat_files import FILES, stored
+from teamchat_files import FILES, seeing, stored
 from teamchat_files import parts as make_parts
 from teamchat_files.options import FilesOptions
 from teamchat_files.processing import Processing
 from teamchat_files.removal import Removal
 from teamchat_files.stored import DAY_MS
 
-from teamchat import Capability, CheckedFile, Parts, Storage
+from teamchat import Capability, CheckedFile, Parts, Storage, Unauthorized
 from teamchat.application import Application
 from teamchat.chat import Draft
 from teamchat.chat.retention import Retention
@@ -699,6 +699,26 @@ async def test_g5_a_link_is_for_one_file_and_ends_with_its_session_and_with_sigh
         assert (await nobody.call("GET", fresh)).status == 200
         await world.ada.call("DELETE", f"/messages/{message}")
         assert (await nobody.call("GET", fresh)).status == 404
+
+
+async def test_l1_a_download_ends_with_the_session_that_it_was_begun_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seeing, "ASK_SECONDS", 0)
+    chunk = b"x" * 65_536
+
+    async def chunks() -> AsyncIterator[bytes]:
+        while True:
+            yield chunk
+
+    async with opened(tmp_path) as world:
+        bob = await world.app.accounts.authenticate(world.bob.token or "")
+        reading = seeing.while_signed_in(world.app, bob, chunks())
+        assert [await anext(reading) for _ in range(3)] == [chunk] * 3
+        async with world.app.storage.write() as tx:
+            await world.app.accounts.sessions.end_all_in(tx, bob.user.id)
+        with pytest.raises(Unauthorized):
+            await anext(reading)
 
 
 async def test_a_draft_without_files_is_as_it_was(tmp_path: Path) -> None:
