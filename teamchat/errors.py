@@ -10,6 +10,7 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   ├── Unauthorized          401
     │   │   └── SecondFactorNeeded  401, with WWW-Authenticate: SecondFactor
     │   ├── Forbidden             403
+    │   │   └── CodeNeeded          403, with WWW-Authenticate: SecondFactor
     │   ├── NotFound              404
     │   ├── MethodNotAllowed      405, with Allow
     │   ├── BodyTimeout           408
@@ -89,6 +90,17 @@ class Forbidden(Problem):
 
     def __init__(self, sentence: str = "You are not allowed to do this.") -> None:
         super().__init__(sentence)
+
+
+class CodeNeeded(Forbidden):
+    """It takes a code of the caller's second factor once more; `methods` name which.
+
+    Other credentials would do, so the answer says which (RFC 9110, section 11.6.1).
+    """
+
+    def __init__(self, sentence: str, methods: Iterable[str]) -> None:
+        super().__init__(sentence)
+        self.methods = sorted(methods)
 
 
 class NotFound(Problem):

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from teamchat.errors import (
+    CodeNeeded,
     MethodNotAllowed,
     Problem,
     RangeNotSatisfiable,
@@ -38,7 +39,7 @@ def of_problem(problem: Problem) -> Response:
         headers["Retry-After"] = str(problem.retry_after)
     if isinstance(problem, Unauthorized):
         headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(problem, SecondFactorNeeded):
+    if isinstance(problem, SecondFactorNeeded | CodeNeeded):
         headers["WWW-Authenticate"] = f'SecondFactor methods="{", ".join(problem.methods)}"'
     if isinstance(problem, MethodNotAllowed):
         headers["Allow"] = ", ".join(problem.allowed)

@@ -15,11 +15,11 @@ from teamchat_auth_magic_link.rules import MagicLinks
 from teamchat_second_factor.endpoints import SecondProof, finish
 from teamchat_second_factor.factors import MOST, PENDING_MS
 
-from teamchat import BadRequest, Conflict, Forbidden, NotFound, TooManyRequests, Unauthorized
+from teamchat import BadRequest, CodeNeeded, Conflict, Forbidden, NotFound, TooManyRequests, Unauthorized
 from teamchat.errors import SecondFactorNeeded
 from teamchat.model import now_ms
 from teamchat.settings import Settings
-from teamchat.web import Visitor
+from teamchat.web import Visitor, of_problem
 from tests.second_factor.world import ADMIN, BOB, ELSEWHERE, HOME, PASSWORD, World, opened
 
 Doing = Callable[[], Awaitable[Any]]
@@ -207,16 +207,19 @@ async def test_a_session_that_was_left_open_sets_none_up_and_takes_none_away(tmp
     async with opened(tmp_path) as world:
         await world.make_older()
         for password in (None, "wrong horse"):
-            with pytest.raises(Forbidden):
+            with pytest.raises(Forbidden) as refused:
                 await world.factors.begin(world.bob, HOME, password, None)
+            assert not isinstance(refused.value, CodeNeeded)
         begun = await world.factors.begin(world.bob, HOME, PASSWORD, None)
         await world.factors.confirm(world.bob, begun.id, world.code(begun.secret), HOME)
         world.pass_steps()
-        with pytest.raises(Forbidden):  # The password alone is not enough for a second one.
-            await world.factors.begin(world.bob, HOME, PASSWORD, None)
         for code in (None, "123456"):
-            with pytest.raises(Forbidden):
+            with pytest.raises(CodeNeeded):  # The password alone is not enough for a second one.
+                await world.factors.begin(world.bob, HOME, PASSWORD, code)
+            with pytest.raises(CodeNeeded) as wanted:
                 await world.factors.remove(world.bob, begun.id, HOME, code)
+            assert of_problem(wanted.value).status == 403
+            assert (b"www-authenticate", b'SecondFactor methods="totp"') in of_problem(wanted.value).headers
         with pytest.raises(SecondFactorNeeded):
             await world.login()
         await world.factors.remove(world.bob, begun.id, HOME, world.code(begun.secret))

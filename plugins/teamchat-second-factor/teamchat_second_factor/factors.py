@@ -16,7 +16,7 @@ import segno
 import trio
 from msgspec import Struct
 
-from teamchat import BadRequest, Changes, Conflict, Forbidden, NotFound, Transaction
+from teamchat import BadRequest, Changes, CodeNeeded, Conflict, Forbidden, NotFound, Transaction
 from teamchat.accounts import attempt
 from teamchat.model import Caller
 from teamchat_second_factor import recovery, totp
@@ -207,10 +207,12 @@ class Factors:
 
     async def _check_code(self, caller: Caller, ip: str, code: str | None) -> None:
         if code is None:
-            raise Forbidden("Sign in anew, or send a code of your second factor as code.")
+            raise CodeNeeded(
+                "Sign in anew, or send a code of your second factor as code.", self._codes.methods
+            )
         tried = attempt(caller.user.email, ip, WAY)
         if not await self._app.accounts.second_steps.try_code(tried, caller.user.id, code):
-            raise Forbidden("This code is wrong, or was used already.")
+            raise CodeNeeded("This code is wrong, or was used already.", self._codes.methods)
 
     async def _is_recent(self, caller: Caller) -> bool:
         now = self._app.accounts.clock()

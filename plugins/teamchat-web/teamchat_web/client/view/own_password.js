@@ -21,7 +21,7 @@ export function passwordForm({ http, session }, email, typed, done) {
     fields: [...present, ...newPasswordFields("newPassword")],
     action: t("password.change"),
     send: async ({ password = typed, newPassword }) => {
-      if (password === newPassword) throw new SamePassword();
+      if (password.normalize("NFKC") === newPassword.normalize("NFKC")) throw new SamePassword();
       await change(http, session, password, newPassword);
       done(made);
     },
@@ -38,7 +38,5 @@ class SamePassword extends Error {
 /** Passwords are the same if Unicode says so, too: then the server finds it. */
 function explain({ status, message }) {
   if (status === 401) return { field: "password", text: t("password.wrong") };
-  if (status !== 400) return null;
-  const isSame = !message || message.includes("same");
-  return { field: "newPassword", text: isSame ? t("password.same") : message };
+  return status === 400 && { field: "newPassword", text: message || t("password.same") };
 }

@@ -7,7 +7,7 @@ import { signInAnew } from "./anew.js";
 import { copyable } from "./copyable.js";
 import { checks, field, form } from "./form.js";
 import { needsSheets } from "./sheet.js";
-import { codeField } from "./sign_in/second_factor.js";
+import { codeField, wantsCode } from "./sign_in/second_factor.js";
 
 needsSheets("account");
 
@@ -115,9 +115,9 @@ export function settingUp(
   }
 }
 
-/** The server's sentence, beside the field that it is about. */
-function refused({ status, message }) {
-  return status === 403 && { field: message.includes("password") ? "password" : "code", text: message };
+/** The server's sentence, beside the field that it is about: the code, where the answer asks for a second factor. */
+function refused(error) {
+  return error.status === 403 && { field: wantsCode(error) ? "code" : "password", text: error.message };
 }
 
 /** The password, once more. */

@@ -8,7 +8,7 @@ import { form } from "../form.js";
 import { show } from "../problems.js";
 import { draw, row, rows } from "../rows.js";
 import { settingUp } from "../second_factor.js";
-import { codeField } from "../sign_in/second_factor.js";
+import { codeField, wantsCode } from "../sign_in/second_factor.js";
 
 /** The section. */
 export function secondFactor(ctx, dialog) {
@@ -65,8 +65,8 @@ export function secondFactor(ctx, dialog) {
     try {
       await act(values);
     } catch (error) {
-      if (error.status !== 403) return show(problem, error);
-      const explain = ({ status, message }) => status === 403 && { field: "code", text: message };
+      if (!wantsCode(error)) return show(problem, error);
+      const explain = (refused) => wantsCode(refused) && { field: "code", text: refused.message };
       const code = codeField(t("factor.remove_code"));
       replace(place, form({ fields: [code], action: t("factor.remove"), kind: "plain", send: act, explain }));
       code.input.focus();

@@ -51,6 +51,7 @@ export function codeField(hint = null) {
   });
 }
 
-function wantsCode({ challenge }) {
+/** Whether the server refuses for want of a code, or of a right one. */
+export function wantsCode({ challenge }) {
   return Boolean(challenge?.startsWith("SecondFactor"));
 }
