@@ -14,7 +14,13 @@ from teamchat.accounts.counters import APART, Counters
 from teamchat.accounts.links import Links, Purpose, unusable
 from teamchat.accounts.mail_turns import network_requester
 from teamchat.accounts.proofs import Proofs, telling
-from teamchat.accounts.records import Account, account_by_email, as_user, user_by_email
+from teamchat.accounts.records import (
+    Account,
+    account_by_email,
+    as_user,
+    has_password_in,
+    user_by_email,
+)
 from teamchat.accounts.scopes import SCOPES
 from teamchat.accounts.scrypt import Hasher, check_password, is_same
 from teamchat.accounts.second_steps import Passed, SecondSteps
@@ -43,6 +49,7 @@ __all__ = [
     "as_user",
     "attempt",
     "check_password",
+    "has_password_in",
     "is_same",
     "keys",
     "network_of",

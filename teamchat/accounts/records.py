@@ -59,6 +59,11 @@ async def is_bot_in(tx: Transaction, user_id: str) -> bool:
     return bool(await tx.fetch("select 1 from users where id = $1 and is_bot = 1", user_id))
 
 
+async def has_password_in(tx: Transaction, user_id: str) -> bool:
+    """Return whether a user has a password, whatever they may sign in with."""
+    return bool(await tx.fetch("select 1 from users where id = $1 and password_hash is not null", user_id))
+
+
 async def own_row(tx: Transaction, caller: Caller) -> User:
     """Return the caller's row as it is now; raise `Unauthorized` if there is none any more."""
     user = await user_by_id(tx, caller.user.id)

@@ -77,12 +77,12 @@ async def test_me_tells_role_and_rights_and_where_the_log_is(tmp_path: Path) -> 
         somebody = await here.user("somebody@example.org")
         users = (await somebody.call("GET", "/me")).json()
         _, last = await here.app.storage.log_bounds()
-    assert set(told) == {"user", "role", "may", "asOf"}
+    assert set(told) == {"user", "role", "may", "asOf", "hasPassword"}
     assert (told["user"]["email"], told["role"]) == ("admin@localhost", "admin")
     assert told["may"] == [
         *("create-channels", "create-private-channels", "end-polls", "enter-channels", "make-polls")
     ]
-    assert (users["role"], users["asOf"]) == ("user", str(last))
+    assert (users["role"], users["asOf"], users["hasPassword"]) == ("user", str(last), False)
     assert users["may"] == ["create-private-channels", "make-polls"]
 
 

@@ -125,7 +125,7 @@ async def test_every_answer_is_as_the_document_says(world: World) -> None:
 
     me = (await call(bob, "GET", "/auth/me"))["user"]
     assert set(me) == {"id", "userName", "email", "isAdmin"}
-    assert set(await call(bob, "GET", "/me")) == {"user", "role", "may", "asOf"}
+    assert set(await call(bob, "GET", "/me")) == {"user", "role", "may", "asOf", "hasPassword"}
     users = (await call(bob, "GET", "/users"))["users"]
     assert set(users[0]) == {*me, "createdAt"}
     assert (await call(bob, "PUT", "/users/me", {"userName": "Bobby"}))["user"]["userName"] == "Bobby"

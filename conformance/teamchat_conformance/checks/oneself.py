@@ -20,7 +20,7 @@ area = Area(
     "ME",
     "Oneself",
     capability="membership",
-    endpoints=(Endpoint("GET", _AT, known=dict.fromkeys(["user", "role", "may", "asOf"])),),
+    endpoints=(Endpoint("GET", _AT, known=dict.fromkeys(["user", "role", "may", "asOf", "hasPassword"])),),
 )
 _ROW = "| GET | /me | access token |"
 area.required(

@@ -11,6 +11,7 @@ import pytest
 from teamchat_auth_password import TRAITS, PasswordMode
 
 from teamchat.accounts import Accounts
+from teamchat.capabilities import Capabilities
 from teamchat.settings import AuthSettings, InitialUser, Settings
 from teamchat.web.app import create_app
 from tests.storages import open_storage
@@ -31,7 +32,8 @@ class Client:
             settings=settings,
             storage=storage,
             accounts=self.accounts,
-            chat=None,
+            chat=SimpleNamespace(may=lambda caller: []),
+            capabilities=Capabilities(),
             hub=None,
             sign_in=TRAITS,
         )
@@ -165,6 +167,15 @@ async def test_d43_a_password_that_an_admin_gave_must_be_changed_where_that_is_w
     assert (await client.call("GET", "/users", token=token))[0] == 200, "at once, in the same session"
     assert set((await client.call("GET", "/auth/me", token=token))[1]) == {"user"}
     assert "mustChangePassword" not in await client.sign_in(password=NEW)
+
+
+async def test_one_is_told_whether_one_has_a_password(storage: Any) -> None:
+    client = Client(storage)
+    token = (await client.register())["accessToken"]
+    assert (await client.call("GET", "/me", token=token))[1]["hasPassword"] is True
+    _, at_a_provider = await client.accounts.sign_in("jane@example.org", "192.0.2.1", "tests")
+    token = at_a_provider.access_token
+    assert (await client.call("GET", "/me", token=token))[1]["hasPassword"] is False
 
 
 async def test_d43_refreshing_frees_nobody_of_it(storage: Any) -> None:

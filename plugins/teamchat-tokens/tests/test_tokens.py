@@ -170,7 +170,8 @@ async def test_an_admins_token_without_the_scope_is_no_admins(tmp_path: Path) ->
         (await plain.call("GET", "/admin/channels")).problem(403)
         (await plain.call("PUT", "/server/settings", {"name": "Mine"})).problem(403)
         (await plain.call("DELETE", f"/channels/{made}")).problem(403)
-        assert (await plain.ok("GET", "/me"))["role"] == "user"
+        told = await plain.ok("GET", "/me")
+        assert (told["role"], "hasPassword" in told) == ("user", False)
         full = await holder(world, admin, *ALL, "admin")
         assert (await full.ok("GET", "/me"))["role"] == "admin"
         assert (await full.call("DELETE", f"/channels/{made}")).status == 200

@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import trio
@@ -63,6 +64,19 @@ def custom(idp: Provider, name: str = "Acme") -> dict[str, Any]:
 
 def at_home(page: Page) -> None:
     expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+
+
+def test_who_came_without_a_password_is_offered_none_to_change(
+    serve: Serve, visit: Visit, idp: Provider
+) -> None:
+    auth = {"authMode": "password", "isInviteRequired": False}
+    page = visit(serve(auth=auth, oauth={"custom": [custom(idp)]}).base)
+    with page.expect_response(lambda answer: urlsplit(answer.url).path == "/me"):
+        page.get_by_role("link", name="Continue with Acme").click()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Settings")
+    expect(dialog.get_by_role("button", name="Account")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Password", exact=True)).to_have_count(0)
 
 
 def test_a_button_for_each_provider_leads_there_and_back(serve: Serve, visit: Visit, idp: Provider) -> None:

@@ -6,7 +6,9 @@ import hashlib
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from teamchat.accounts import has_password_in
 from teamchat.application import Application
 from teamchat.capabilities import Announced
 from teamchat.model import Caller, User
@@ -18,12 +20,16 @@ _encode = msgspec.json.Encoder().encode
 
 
 class MyRights(Answer, frozen=True):
-    """The caller, and what they may do. `as_of` is the position in the log at which this was so."""
+    """The caller, and what they may do. `as_of` is the position in the log at which this was so.
+
+    `has_password` is there where passwords sign in, and never for a token.
+    """
 
     user: User
     role: str
     may: Sequence[str]
     as_of: str
+    has_password: bool | UnsetType = UNSET
 
 
 @section.endpoint("GET", "/capabilities", answer=Announced, open=True)
@@ -41,4 +47,8 @@ async def my_rights(app: Application, caller: Caller) -> MyRights:
     async with app.storage.read() as tx:
         may = {*await app.capabilities.may(tx, caller), *app.chat.may(caller)}
         user = await app.accounts.users.whole_in(tx, caller.user)
-    return MyRights(user, "admin" if caller.user.is_admin else "user", sorted(may), str(as_of))
+        has_password: bool | UnsetType = UNSET
+        if app.sign_in.asks_for_passwords and caller.scopes is None:
+            has_password = await has_password_in(tx, user.id)
+    role = "admin" if caller.user.is_admin else "user"
+    return MyRights(user, role, sorted(may), str(as_of), has_password)

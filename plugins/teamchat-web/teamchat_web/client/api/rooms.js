@@ -32,7 +32,7 @@ export class Rooms {
       throw error;
     }
   }
-  /** The caller: {user, role, may, asOf}. Needs `membership`. */
+  /** The caller: {user, role, may, asOf, hasPassword}. Needs `membership`. */
   me() {
     return this.#get("/me");
   }

@@ -38,8 +38,9 @@ async function first(ctx) {
 async function ask({ model, kept }) {
   const rooms = new Rooms(model.api);
   const capabilities = await rooms.capabilities();
-  const may = capabilities.membership ? (await rooms.me()).may : [];
+  const { may = [], hasPassword = null } = capabilities.membership ? await rooms.me() : {};
   kept.set("capabilities", capabilities);
+  kept.set("hasPassword", hasPassword); // null where it is not told
   kept.set("may", may);
   model.setRights(capabilities, may);
   return capabilities;

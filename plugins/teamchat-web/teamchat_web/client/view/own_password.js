@@ -7,6 +7,11 @@ import { t } from "../lib/strings.js";
 import { form } from "./form.js";
 import { currentPasswordField, newPasswordFields } from "./sign_in/fields.js";
 
+/** Whether the user may have a password, to be changed or asked for again: not all servers tell. */
+export function mayHavePassword({ config, kept }) {
+  return config.AUTH_MODE === "password" && kept.get("hasPassword") !== false;
+}
+
 /**
  * Make the form.
  * @param {object} ctx
@@ -35,7 +40,6 @@ class SamePassword extends Error {
   status = 400;
 }
 
-/** Passwords are the same if Unicode says so, too: then the server finds it. */
 function explain({ status, message }) {
   if (status === 401) return { field: "password", text: t("password.wrong") };
   return status === 400 && { field: "newPassword", text: message || t("password.same") };

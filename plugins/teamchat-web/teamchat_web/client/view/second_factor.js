@@ -6,6 +6,7 @@ import { t } from "../lib/strings.js";
 import { signInAnew } from "./anew.js";
 import { copyable } from "./copyable.js";
 import { checks, field, form } from "./form.js";
+import { mayHavePassword } from "./own_password.js";
 import { needsSheets } from "./sheet.js";
 import { codeField, wantsCode } from "./sign_in/second_factor.js";
 
@@ -53,8 +54,7 @@ export function settingUp(
   /** One has signed in a while ago: the password once more, and a code where there is a factor; or sign in anew. */
   function ask() {
     const button = element("button", { class: "button", type: "button", on: { click: anew } }, t("factor.sign_in_anew"));
-    // Nobody is told whether they have a password; who signs in at a provider may have none.
-    if (ctx.config.AUTH_MODE !== "password") return show(element("p", {}, t("factor.again_anew")), button);
+    if (!mayHavePassword(ctx)) return show(element("p", {}, t("factor.again_anew")), button);
     const send = async (values) => secret(await begin(values));
     return show(
       form({ fields: [again(), hasOne && codeField()].filter(Boolean), action: t("factor.begin"), send, explain: refused }),

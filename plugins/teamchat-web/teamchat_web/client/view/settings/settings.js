@@ -2,6 +2,7 @@
 
 import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
+import { mayHavePassword } from "../own_password.js";
 import { extensionSections, openSections } from "../sections.js";
 import { account } from "./account.js";
 import { notifications } from "./notifications.js";
@@ -21,7 +22,7 @@ export function openSettings(ctx, first) {
       { id: "profile", label: t("settings.profile"), icon: "user", make: profile },
       { id: "notifications", label: t("settings.notifications"), icon: "bell", make: notifications },
       { id: "sessions", label: t("settings.sessions"), icon: "device", make: sessions },
-      ctx.config.AUTH_MODE === "password" && {
+      mayHavePassword(ctx) && {
         id: "password",
         label: t("common.password"),
         icon: "key",
