@@ -60,6 +60,13 @@ def test_an_admin_makes_a_bot_gives_it_a_token_by_keys_and_ends_it(
     [channel] = httpx2.get(f"{talk.server.base}/channels", **asked).json()["channels"]
     messages = f"{talk.server.base}/channels/{channel['id']}/messages"
     assert httpx2.post(messages, json={"content": "it builds"}, **asked).status_code == 200
+    for key in ("Escape", "Escape"):
+        page.keyboard.press(key)
+        assert shown.input_value() == text
+    expect(given.get_by_role("alert")).to_contain_text("Keep it first")
+    expect(given.get_by_role("button", name="I have kept it")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(shown).to_have_count(0)
     page.keyboard.press("Escape")
     expect(given).to_have_count(0)
     accessible(page)

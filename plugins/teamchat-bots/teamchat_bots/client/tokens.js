@@ -1,4 +1,4 @@
-// The tokens of a bot, in a dialog of their own. What is made is shown once, until the dialog is closed.
+// The tokens of a bot, in a dialog of their own. What is made is shown once, until somebody has kept it.
 
 const DAY = 24 * 60 * 60 * 1000;
 const ENDS = [90, 365];
@@ -64,12 +64,17 @@ export function tokens(teamchat, bot) {
 
   async function make({ name, scopes: may, ends }) {
     const expiresAt = ends === "never" ? null : Date.now() + Number(ends) * DAY;
-    const { token } = await api.post(path, { name, scopes: may, expiresAt }, { key: api.newKey() });
-    show(token);
+    const ask = () => api.post(path, { name, scopes: may, expiresAt }, { key: api.newKey() });
+    await teamchat.showOnce(dialog, { ask, show, done });
     await read();
   }
 
-  function show(token) {
+  function done() {
+    shown.replaceChildren();
+    making.elements.name.focus();
+  }
+
+  function show({ token }, keep) {
     const text = element("input", { class: "input bots-token", readOnly: true, value: token.token });
     text.setAttribute("aria-label", t("text_of", { name: token.name }));
     const copy = element("button", { class: "button", type: "button" }, t("copy"));
@@ -82,7 +87,7 @@ export function tokens(teamchat, bot) {
         dialog.say(t("copy_yourself"));
       }
     });
-    teamchat.replace(shown, element("p", { class: "note" }, t("shown_once")), text, element("div", {}, copy));
+    teamchat.replace(shown, element("p", { class: "note" }, t("shown_once")), text, element("div", {}, copy), keep);
     text.focus();
     text.select();
     dialog.say(t("shown_once"));

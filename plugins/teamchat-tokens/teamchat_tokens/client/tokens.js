@@ -1,4 +1,4 @@
-// The tokens that one has, with a form for another. What is made is shown once, until the section is left.
+// The tokens that one has, with a form for another. What is made is shown once, until somebody has kept it.
 
 import { placesField } from "./places.js";
 import { chooser } from "./scopes.js";
@@ -43,12 +43,17 @@ export function tokens(teamchat, dialog) {
   async function make({ name, scopes, placeIds, ends }) {
     const expiresAt = ends === "never" ? null : Date.now() + Number(ends) * DAY;
     const body = { name, scopes, expiresAt, ...(placeIds && { placeIds }) };
-    const { token } = await api.post("/me/tokens", body, { key: api.newKey() });
-    show(token);
+    const ask = () => api.post("/me/tokens", body, { key: api.newKey() });
+    await teamchat.showOnce(dialog, { ask, show, done });
     await read();
   }
 
-  function show(token) {
+  function done() {
+    shown.replaceChildren();
+    making.elements.name.focus();
+  }
+
+  function show({ token }, keep) {
     const text = element("input", { class: "input tokens-text", readOnly: true, value: token.token });
     text.setAttribute("aria-label", t("text_of", { name: token.name }));
     const copy = element("button", { class: "button", type: "button" }, t("copy"));
@@ -61,7 +66,7 @@ export function tokens(teamchat, dialog) {
         dialog.say(t("copy_yourself"));
       }
     });
-    teamchat.replace(shown, element("p", { class: "note" }, t("shown_once")), text, element("div", {}, copy));
+    teamchat.replace(shown, element("p", { class: "note" }, t("shown_once")), text, element("div", {}, copy), keep);
     text.focus();
     text.select();
     dialog.say(t("shown_once"));

@@ -6,6 +6,7 @@ import { t } from "../lib/strings.js";
 import { signInAnew } from "./anew.js";
 import { copyable } from "./copyable.js";
 import { checks, field, form } from "./form.js";
+import { showOnce } from "./once.js";
 import { mayHavePassword } from "./own_password.js";
 import { needsSheets } from "./sheet.js";
 import { codeField, wantsCode } from "./sign_in/second_factor.js";
@@ -67,15 +68,17 @@ export function settingUp(
     const confirm = form({
       fields: [codeField(t("factor.code_hint"))],
       action: t("factor.confirm"),
-      send: async ({ code }) => {
-        hold(() => {}); // The answer has the recovery codes, this once.
-        try {
-          kept((await ctx.api.send("PUT", path`/me/second-factors/${id}`, { body: { code } })).recoveryCodes);
-        } catch (error) {
-          hold(null);
-          throw error;
-        }
-      },
+      send: ({ code }) =>
+        showOnce(
+          { hold },
+          {
+            ask: () => ctx.api.send("PUT", path`/me/second-factors/${id}`, { body: { code } }),
+            show: codes,
+            done,
+            action: t("factor.kept"),
+            reminder: t("factor.keep_first"),
+          },
+        ),
       explain: ({ status }) => status === 400 && { field: "code", text: t("factor.wrong") },
     });
     const open = element("a", { href: uri }, t("factor.open_app"));
@@ -88,28 +91,12 @@ export function settingUp(
     );
   }
 
-  function kept(codes) {
-    const finish = element("button", { class: "button button-primary", type: "button" }, t("factor.kept"));
-    const unkept = element("p", { class: "note", role: "alert", hidden: true });
-    const leaving = new AbortController();
-    hold(() => {
-      replace(unkept, t("factor.keep_first")).hidden = false;
-      finish.focus();
-    });
-    // A session may end elsewhere, and all that was shown with it.
-    const stay = (event) => box.isConnected && event.preventDefault();
-    addEventListener("beforeunload", stay, { signal: leaving.signal });
-    finish.addEventListener("click", () => {
-      leaving.abort();
-      hold(null);
-      done();
-    });
+  function codes({ recoveryCodes }, keep) {
     show(
       element("p", { class: "note", role: "status" }, t("factor.is_on")),
       element("p", {}, t("factor.recovery_lead")),
-      copyable(t("factor.recovery"), codes.join("\n")),
-      unkept,
-      element("div", {}, finish),
+      copyable(t("factor.recovery"), recoveryCodes.join("\n")),
+      keep,
     );
     confirmed();
   }

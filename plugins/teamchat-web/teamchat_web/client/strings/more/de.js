@@ -318,6 +318,9 @@ export default {
   "common.saved": "Gespeichert",
   "common.selected": "Zum Kopieren markiert",
 
+  "once.kept": "Ich habe es aufbewahrt",
+  "once.keep_first": "Bewahre es erst auf: Es wird nie wieder gezeigt. Sag es dann hier.",
+
   "problem.missing": "Hier fehlt noch etwas.",
   "problem.email": "Das sieht nicht nach einer E-Mail-Adresse aus.",
   "problem.short": "Bitte mindestens 8 Zeichen.",

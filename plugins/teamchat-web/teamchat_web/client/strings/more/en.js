@@ -318,6 +318,9 @@ export default {
   "common.saved": "Saved",
   "common.selected": "Selected for copying",
 
+  "once.kept": "I have kept it",
+  "once.keep_first": "Keep it first: it is never shown again. Then say so here.",
+
   "problem.missing": "Please fill this in.",
   "problem.email": "This doesn’t look like an email address.",
   "problem.short": "At least 8 characters, please.",

@@ -1,16 +1,16 @@
 // The token of a new webhook.
 //
-// It is shown in this dialog alone and kept nowhere, so the dialog is not closed by a
-// click beside it. The name of the webhook stands nowhere in the command, which people paste into a shell.
+// It is shown in this dialog alone and kept nowhere, so the dialog stays until somebody says that they have
+// kept it. The name of the webhook stands nowhere in the command, which people paste into a shell.
 
 import { element } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";
 import { copyable } from "../copyable.js";
 import { openDialog } from "../dialog.js";
+import { keepFirst } from "../once.js";
 
 /** Show the token and a command that posts with it. */
 export function showToken(ctx, { id, name, token }) {
-  const done = element("button", { class: "button button-primary", type: "button" }, t("admin.webhook_done"));
   const body = element(
     "div",
     { class: "dialog-body stack" },
@@ -18,10 +18,10 @@ export function showToken(ctx, { id, name, token }) {
     copyable(t("admin.webhook_token"), token),
     copyable(t("admin.webhook_example"), command(ctx.config, id, token)),
   );
-  const foot = element("div", { class: "dialog-foot" }, done);
-  const dialog = openDialog(ctx, { title: t("admin.webhook_made", { name }), isLasting: true }, body, foot);
-  done.addEventListener("click", dialog.close);
-  done.focus();
+  const dialog = openDialog(ctx, { title: t("admin.webhook_made", { name }), isLasting: true }, body);
+  const keep = keepFirst(dialog, { done: dialog.close, action: t("admin.webhook_done") });
+  body.append(keep);
+  keep.querySelector("button").focus();
 }
 
 function command({ API_BASE_URL }, id, token) {

@@ -15,6 +15,7 @@ import { confirm, openDialog } from "../dialog.js";
 import { checks, field, form } from "../form.js";
 import { openMessage } from "../jump.js";
 import { words } from "../notices.js";
+import { showOnce } from "../once.js";
 import { avatar } from "../people.js";
 import { openMenu } from "../popup.js";
 import { draw, row, rows } from "../rows.js";
@@ -97,6 +98,7 @@ export function facade(ctx, registry, host, { name, version, limits }, posts) {
 
     dialog: (look, ...content) => openDialog(ctx, look, ...content),
     confirm: (asked) => confirm(ctx, asked),
+    showOnce,
     menu: (at, items) =>
       openMenu(at, items.map((item) => ({ ...item, icon: own(item.icon), run: tells(item.run) }))),
     toast: (text, { kind, action } = {}) =>
