@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import subprocess
 from collections.abc import AsyncIterator
@@ -17,31 +16,16 @@ import pytest
 import trio
 
 from teamchat.testing import DEADLINE, Events, listening, running
+from tests.npm import npm_package
 
 HERE = Path(__file__).parent
-PACKAGE = "oidc-provider@9"
-KEPT = HERE.parents[2] / "build" / "npm"
-INSTALL_SECONDS = 180
 FORM = re.compile(r'<form[^>]* action="([^"]+)"')
 FIELD = re.compile(r'<input[^>]* type="hidden"[^>]* name="([^"]+)" value="([^"]*)"')
 
 
 @pytest.fixture(scope="module")
 def package() -> Path:
-    """Return where the package is; it is installed once, by npm."""
-    folder = KEPT / "node_modules" / "oidc-provider"
-    if shutil.which("node") is None:
-        pytest.skip("node is not on this machine")
-    if not folder.exists():
-        if shutil.which("npm") is None:
-            pytest.skip("npm is not on this machine, and oidc-provider not in build/npm")
-        KEPT.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--prefix", str(KEPT), "--no-save", "--no-audit", "--no-fund", PACKAGE]
-        try:
-            subprocess.run(command, check=True, capture_output=True, timeout=INSTALL_SECONDS)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            pytest.skip(f"npm can't install {PACKAGE} here: {type(error).__name__}")
-    return folder
+    return npm_package("oidc-provider", "9")
 
 
 def free_port() -> int:
