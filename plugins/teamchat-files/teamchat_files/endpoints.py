@@ -12,6 +12,7 @@ from teamchat_files import tickets, tus
 from teamchat_files.listing import add_listing
 from teamchat_files.media_types import PLAIN_TEXT, is_inline
 from teamchat_files.names import disposition
+from teamchat_files.retried import Brought
 from teamchat_files.seeing import seen, while_signed_in
 from teamchat_files.stored import File, FileRow
 
@@ -90,17 +91,21 @@ def _add_uploads(section: Section, uploads: Uploads, options: FilesOptions) -> N
         """Begin an upload; the first bytes, or all of them, may come with it."""
         size, checksum = tus.length(request), tus.checksum(request)
         uploads.check_size(size)
-        upload = await uploads.begin(caller, tus.metadata(request), size, key)
+        brings = request.headers.get("Content-Type") is not None
+        upload = await uploads.begin(caller, tus.metadata(request), size, key, brings=brings)
         written = upload.written
-        if size == 0:
+        if brings and upload.brought is not None:
+            await Brought.read(upload.brought).compare(request.body.pieces(most))
+        if upload.is_complete:
             upload = await uploads.where(caller, upload.id)
-        elif written == 0 and request.headers.get("Content-Type") is not None:
+        elif brings and written == 0:
             written = await uploads.write(
                 caller,
                 upload,
                 request.body.pieces(most),
                 length=request.body.announced,
                 checksum=checksum,
+                may_come_again=key is not None,
             )
         headers = {"Location": f"/uploads/{upload.id}", "Upload-Offset": str(written)}
         return _answer(201, {**headers, "Upload-Expires": tus.expires(upload.expires_at)})

@@ -58,6 +58,8 @@ MIGRATIONS = (
         ),
     ),
     Migration(2, ("create index files_listed on files(place_id, message_id) where message_id is not null",)),
+    # What came with the request that began the upload and had a key, as `teamchat_files.retried` has it.
+    Migration(3, ("alter table files_uploads add column brought text",)),
 )
 
 CHECKS = (

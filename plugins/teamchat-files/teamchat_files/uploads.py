@@ -8,6 +8,7 @@ had not acknowledged and nothing else, and any process goes on where another has
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import trio
 
 from teamchat import (
-    BadRequest,
     ChecksumMismatch,
     Conflict,
     FileStore,
@@ -29,9 +29,9 @@ from teamchat import (
     Transaction,
 )
 from teamchat.model import Caller, now_ms
-from teamchat.observability.logs import get_logger
 from teamchat_files import stored
 from teamchat_files.media_types import HEAD_BYTES, media_type
+from teamchat_files.retried import Brought, OtherRequest
 from teamchat_files.tus import Checksum, Metadata
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ LASTS_MS = 24 * 60 * 60 * 1000
 _HOUR_MS = 60 * 60 * 1000
 _LOCK_SECONDS = 10.0
 _COLUMNS = """id, place_id, uploader_id, key, name, declared, size, written, state, writer, is_whole, is_over,
-created_at, expires_at, request_key, request_hash"""
+created_at, expires_at, request_key, request_hash, brought"""
 _MINE = f"select {_COLUMNS} from files_uploads where id = $1 and uploader_id = $2"  # noqa: S608
 _RETRIED = f"select {_COLUMNS} from files_uploads where uploader_id = $1 and request_key = $2"  # noqa: S608
 _UNFINISHED = "select coalesce(sum(size), 0) from files_uploads where is_whole = 0 and is_over = 0"
@@ -53,10 +53,8 @@ _SPEND = """insert into files_spent (user_id, hour, size) values ($1, $2, $3)
 on conflict (user_id, hour) do update set size = files_spent.size + excluded.size"""
 _TAKE_UP = """update files_uploads set writer = $3 where id = $1 and written = $2 and is_over = 0
 returning id"""
-_MOVE_ON = """update files_uploads set written = $4, state = $5
+_MOVE_ON = """update files_uploads set written = $4, state = $5, brought = coalesce($6, brought)
 where id = $1 and writer = $2 and written = $3 and is_over = 0 returning id"""
-
-_log = get_logger(__name__)
 
 Process = Callable[[str], Awaitable[None]]
 """Has a new file looked at, and waits for that, though not for ever."""
@@ -81,6 +79,7 @@ class Upload(NamedTuple):
     expires_at: int
     request_key: str | None
     request_hash: str
+    brought: str | None
 
     @property
     def is_complete(self) -> bool:
@@ -107,22 +106,23 @@ class Uploads:
             await self._place(tx, caller, place_id)
 
     async def begin(
-        self, caller: Caller, about: Metadata, size: int, request_key: str | None = None
+        self, caller: Caller, about: Metadata, size: int, request_key: str | None = None, *, brings: bool
     ) -> Upload:
         """Reserve room for a file of `size` bytes, and return its upload, which has none of them yet.
 
-        With a `request_key` (Idempotency-Key) the upload may be one of before. Raises `TooLarge`,
-        `TooManyRequests` and `StorageFull` for limits, and `BadRequest` for a key of another request.
+        With a `request_key` (Idempotency-Key) the upload may be one of before; `brings` says that bytes come
+        along. Raises `TooLarge`, `TooManyRequests` and `StorageFull` for limits, and `OtherRequest` for a key
+        of another request.
         """
         self.check_size(size)
         free = await self._store.free_bytes()
-        request_hash = "" if request_key is None else f"{size} {about.place_id} {about.filename}"
+        request_hash = "" if request_key is None else "\n".join((str(size), str(brings), *about))
         now = now_ms()
         async with self._app.storage.write() as tx:
             await self._place(tx, caller, about.place_id)
             if request_key is not None and (earlier := await self._retried(tx, caller, request_key, now)):
                 if earlier.request_hash != request_hash:
-                    raise BadRequest("Idempotency-Key was used for another request.")
+                    raise OtherRequest
                 return earlier
             await self._reserve(tx, caller, size, free, now)
             made = Upload(
@@ -142,10 +142,11 @@ class Uploads:
                 expires_at=now + LASTS_MS,
                 request_key=request_key,
                 request_hash=request_hash,
+                brought=None,
             )
             await tx.fetch(
                 f"""insert into files_uploads ({_COLUMNS}) values
-                ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)""",  # noqa: S608
+                ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)""",  # noqa: S608
                 *made,
             )
         return made
@@ -226,9 +227,11 @@ class Uploads:
         *,
         length: int | None,
         checksum: Checksum | None = None,
+        may_come_again: bool = False,
     ) -> int:
         """Write what a request brings from where the upload is, and return how far it is then.
 
+        What one brings that `may_come_again` is noted for the upload (`teamchat_files.retried`).
         Raises `Conflict` if it is elsewhere by now, `ChecksumMismatch`, `TooLarge` for more than is missing,
         and `StorageFull`.
         """
@@ -241,7 +244,7 @@ class Uploads:
             await self._find(tx, caller, upload.id)
             if not await tx.fetch(_TAKE_UP, upload.id, upload.written, writer):
                 raise Conflict("The upload is at another offset.")
-        incoming = _Incoming(pieces, left, checksum)
+        incoming = _Incoming(pieces, left, checksum, is_noted=may_come_again)
         earlier, self._writing[upload.id] = self._writing.get(upload.id), incoming
         try:
             if earlier is not None:
@@ -258,8 +261,11 @@ class Uploads:
             state = await self._store.begin(upload.key, upload.size)
         written, state = await self._in_turn(upload, state, incoming, length)
         incoming.check(written - upload.written)
+        brought = incoming.brought(written - upload.written)
         async with self._app.storage.write() as tx:
-            moved = await tx.fetch(_MOVE_ON, upload.id, upload.writer, upload.written, written, state)
+            moved = await tx.fetch(
+                _MOVE_ON, upload.id, upload.writer, upload.written, written, state, brought
+            )
         if not moved:
             raise Conflict("Another request goes on with this upload.")
         if incoming.failure is not None:
@@ -350,8 +356,11 @@ class _Incoming:
     went wrong.
     """
 
-    def __init__(self, pieces: AsyncIterator[bytes], most: int, checksum: Checksum | None) -> None:
+    def __init__(
+        self, pieces: AsyncIterator[bytes], most: int, checksum: Checksum | None, *, is_noted: bool
+    ) -> None:
         self._pieces, self._left, self._checksum = pieces, most, checksum
+        self._noted = hashlib.sha256() if is_noted else None
         self._hasher = checksum.hasher() if checksum is not None else None
         self._waiting: trio.CancelScope | None = None
         self._is_stopped = False
@@ -382,8 +391,9 @@ class _Incoming:
             raise StopAsyncIteration
         self._left -= len(piece)
         self._arrived += len(piece)
-        if self._hasher is not None:
-            self._hasher.update(piece)
+        for hasher in (self._hasher, self._noted):
+            if hasher is not None:
+                hasher.update(piece)
         return piece
 
     def stop(self) -> None:
@@ -406,3 +416,9 @@ class _Incoming:
             raise self.failure
         if kept != self._arrived or self._hasher.digest() != self._checksum.digest:
             raise ChecksumMismatch("What arrived is not what Upload-Checksum is of. Send it again.")
+
+    def brought(self, kept: int) -> str | None:
+        """Return what is to be noted of a request that may come again; of a part nobody knows the digest."""
+        if self._noted is None or not kept or kept != self._arrived:
+            return None
+        return Brought.of(kept, self._noted, is_all=self.failure is None).noted()
