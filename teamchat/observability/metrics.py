@@ -8,6 +8,7 @@ the start of the process and by its one event loop.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator
 
@@ -25,7 +26,7 @@ class Counter:
     def __init__(self, name: str, help: str) -> None:
         self.name = name
         self.help = help
-        self.value = 0
+        self.value: float = 0
 
 
 class Gauge(Counter):
@@ -129,6 +130,16 @@ writes = Counter("teamchat_writes", "Writing transactions; those that come toget
 passwords_waiting = Gauge("teamchat_passwords_waiting", "Passwords being checked, or waiting for it.")
 loop_lag = Histogram("teamchat_loop_lag_seconds", "How much later than asked for the event loop woke a task.")
 pushes = CounterTable("teamchat_pushes", "Pushes that push services have answered, or not.", ("outcome",))
+uploads = CounterTable("teamchat_uploads", "Uploads of files, by what became of them.", ("outcome",))
+files_looked_at = CounterTable("teamchat_files_looked_at", "New files that were looked at.", ("outcome",))
+file_bytes_received = Counter("teamchat_file_bytes_received", "Bytes of files that have arrived.")
+file_reads = Counter("teamchat_file_reads", "Answers that had bytes of files or of their thumbnails.")
+file_bytes_sent = Counter("teamchat_file_bytes_sent", "Bytes of files and thumbnails that were sent.")
+files_stored = Gauge("teamchat_files_stored", "Files and thumbnails in the store of files.")
+files_stored_bytes = Gauge("teamchat_files_stored_bytes", "Bytes that these have together.")
+files_free_bytes = Gauge("teamchat_files_free_bytes", "Bytes that the store has room for, if it can tell.")
+files_free_bytes.value = math.nan  # 0 would say that the disk is full.
+files_reserve_bytes = Gauge("teamchat_files_reserve_bytes", "Bytes of the disk that files leave free.")
 
 ALL: tuple[Measured, ...] = (
     connections,
@@ -141,5 +152,14 @@ ALL: tuple[Measured, ...] = (
     passwords_waiting,
     loop_lag,
     pushes,
+    uploads,
+    files_looked_at,
+    file_bytes_received,
+    file_reads,
+    file_bytes_sent,
+    files_stored,
+    files_stored_bytes,
+    files_free_bytes,
+    files_reserve_bytes,
 )
 """Every metric, in the order they are shown."""

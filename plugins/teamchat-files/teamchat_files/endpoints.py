@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from teamchat import Conflict, Gone, NotFound, Problem, TooLarge, Unauthorized
 from teamchat.model import Caller
+from teamchat.observability import metrics
 from teamchat.web import Answer, Request, Response, Section, Visitor, of_problem, partly
 from teamchat_files import tickets, tus
 from teamchat_files.listing import add_listing
@@ -191,10 +192,11 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
             "Content-Disposition": disposition(name, is_inline=shown),
             "Vary": "Authorization",
         }
+        store = app.file_store
 
         async def read(start: int, stop: int) -> AsyncIterator[bytes] | None:
-            chunks = await app.file_store.read(key, start, stop)
-            return None if chunks is None else while_signed_in(app, caller, chunks)
+            chunks = await store.read(key, start, stop)
+            return None if chunks is None else while_signed_in(app, caller, _counted(chunks))
 
         return await partly(
             request,
@@ -282,6 +284,19 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
             found = _there(await seen(app, tx, caller, file_id))
             ticket, expires_at = await tickets.give(tx, caller, found.id)
         return FileLink(f"/files/{found.id}?ticket={ticket}", expires_at)
+
+
+async def _counted(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Pass on what is sent of a file, and count it."""
+    metrics.file_reads.value += 1
+    try:
+        async for chunk in chunks:
+            metrics.file_bytes_sent.value += len(chunk)
+            yield chunk
+    finally:
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
+            await close()
 
 
 def _there(found: FileRow) -> FileRow:

@@ -16,6 +16,7 @@ import trio
 
 from teamchat import CheckedFile, FileStore, Transaction
 from teamchat.model import now_ms
+from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
 from teamchat_files import stored
 from teamchat_files.location import location_patches, patched
@@ -122,8 +123,10 @@ class Processing:
                 found = await self._found(row)
                 nursery.cancel_scope.cancel()
         except Exception:
+            metrics.files_looked_at.add("failed")
             await self._again(file_id, int(claimed[0][0]))
             raise
+        metrics.files_looked_at.add(found.state)
         await self._done(row, found)
 
     async def _keep_claim(self, file_id: str) -> None:

@@ -6,11 +6,14 @@ within a minute (extension G-3); a store that is away is asked again.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat import Problem
 from teamchat.model import now_ms
+from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
 from teamchat_files import stored
 from teamchat_files.attaching import remove
@@ -52,6 +55,8 @@ class Removal:
         task_status.started()
         while True:
             await self.remove_doomed()
+            if metrics.count_requests.is_on:
+                await self.measure()
             await trio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:
@@ -65,6 +70,18 @@ class Removal:
             await tx.fetch("delete from files_uploads where expires_at <= $1", now - _TOLD_MS)
             await tx.fetch("delete from files_tickets where expires_at <= $1", now)
             await tx.fetch("delete from files_spent where hour <= $1", now // 3_600_000 - 25)
+
+    async def measure(self) -> None:
+        """Have the metrics tell what the store has, and what it has room for."""
+        try:
+            free = await self._app.file_store.free_bytes()
+        except (OSError, Problem):  # It is away; what is stored there is known all the same.
+            free = None
+        async with self._app.storage.read() as tx:
+            [(count, size)] = await tx.fetch("select count(*), coalesce(sum(size), 0) from files_stored")
+        metrics.files_stored.value, metrics.files_stored_bytes.value = int(count), int(size)
+        metrics.files_free_bytes.value = math.nan if free is None else free
+        metrics.files_reserve_bytes.value = self._options.reserve_bytes
 
     async def remove_doomed(self) -> None:
         """Remove the bytes that are to go from the store."""
@@ -101,6 +118,7 @@ class Removal:
                     await tx.fetch("update files_uploads set is_over = 1 where id = $1", id_)
                     if not is_whole:
                         await stored.doom(tx, key, state)
+                        metrics.uploads.add("expired")
             if len(rows) < _AT_ONCE:
                 return
 

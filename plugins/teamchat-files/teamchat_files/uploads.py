@@ -29,6 +29,7 @@ from teamchat import (
     Transaction,
 )
 from teamchat.model import Caller, now_ms
+from teamchat.observability import metrics
 from teamchat_files import stored
 from teamchat_files.media_types import HEAD_BYTES, media_type
 from teamchat_files.retried import Brought, OtherRequest
@@ -149,11 +150,13 @@ class Uploads:
                 ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)""",  # noqa: S608
                 *made,
             )
+        metrics.uploads.add("begun")
         return made
 
     def check_size(self, size: int) -> None:
         """Raise `TooLarge` for a file that is larger than one may be."""
         if size > self._options.max_bytes:
+            metrics.uploads.add("too large")
             raise TooLarge(f"A file has at most {self._options.max_bytes} bytes here.")
 
     async def _place(self, tx: Transaction, caller: Caller, place_id: str) -> Room:
@@ -178,6 +181,7 @@ class Uploads:
         if options.bytes_per_day is not None:
             [(spent,)] = await tx.fetch(_SPENT, caller.user.id, hour - 24)
             if int(spent) + size > options.bytes_per_day:
+                metrics.uploads.add("over quota")
                 raise TooManyRequests(
                     3600, f"You may upload {options.bytes_per_day} bytes in 24 hours. Try again later."
                 )
@@ -185,10 +189,12 @@ class Uploads:
             [(unfinished,)] = await tx.fetch(_UNFINISHED)
             [(kept,)] = await tx.fetch("select coalesce(sum(size), 0) from files_stored")
             if int(unfinished) + int(kept) + size > options.total_bytes:
+                metrics.uploads.add("no room")
                 raise StorageFull("The server has no room for more files.")
         if free is not None:
             [(unwritten,)] = await tx.fetch(_UNWRITTEN)
             if free - int(unwritten) - size < options.reserve_bytes:
+                metrics.uploads.add("no room")
                 raise StorageFull("The server has no room for files any more.")
         await tx.fetch(_SPEND, caller.user.id, hour, size)
 
@@ -326,6 +332,7 @@ class Uploads:
             if not rows:
                 return  # Somebody else has made one, or has ended it.
             await stored.insert(tx, made)
+        metrics.uploads.add("finished")
         await self._process(upload.id)
 
     async def _head(self, key: str) -> bytes:
@@ -344,6 +351,8 @@ class Uploads:
                 await stored.let_go(tx, [key for (key,) in rows])
             else:
                 await stored.doom(tx, upload.key, upload.state or "")
+        if not upload.is_whole:
+            metrics.uploads.add("ended")
         writing = self._writing.get(upload_id)
         if writing is not None:
             writing.stop()
@@ -391,6 +400,7 @@ class _Incoming:
             raise StopAsyncIteration
         self._left -= len(piece)
         self._arrived += len(piece)
+        metrics.file_bytes_received.value += len(piece)
         for hasher in (self._hasher, self._noted):
             if hasher is not None:
                 hasher.update(piece)

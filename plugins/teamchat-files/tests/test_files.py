@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import trio
 from teamchat_files import seeing
 from teamchat_files.removal import Removal
 from teamchat_files.stored import DAY_MS

@@ -15,6 +15,7 @@ from teamchat_files.removal import Removal
 from teamchat_files.stored import DAY_MS
 
 from teamchat.model import now_ms
+from teamchat.observability import metrics
 from tests.web.client import Client
 
 _tus = import_module("plugins.teamchat-files.tests.uploading")
@@ -348,3 +349,32 @@ async def test_an_upload_expires_and_says_so_for_a_while(tmp_path: Path) -> None
         await world.rows("update files_uploads set expires_at = $1", now_ms() - 8 * DAY_MS)
         await removal.sweep()
         assert (await world.patch(id_, 4, b"4")).problem(404)
+
+
+async def test_metrics_count_what_becomes_of_uploads_and_their_bytes(tmp_path: Path) -> None:
+    def counted() -> dict[str, float]:
+        tables = [*metrics.uploads, *metrics.files_looked_at]
+        bytes_ = {"in": metrics.file_bytes_received.value, "out": metrics.file_bytes_sent.value}
+        return {name: count for (name,), count in tables} | bytes_ | {"reads": metrics.file_reads.value}
+
+    before = counted()
+    async with opened(tmp_path, max_bytes=1000, total_bytes=100, bytes_per_day=200) as world:
+        world.store.room = 5_000_000_000
+        id_ = await world.ready(b"0123456789")
+        assert (await world.ada.call("GET", f"/files/{id_}", headers=[("Range", "bytes=0-3")])).status == 206
+        assert await world.status(id_, world.ada) == 200
+        for size, status in ((1001, 413), (91, 507), (90, 201), (101, 429)):
+            assert (await world.begin(size)).status == status
+        other = (await world.begin(0)).headers["location"]
+        assert (await world.ada.call("DELETE", other, headers=TUS.items())).status == 204
+        await world.rows("update files_uploads set expires_at = 1")
+        removal = Removal(world.app, world.options)
+        await removal.sweep()
+        await removal.measure()
+        assert (metrics.files_stored.value, metrics.files_stored_bytes.value) == (1, 10)
+        assert (metrics.files_free_bytes.value, metrics.files_reserve_bytes.value) == (5e9, 2**30)
+    grown = {name: count - before.get(name, 0) for name, count in counted().items()}
+    assert grown == {
+        "begun": 3, "finished": 2, "too large": 1, "no room": 1, "over quota": 1, "expired": 1,
+        "ready": 1, "in": 10, "out": 14, "reads": 2,
+    } | {name: 0 for name in before if name in {"ended", "blocked", "failed"}}  # fmt: skip
