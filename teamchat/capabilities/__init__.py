@@ -6,7 +6,7 @@
 from teamchat.capabilities.announced import Announced
 from teamchat.capabilities.changes import Changes
 from teamchat.capabilities.drafts import DraftFields, Drafts, MessageBody, Outcome, Written
-from teamchat.capabilities.exported import ExportPart, Imported
+from teamchat.capabilities.exported import ExportedFile, ExportPart, Imported, ImportedFile
 from teamchat.capabilities.fields import MessageFields
 from teamchat.capabilities.guarded import ChangeFailed, ChangeGuard, TooMuch
 from teamchat.capabilities.kept_files import KeepsFiles, KeptFile
@@ -29,7 +29,9 @@ __all__ = [
     "DraftFields",
     "Drafts",
     "ExportPart",
+    "ExportedFile",
     "Imported",
+    "ImportedFile",
     "Job",
     "KeepsFiles",
     "KeptFile",

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from msgspec import Struct
 
-from teamchat.interfaces import Transaction
+from teamchat.interfaces import FileStore, Storage, Transaction
+
+
+class ExportedFile(NamedTuple):
+    """Bytes in the store of files that belong to a record.
+
+    `name` is what they are called in the export: 1 to 80 letters, digits, ``-`` and ``_``. `key` is the
+    store's.
+    """
+
+    name: str
+    key: str
+
+
+class ImportedFile(NamedTuple):
+    """Bytes that an export has of a record: how many there are, and how to begin reading them.
+
+    What is read is at most 64 KiB at a time, and is to be closed (`contextlib.aclosing`). It raises an
+    `OSError` if fewer are there.
+    """
+
+    size: int
+    read: Callable[[], AsyncGenerator[bytes, None]]
 
 
 class Imported(Protocol):
@@ -28,6 +50,9 @@ class Imported(Protocol):
         What hangs on a message is to be looked up so: an id alone could be one of a private room here.
         """
 
+    async def image_count(self, tx: Transaction, message_id: str) -> int:
+        """Return how many images a message has here."""
+
     def create(self, count: int = 1) -> None:
         """Count records that are here now and were not before."""
 
@@ -37,12 +62,26 @@ class Imported(Protocol):
     def omit(self, where: str, why: str) -> None:
         """Note what was left out: its id, and why in words, without anything that somebody wrote."""
 
+    def change(self, where: str, why: str) -> None:
+        """Note what is here and is not what it was, as `omit` does."""
+
+    def file(self, name: str) -> ImportedFile | None:
+        """Return the bytes that the export has under a name; None if there are none."""
+
+    @property
+    def file_store(self) -> FileStore | None:
+        """The store of files; None where no capability that is on keeps any."""
+
+    @property
+    def options(self) -> Any:
+        """The options of the capability whose records these are."""
+
 
 class ExportPart:
-    """What a capability exports, and takes in again. Subclass it, and override all that follows.
+    """What a capability exports, and takes in again. Subclass it, and override `write` and `take`.
 
     It works on the tables alone: there is no application.  Rows are written without events, for an import
-    makes every client load anew.
+    makes every client load anew.  A capability that keeps files overrides `files` and `bring` too.
     """
 
     record: ClassVar[type[Struct]]
@@ -54,6 +93,19 @@ class ExportPart:
     def write(self, tx: Transaction) -> AsyncIterator[Sequence[Any]]:
         """Yield all records, some hundred at a time, in an order that is always the same."""
         raise NotImplementedError
+
+    async def files(self, tx: Transaction) -> AsyncGenerator[Sequence[ExportedFile], None]:  # noqa: ARG002
+        """Yield which bytes in the store of files go along, some hundred at a time: none."""
+        return
+        yield ()
+
+    async def bring(self, storage: Storage, records: Sequence[Any], imported: Imported) -> None:
+        """Bring records in: `take`, in a transaction of its own.
+
+        Bytes are put into the store before that, for no transaction waits for a store.
+        """
+        async with storage.write() as tx:
+            await self.take(tx, records, imported)
 
     async def take(self, tx: Transaction, records: Sequence[Any], imported: Imported) -> None:
         """Bring records into the tables, in a transaction that is open.

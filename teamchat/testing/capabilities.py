@@ -315,7 +315,8 @@ def _taken(offer: Capability) -> Taken:
     if offer.tables:
         check(offer.name, offer.tables)
     ours = CapabilityTables(offer.name, offer.tables, "the plugin") if offer.tables else None
-    return Taken(offer, lambda app: offer.parts(app, offer.options()), "the plugin", ours)
+    options = offer.options()
+    return Taken(offer, lambda app: offer.parts(app, options), "the plugin", ours, options=options)
 
 
 def _beside(app: Application) -> set[str]:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from teamchat.application import Application
-from teamchat.operations.import_export.exporting import write_head, write_records
+from teamchat.operations.import_export.exporting import write_files, write_head, write_records
 from teamchat.operations.import_export.importing import Importer
 from teamchat.operations.import_export.reading import ExportDirectory
 from teamchat.operations.import_export.report import Report
@@ -15,17 +15,19 @@ from teamchat.testing.images import MemoryStore
 
 
 async def export(app: Application, directory: Path) -> None:
-    """Write an export, without the bytes of images, into a directory that is not there yet."""
+    """Write an export, with the bytes of files and without those of images, into a new directory."""
     directory.mkdir()  # noqa: ASYNC240 - a test may block
     async with app.storage.read() as snapshot:
-        head, _ = await write_records(snapshot, directory, app.capabilities)
+        head, _, files = await write_records(snapshot, directory, app.capabilities)
+    await write_files(app.stored_files, directory, files)
     write_head(directory, head)
 
 
 async def bring_in(app: Application, directory: Path) -> list[str]:
     """Import an export, and return what is said of it."""
     report = Report()
-    await Importer(app.storage, MemoryStore(), ExportDirectory(directory), report, app.capabilities).run()
+    source, files = ExportDirectory(directory), app.stored_files
+    await Importer(app.storage, MemoryStore(), source, report, app.capabilities, files).run()
     return report.lines()
 
 

@@ -101,7 +101,7 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
         "Imported: 9 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, 9 messages, "
         "2 replies, 3 reactions, 1 images, 1 mentions, 2 pins.",
         "Admins from now on: grace@navy.example.",
-        "Left out: 1 × file (only images can be brought over, and only those whose bytes are in the export)",
+        "Left out: 1 × file (its bytes are not in the export; its name stands in the message)",
         "Left out: 1 × list (there is nothing like it here)",
         "Left out: 1 × notice (channel_join: told by Slack, said by nobody)",
         "Left out: 1 × pin (not of a message)",

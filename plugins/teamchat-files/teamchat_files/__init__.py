@@ -9,6 +9,7 @@ from teamchat import Capability, DraftFields, KeepsFiles, Parts, hookimpl
 from teamchat_files.attaching import MOST, Attaching, FileDraft, have_files, texts
 from teamchat_files.endpoints import section_for
 from teamchat_files.events import FileChanged
+from teamchat_files.exported import FilesExported
 from teamchat_files.options import FilesOptions
 from teamchat_files.processing import Processing
 from teamchat_files.removal import Removal
@@ -50,6 +51,7 @@ FILES = Capability(
     events=[FileChanged],
     checks=CHECKS,
     files=KeepsFiles(backend=lambda options: options.backend, table="files_stored", key="key", size="size"),
+    export=FilesExported(),
     client="client",
     parts=parts,
 )

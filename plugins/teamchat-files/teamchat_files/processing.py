@@ -19,7 +19,7 @@ from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
 from teamchat_files import stored
-from teamchat_files.location import location_patches, patched
+from teamchat_files.location import Read, location_patches, patched
 from teamchat_files.media_types import is_picture
 from teamchat_files.stored import FileRow, State
 from teamchat_files.thumbnails import Thumbnailer, Thumbnails, open_thumbnailer
@@ -150,6 +150,15 @@ class Processing:
                 thumbnails = await self._thumbnailer.make(chunks, row.size)
         return _Found(key, "ready", thumbnails)
 
+    def _reader(self, row: FileRow) -> Read:
+        """Return what reads some bytes of a file."""
+
+        async def read(offset: int, length: int) -> bytes:
+            async with aclosing(self._bytes(row.key, offset, min(offset + length, row.size))) as chunks:
+                return b"".join([chunk async for chunk in chunks])
+
+        return read
+
     async def _is_harmless(self, row: FileRow, checks: Sequence[FileCheck]) -> bool:
         """Ask all checks. Whatever one raises means that it can't tell now."""
         for check in checks:
@@ -164,12 +173,7 @@ class Processing:
         """Return the key under which the bytes are without the place where they were taken."""
         if not self._options.strip_location:
             return row.key
-
-        async def read(offset: int, length: int) -> bytes:
-            async with aclosing(self._bytes(row.key, offset, min(offset + length, row.size))) as chunks:
-                return b"".join([chunk async for chunk in chunks])
-
-        patches = await location_patches(read, row.size, row.media_type)
+        patches = await location_patches(self._reader(row), row.size, row.media_type)
         if not patches:
             return row.key
         key = f"{row.id}-{now_ms():x}"
@@ -178,13 +182,7 @@ class Processing:
         return key
 
     async def _keep(self, key: str, size: int, pieces: AsyncIterator[bytes]) -> None:
-        """Put bytes into the store; whatever happens, they are known there, or are doomed."""
-        store = self._store
-        async with self._app.storage.write() as tx:
-            await stored.doom(tx, key, "", due=now_ms() + _MAKING_MS)
-        state = await store.begin(key, size)
-        _, state = await store.write(key, size, state, 0, pieces, size)
-        await store.finish(key, size, state)
+        await stored.put(self._app.storage, self._store, key, size, pieces, due=now_ms() + _MAKING_MS)
 
     async def _bytes(self, key: str, start: int = 0, stop: int | None = None) -> AsyncGenerator[bytes, None]:
         chunks = await self._store.read(key, start, stop)
@@ -222,17 +220,13 @@ class Processing:
             if not changed:
                 return  # It is gone; what was made for it is doomed already.
             if pictures is not None and small is not None and large is not None:
-                await self._now_kept(tx, small, len(pictures.small))
-                await self._now_kept(tx, large, len(pictures.large))
+                await stored.now_kept(tx, small, len(pictures.small))
+                await stored.now_kept(tx, large, len(pictures.large))
             if found.key != row.key:
                 if found.key:
-                    await self._now_kept(tx, found.key, row.size)
+                    await stored.now_kept(tx, found.key, row.size)
                 await stored.let_go(tx, [row.key])
             await self.tell(tx, row.id)
-
-    async def _now_kept(self, tx: Transaction, key: str, size: int) -> None:
-        await tx.fetch("delete from files_doomed where key = $1", key)
-        await stored.keep_key(tx, key, size)
 
     async def tell(self, tx: Transaction, file_id: str) -> None:
         """Tell those who see its message that a file has changed."""

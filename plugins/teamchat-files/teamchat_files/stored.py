@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
-from teamchat import Transaction
+from teamchat import FileStore, Storage, Transaction
 from teamchat.storage.statements import chunks
 from teamchat_files.events import FileChanged
 
@@ -144,6 +144,30 @@ async def insert(tx: Transaction, one: FileRow, *, number: int = 0, claimed_unti
 async def keep_key(tx: Transaction, key: str, size: int) -> None:
     """Note that the store has bytes under a key."""
     await tx.fetch("insert into files_stored (key, size) values ($1, $2) on conflict do nothing", key, size)
+
+
+async def now_kept(tx: Transaction, key: str, size: int) -> None:
+    """Note that what `put` has put into the store is to stay."""
+    await tx.fetch("delete from files_doomed where key = $1", key)
+    await keep_key(tx, key, size)
+
+
+async def put(
+    storage: Storage, store: FileStore, key: str, size: int, pieces: AsyncIterator[bytes], *, due: int
+) -> int:
+    """Put bytes into the store, and return how many came; if fewer than `size`, they are removed at once.
+
+    Until `now_kept` they are doomed from `due` on, so whatever happens, no bytes are left that nobody knows.
+    """
+    async with storage.write() as tx:
+        await doom(tx, key, "", due=due)
+    state = await store.begin(key, size)
+    written, state = await store.write(key, size, state, 0, pieces, size)
+    if written == size:
+        await store.finish(key, size, state)
+    else:
+        await store.abandon(key, state)
+    return written
 
 
 async def let_go(tx: Transaction, keys: Iterable[str]) -> None:

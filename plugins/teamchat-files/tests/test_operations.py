@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trio
 
 from teamchat.errors import OperatorError
 from teamchat.operations.backup import back_up
 from teamchat.operations.checking.findings import Level
 from teamchat.operations.checking.services import check_files
+from teamchat.operations.import_export.bringing_in import Wishes as ImportWishes
+from teamchat.operations.import_export.bringing_in import bring_in
+from teamchat.operations.import_export.exporting import export_to
 from teamchat.operations.installation import Installation
 from teamchat.operations.moving import move_installation
 from teamchat.operations.restore import Wishes, restore
-from teamchat.testing import running
+from teamchat.testing import DEADLINE, listening, running
 
 _tus = import_module("plugins.teamchat-files.tests.uploading")
 first_channel, post, upload = _tus.first_channel, _tus.post, _tus.upload
@@ -104,3 +108,27 @@ async def test_a_move_takes_the_bytes_along_and_a_check_misses_them_where_they_a
     async with one.existing_storage() as storage:
         findings = await check_files(one, storage)
     assert [one.level for one in findings] == [Level.OK, Level.PROBLEM], findings
+
+
+@pytest.mark.slow
+async def test_an_export_has_the_bytes_and_a_server_that_runs_takes_them_in(tmp_path: Path) -> None:
+    id_ = await with_a_file(tmp_path / "one")
+    said, *_ = await export_to(installation(tmp_path / "one"), tmp_path / "out")
+    assert ", 1 files" in said
+    async with running(tmp_path / "two") as server, await server.sign_in() as ada, listening(ada) as stream:
+        said, *_ = await bring_in(installation(tmp_path / "two"), tmp_path / "out", ImportWishes())
+        assert ", 1 files" in said
+        # It is looked at as an upload is, and then everybody has it.
+        with trio.fail_after(DEADLINE):
+            while (await stream.next())["type"] != "FILE_CHANGED":
+                pass
+        async with await server.sign_in("bob@example.org") as bob:
+            assert (await bob.get(f"/files/{id_}")).content == DATA
+
+
+async def test_an_export_tells_how_many_files_have_lost_their_bytes(tmp_path: Path) -> None:
+    await with_a_file(tmp_path / "one")
+    for path in (tmp_path / "one" / "data" / "files").iterdir():
+        path.unlink()
+    said = await export_to(installation(tmp_path / "one"), tmp_path / "out")
+    assert "1 files have no bytes in their store, and so not in the export either." in said

@@ -14,6 +14,7 @@ from teamchat.operations.import_export.form import HEAD, Source
 from teamchat.operations.import_export.importing import Importer
 from teamchat.operations.import_export.reading import ExportDirectory
 from teamchat.operations.import_export.report import Report, reporting
+from teamchat.operations.import_export.sections import parts_of
 from teamchat.operations.import_export.slack import SlackExport
 from teamchat.operations.import_export.slack_files import SlackFiles, opened_root
 from teamchat.operations.installation import Installation
@@ -31,9 +32,18 @@ async def bring_in(
     installation: Installation, path: Path, wishes: Wishes, tell: Tell = lambda *_: None
 ) -> list[str]:
     """Import and return what is to be said. Raises an `OperatorError`."""
-    async with installation.existing_storage() as storage, installation.images() as images:
-        with _source(path, wishes) as source, reporting(wishes.report) as report:
-            await Importer(storage, images, source(report), report, installation.capabilities()).run(tell)
+    capabilities = installation.capabilities()
+    async with (
+        installation.existing_storage() as storage,
+        installation.images() as images,
+        installation.files() as files,
+    ):
+        keeps_files = files is not None and any(taken.name == "files" for taken, _ in parts_of(capabilities))
+        with (
+            _source(path, wishes, keeps_files=keeps_files) as source,
+            reporting(wishes.report) as report,
+        ):
+            await Importer(storage, images, source(report), report, capabilities, files).run(tell)
     said = report.lines()
     if report.has_notes and report.path is not None:
         said.append(f"{report.path} names each of them.")
@@ -41,7 +51,7 @@ async def bring_in(
 
 
 @contextmanager
-def _source(path: Path, wishes: Wishes) -> Iterator[Callable[[Report], Source]]:
+def _source(path: Path, wishes: Wishes, *, keeps_files: bool) -> Iterator[Callable[[Report], Source]]:
     """Look at what is to be imported before anything is written; yield what reads it, and notes."""
     try:
         path.stat()
@@ -59,8 +69,10 @@ def _source(path: Path, wishes: Wishes) -> Iterator[Callable[[Report], Source]]:
                 f"{path} is neither an export of teamchat (it would hold {HEAD}) nor one of Slack "
                 "(users.json and channels.json, in a directory or a ZIP file)."
             )
-        yield partial(_slack, root, wishes)
+        yield partial(_slack, root, wishes, keeps_files=keeps_files)
 
 
-def _slack(root: AnyPath, wishes: Wishes, report: Report) -> Source:
-    return SlackExport(SlackFiles(root, report), report, public_only=wishes.public_only)
+def _slack(root: AnyPath, wishes: Wishes, report: Report, *, keeps_files: bool) -> Source:
+    return SlackExport(
+        SlackFiles(root, report), report, public_only=wishes.public_only, keeps_files=keeps_files
+    )

@@ -13,16 +13,17 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
 from teamchat import __version__
-from teamchat.capabilities import Capabilities
+from teamchat.capabilities import Capabilities, ExportedFile
 from teamchat.errors import OperatorError
-from teamchat.interfaces import ImageStore, Row, Transaction
+from teamchat.interfaces import FileStore, ImageStore, Row, Transaction
 from teamchat.model import now_ms
 from teamchat.operations.import_export.form import (
+    FILES,
     FORMAT,
     HEAD,
     VERSION,
@@ -36,8 +37,9 @@ from teamchat.operations.import_export.form import (
     PortableUser,
     PortableWebhook,
 )
-from teamchat.operations.import_export.sections import unexported, write_sections
+from teamchat.operations.import_export.sections import exported_files, unexported, write_sections
 from teamchat.operations.installation import Installation
+from teamchat.operations.stored_files import pieces_of
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.storage.capability_tables import is_there, refuse_older
 from teamchat.storage.moving import Tell
@@ -65,23 +67,30 @@ _ATTACHED = "select message_id, filename from message_images where message_id in
 async def export_to(installation: Installation, directory: Path, tell: Tell = lambda *_: None) -> list[str]:
     """Export into a directory that is not there yet; return what is to be said. Raises an `OperatorError`."""
     capabilities = installation.capabilities()
-    async with installation.existing_storage() as storage, installation.images() as store:
+    async with (
+        installation.existing_storage() as storage,
+        installation.images() as store,
+        installation.files() as files,
+    ):
         await refuse_older(storage, [one for one in capabilities.tables if await is_there(storage, one)])
         with _written(directory) as part:
             (part / "images").mkdir(mode=0o700)
             async with storage.read() as snapshot:
-                head, keys = await write_records(snapshot, part, capabilities, tell)
+                head, keys, kept = await write_records(snapshot, part, capabilities, tell)
                 left = await unexported(snapshot, capabilities)
             missing = await _write_images(store, part / "images", keys, tell)
+            gone = await write_files(files, part, kept, tell)
             write_head(part, head)
-    return _said(directory, head, left, missing)
+    return _said(directory, head, left, missing, gone)
 
 
-def _said(directory: Path, head: Head, left: Sequence[str], missing: int) -> list[str]:
+def _said(directory: Path, head: Head, left: Sequence[str], missing: int, gone: int) -> list[str]:
     counts = head.counts | {name: section.records for name, section in head.capabilities.items()}
     said = [f"{directory} is written: " + ", ".join(f"{count:,} {name}" for name, count in counts.items())]
     if missing:
         said.append(f"{missing} images have no bytes in the image store, and so not in the export either.")
+    if gone:
+        said.append(f"{gone} files have no bytes in their store, and so not in the export either.")
     if left:
         said.append(
             f"What is kept for {', '.join(left)} is not in the export: no capability that is on exports it. "
@@ -97,13 +106,14 @@ def write_head(part: Path, head: Head) -> None:
 
 async def write_records(
     tx: Transaction, part: Path, capabilities: Capabilities, tell: Tell = lambda *_: None
-) -> tuple[Head, list[str]]:
-    """Write all records, of one moment; return the head, and the keys of the images."""
+) -> tuple[Head, list[str], list[ExportedFile]]:
+    """Write all records, of one moment; return the head, the keys of the images, and what files there are."""
     counts, keys = await _write_own(tx, part, tell)
     sections = await write_sections(tx, part, capabilities)
     names = await tx.fetch("select value from server_settings where name = 'name'")
     server_name = str(names[0][0]) if names else None
-    return Head(FORMAT, VERSION, __version__, now_ms(), server_name, counts, sections), keys
+    head = Head(FORMAT, VERSION, __version__, now_ms(), server_name, counts, sections)
+    return head, keys, await exported_files(tx, capabilities)
 
 
 async def _write_own(tx: Transaction, part: Path, tell: Tell) -> tuple[dict[str, int], list[str]]:
@@ -254,6 +264,25 @@ async def _write_images(store: ImageStore, directory: Path, keys: Sequence[str],
     return missing
 
 
+async def write_files(
+    store: FileStore | None, part: Path, files: Sequence[ExportedFile], tell: Tell = lambda *_: None
+) -> int:
+    """Write the bytes of files, and return how many have none any more."""
+    folder, missing = part / FILES, 0
+    folder.mkdir(mode=0o700)
+    for done, (name, key) in enumerate(files, start=1):
+        pieces = None if store is None else await pieces_of(store, key)
+        if pieces is None:
+            missing += 1
+        else:
+            with _created(folder / name) as file:
+                async with aclosing(pieces):
+                    async for piece in pieces:
+                        file.write(piece)
+        tell("files", done, len(files))
+    return missing
+
+
 @contextmanager
 def _written(directory: Path) -> Iterator[Path]:
     """Make a directory beside, and give it its name in the end."""
@@ -273,6 +302,9 @@ def _written(directory: Path) -> Iterator[Path]:
 
 
 def _write(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with _created(path) as file:
         file.write(data)
+
+
+def _created(path: Path) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

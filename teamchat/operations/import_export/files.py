@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
+from teamchat.capabilities import ImportedFile
 from teamchat.errors import OperatorError
+from teamchat.operations.zipfiles import UNREADABLE
 
 MOST_RECORD_BYTES = 16 * 1024**2
 MOST_LIST_BYTES = 128 * 1024**2
 """How long a file may be that is read as a whole: a day of a channel, or a list of users."""
+_PIECE_BYTES = 64 * 1024
 AnyPath = Path | zipfile.Path
 
 
@@ -58,6 +61,35 @@ def open_inside(root: AnyPath, path: AnyPath) -> Iterator[IO[bytes]]:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(f"{path} is no file")
         yield file
+
+
+def file_inside(root: AnyPath, path: AnyPath) -> ImportedFile | None:
+    """Return the bytes of a file below `root`, of whatever length; None if it is none, or leads elsewhere."""
+    try:
+        with open_inside(root, path) as file:
+            # In a ZIP file, to go to the end of an entry is to unpack it.
+            size = _size_packed(path) if isinstance(path, zipfile.Path) else os.fstat(file.fileno()).st_size
+    except UNREADABLE:
+        return None
+
+    async def read() -> AsyncGenerator[bytes, None]:
+        left = size
+        try:
+            with open_inside(root, path) as file:
+                while left and (piece := file.read(min(left, _PIECE_BYTES))):
+                    left -= len(piece)
+                    yield piece
+        except UNREADABLE as error:
+            raise OSError(f"{path} can't be read") from error
+        if left:
+            raise OSError(f"{path} is shorter than it was")
+
+    return ImportedFile(size, read)
+
+
+def _size_packed(path: zipfile.Path) -> int:
+    root = cast("zipfile.ZipFile", path.root)
+    return root.getinfo(path.at).file_size
 
 
 def read_inside(root: AnyPath, path: AnyPath, most: int) -> bytes:

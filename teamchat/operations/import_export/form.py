@@ -11,11 +11,15 @@ from typing import Annotated, Literal, Protocol, TypeVar
 
 from msgspec import Meta, Struct, field
 
+from teamchat.capabilities import ImportedFile
+
 FORMAT = "teamchat-export"
 VERSION = 2
 """The first knew no private channels: who reads that alone would make them everybody's, and refuses this."""
 READABLE = (1, 2)
 HEAD = "export.json"
+FILES = "files"
+"""The folder with the bytes of files."""
 Time = Annotated[int, Meta(ge=0, lt=2**48)]
 """Epoch milliseconds that an id can tell (RFC 9562, section 5.7)."""
 Portion = TypeVar("Portion", bound=Struct)
@@ -180,3 +184,6 @@ class Source(Protocol):
 
     def bytes_of(self, key: str) -> bytes | None:
         """Return the bytes of an image or of a thumbnail, or None. Raises `TooLong` beyond 10 MB."""
+
+    def file(self, name: str) -> ImportedFile | None:
+        """Return the bytes of a file, or None if there are none."""

@@ -23,7 +23,7 @@ from teamchat.capabilities import Capabilities
 from teamchat.chat.rooms_table import insert_direct, pair_key
 from teamchat.errors import BadRequest
 from teamchat.events import Resync
-from teamchat.interfaces import ImageStore, Storage, Transaction
+from teamchat.interfaces import FileStore, ImageStore, Storage, Transaction
 from teamchat.model import now_ms, text
 from teamchat.model.ids import CONVERSATION_PREFIX, could_be_id, id_at, is_conversation_id
 from teamchat.operations.import_export.channels import ChannelWriter
@@ -56,9 +56,11 @@ class Importer:
         source: Source,
         report: Report,
         capabilities: Capabilities | None = None,
+        files: FileStore | None = None,
     ) -> None:
         self._storage = storage
         self._images = images
+        self._files = files
         self._source = source
         self._report = report
         self._capabilities = capabilities or Capabilities()
@@ -88,8 +90,7 @@ class Importer:
         await self._messages(tell)
         for taker in parts:
             for records in _paged(self._source.section(taker.name, taker.kind)):
-                async with self._storage.write() as tx:
-                    await taker.take(tx, records)
+                await taker.take(self._storage, records)
         async with self._storage.write() as tx:
             await tx.append(Resync().to())
 
@@ -99,7 +100,8 @@ class Importer:
         for taken, part in parts_of(self._capabilities):
             section = sections.get(taken.name)
             if section is not None and section.version <= part.version:
-                takers.append(SectionTaker(taken, part, self._users, self._rooms, self._report))
+                files = self._source.file, self._files
+                takers.append(SectionTaker(taken, part, self._users, self._rooms, self._report, files))
         tables = [one.tables for one in takers if one.tables is not None]
         await refuse_older(self._storage, tables)
         for name in sorted(set(sections) - {one.name for one in takers}):

@@ -12,16 +12,19 @@ from zipfile import BadZipFile
 import msgspec
 from msgspec import Struct
 
+from teamchat.capabilities import ImportedFile
 from teamchat.chat.image_formats import MAX_BYTES
 from teamchat.errors import OperatorError
 from teamchat.operations.import_export.files import (
     MOST_RECORD_BYTES,
     TooLong,
+    file_inside,
     open_inside,
     read_inside,
     unreadable,
 )
 from teamchat.operations.import_export.form import (
+    FILES,
     FORMAT,
     HEAD,
     READABLE,
@@ -91,6 +94,9 @@ class ExportDirectory:
             return self._read(self._directory / "images" / key, MAX_BYTES)
         except OSError:
             return None
+
+    def file(self, name: str) -> ImportedFile | None:
+        return file_inside(self._directory, self._directory / FILES / name) if _KEY.match(name) else None
 
     def _read(self, path: Path, most: int) -> bytes:
         return read_inside(self._directory, path, most)

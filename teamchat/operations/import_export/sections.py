@@ -6,7 +6,7 @@ A capability that is not on, or not installed, is no reason to stop: what is not
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -14,9 +14,9 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
-from teamchat.capabilities import Capabilities, ExportPart, Taken
+from teamchat.capabilities import Capabilities, ExportedFile, ExportPart, ImportedFile, Taken
 from teamchat.errors import BadRequest, OperatorError, PluginError
-from teamchat.interfaces import Transaction
+from teamchat.interfaces import FileStore, Storage, Transaction
 from teamchat.model import text
 from teamchat.operations.import_export.form import Section
 from teamchat.operations.import_export.report import Report
@@ -25,6 +25,7 @@ from teamchat.storage.capability_tables import namespace, stored_in
 FOLDER = "capabilities"
 NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}\Z")
 """The name of a capability; it is also that of a file."""
+_IMAGES = "select count(*) from message_images where message_id = $1"
 _MESSAGE = "select 1 from messages where id = $1 and room_id = $2"
 
 
@@ -55,6 +56,19 @@ async def write_sections(tx: Transaction, directory: Path, capabilities: Capabil
     return written
 
 
+async def exported_files(tx: Transaction, capabilities: Capabilities) -> list[ExportedFile]:
+    """Return which bytes in the store of files belong to what `write_sections` writes."""
+    found: list[ExportedFile] = []
+    there = await stored_in(tx)
+    for taken, part in parts_of(capabilities):
+        if taken.tables is None or namespace(taken.name) in there:
+            with _named(taken, "write"):
+                async with aclosing(part.files(tx)) as pages:
+                    async for page in pages:
+                        found += page
+    return found
+
+
 async def unexported(tx: Transaction, capabilities: Capabilities) -> list[str]:
     """Return the namespaces of tables here whose capability exports nothing, or is not on."""
     exported = {namespace(taken.name) for taken, _ in parts_of(capabilities)}
@@ -71,21 +85,24 @@ class SectionTaker:
         users: Mapping[str, str],
         rooms: Mapping[str, str],
         report: Report,
+        files: tuple[Callable[[str], ImportedFile | None], FileStore | None],
     ) -> None:
+        self.file, self.file_store = files
         self._taken = taken
         self._part = part
         self._users = users
         self._rooms = rooms
         self._report = report
         self.name, self.kind, self.tables = taken.name, part.record, taken.tables
+        self.options = taken.options
 
-    async def take(self, tx: Transaction, records: Sequence[Struct]) -> None:
+    async def take(self, storage: Storage, records: Sequence[Struct]) -> None:
         """Take in some records. Raises `PluginError` if the capability fails."""
         kept = [record for record in records if _is_storable(msgspec.to_builtins(record))]
         for _ in range(len(records) - len(kept)):
             self.omit("", "its text can't be stored (NUL or a lone surrogate)")
         with _named(self._taken, "take in"):
-            await self._part.take(tx, kept, self)
+            await self._part.bring(storage, kept, self)
 
     def user(self, user_id: str) -> str | None:
         return self._users.get(user_id)
@@ -97,6 +114,10 @@ class SectionTaker:
         room = self.room(room_id)
         return message_id if room is not None and await tx.fetch(_MESSAGE, message_id, room) else None
 
+    async def image_count(self, tx: Transaction, message_id: str) -> int:
+        [(count,)] = await tx.fetch(_IMAGES, message_id)
+        return int(count)
+
     def create(self, count: int = 1) -> None:
         self._report.create(self._taken.name, count)
 
@@ -105,6 +126,9 @@ class SectionTaker:
 
     def omit(self, where: str, why: str) -> None:
         self._report.omit(f"record of {self._taken.name}", where, why)
+
+    def change(self, where: str, why: str) -> None:
+        self._report.change(f"record of {self._taken.name}", where, why)
 
 
 def _is_storable(value: Any) -> bool:

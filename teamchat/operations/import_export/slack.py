@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
+from teamchat.capabilities import ImportedFile
 from teamchat.chat.image_formats import MAX_BYTES
 from teamchat.model import slack as slack_text
 from teamchat.model.ids import id_at
-from teamchat.operations.import_export.files import AnyPath
+from teamchat.operations.import_export.files import AnyPath, file_inside
 from teamchat.operations.import_export.form import (
     PortableAuthor,
     PortableChannel,
@@ -34,16 +35,23 @@ from teamchat.operations.import_export.slack_rooms import SlackRooms, user_id
 from teamchat.operations.import_export.slack_shapes import shared_in
 
 _IMAGE_ENDINGS = {"jpg", "jpeg", "png", "webp", "svg"}
+_GONE = {"tombstone", "hidden_by_limit"}
 _NOBODY = "USLACKBOT"
 _UNLISTED = " unlisted"
 _MOST_ENTITIES = 100
 
 
 class SlackExport:
-    """The files of an export as a `Source`. With `public_only`, what was not public is left out."""
+    """The files of an export as a `Source`. With `public_only`, what was not public is left out.
 
-    def __init__(self, files: SlackFiles, report: Report, *, public_only: bool = False) -> None:
+    With `keeps_files`, all files come along whose bytes are there, and else images alone.
+    """
+
+    def __init__(
+        self, files: SlackFiles, report: Report, *, public_only: bool = False, keeps_files: bool = False
+    ) -> None:
         self._files = files
+        self._keeps_files = keeps_files
         self._report = report
         self._rooms = SlackRooms(files, report, public_only=public_only)
 
@@ -74,7 +82,7 @@ class SlackExport:
     def images(self) -> Iterator[PortableImage]:
         for room_id, where, record in self._records():
             for file in _files_of(record):
-                if self._image_of(file) is not None:
+                if self._image_of(where, file) is not None:
                     yield PortableImage(
                         _image_name(record, file),
                         room_id,
@@ -101,7 +109,25 @@ class SlackExport:
             yield msgspec.convert(record, kind)
 
     def _of_capabilities(self) -> Mapping[str, Iterator[dict[str, Any]]]:
-        return {"mentions": self._mentions(), "pins": self._pins(), "quotes": self._quotes()}
+        found = {"mentions": self._mentions(), "pins": self._pins(), "quotes": self._quotes()}
+        return found | ({"files": self._attached()} if self._keeps_files else {})
+
+    def _attached(self) -> Iterator[dict[str, Any]]:
+        """Yield the files that are no images here, and whose bytes are there."""
+        for room_id, where, record in self._records():
+            for number, file in enumerate(_files_of(record)):
+                if self._file_of(where, file) is not None:
+                    yield {
+                        "id": _file_id(room_id, record, file),
+                        "messageId": _message_id(room_id, record["ts"]),
+                        "channelId": room_id,
+                        "uploadedBy": user_id(str(record.get("user") or file.get("user"))),
+                        "createdAt": _milliseconds(record["ts"])[0],
+                        "name": _file_name(file),
+                        "mediaType": file.get("mimetype") or "",
+                        "number": number,
+                        "place": f"{where}/{file.get('id')}",
+                    }
 
     def _quotes(self) -> Iterator[dict[str, Any]]:
         """Yield which messages share others; a link that Slack has unfolded is one too."""
@@ -142,6 +168,10 @@ class SlackExport:
         found = self._uploads.get(key)
         return None if found is None else self._files.read(found, MAX_BYTES)
 
+    def file(self, name: str) -> ImportedFile | None:
+        path = self._fetched.get(name)
+        return None if path is None else file_inside(self._files.root, path)
+
     @cached_property
     def _users(self) -> dict[str, Record]:
         """Users by id, and whoever wrote or is mentioned without being listed."""
@@ -169,16 +199,27 @@ class SlackExport:
         """Return where the bytes of images are, by the name they get here."""
         return {
             _image_name(record, file): path
-            for _, _, record in self._records()
+            for _, where, record in self._records()
             for file in _files_of(record)
-            if (path := self._image_of(file)) is not None
+            if (path := self._image_of(where, file)) is not None
+        }
+
+    @cached_property
+    def _fetched(self) -> dict[str, AnyPath]:
+        """Return where the bytes of other files are, by the ids they get here."""
+        return {
+            _file_id(room_id, record, file): path
+            for room_id, where, record in self._records()
+            for file in _files_of(record)
+            if (path := self._file_of(where, file)) is not None
         }
 
     def _message(self, room_id: str, where: str, record: Record) -> PortableMessage:
         when, _ = _milliseconds(record["ts"])
         parent = str(record.get("thread_ts", record["ts"]))
         edited = record.get("edited") or {}
-        images = [_image_name(record, file) for file in _files_of(record) if self._image_of(file) is not None]
+        files = _files_of(record)
+        images = [_image_name(record, file) for file in files if self._image_of(where, file) is not None]
         if record.get("subtype") == "thread_broadcast":
             self._report.change("reply", where, "was shown in its channel too; it stands in its thread alone")
         return PortableMessage(
@@ -209,14 +250,25 @@ class SlackExport:
             return "(This message was deleted.)"
         marked = _marked(record)
         channels = self._rooms.names_in(room_id)
-        lines = [slack_text.plain(marked, self._names, channels).replace("\x00", "")]
+        lines, has_files = [slack_text.plain(marked, self._names, channels).replace("\x00", "")], False
         for file in _files_of(record):
-            if self._image_of(file) is None:
-                name = file.get("name") or file.get("title") or "unnamed"
-                lines.append(f"[file: {name}]")
-                self._report.omit("file", f"{where}/{file.get('id')}", "only images can be brought over, and "
-                                  "only those whose bytes are in the export")  # fmt: skip
-        return "\n".join(line for line in lines if line) or "(nothing)"
+            if self._image_of(where, file) is not None:
+                continue
+            if self._file_of(where, file) is not None:
+                has_files = True
+                continue
+            lines.append(f"[file: {_file_name(file)}]")
+            self._report.omit("file", f"{where}/{file.get('id')}", self._why_missing(where, file))
+        return "\n".join(line for line in lines if line) or ("" if has_files else "(nothing)")
+
+    def _why_missing(self, where: str, file: Record) -> str:
+        if file.get("mode") in _GONE:
+            return "it was removed in Slack"
+        if file.get("mode") == "external" or file.get("is_external"):
+            return "it is kept elsewhere, and its address is all that Slack has of it"
+        if self._path_of(where, file) is None:
+            return "its bytes are not in the export; its name stands in the message"
+        return "files are off here; its name stands in the message"
 
     def _reactions(self, where: str, record: Record) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -228,13 +280,24 @@ class SlackExport:
             found.setdefault(shown, []).extend(users)
         return found
 
-    def _image_of(self, file: Record) -> AnyPath | None:
-        """Return where an image's bytes are, if they are in the export: ``__uploads/<id>/<name>``."""
-        name, id_ = str(file.get("name") or ""), str(file.get("id") or "")
-        ending = name.rpartition(".")[2].lower()
-        if ending not in _IMAGE_ENDINGS or "/" in name + id_ or not id_.isalnum():
+    def _image_of(self, where: str, file: Record) -> AnyPath | None:
+        """Return where the bytes are of an image, as messages have them here."""
+        ending = str(file.get("name") or "").rpartition(".")[2].lower()
+        path = self._path_of(where, file) if ending in _IMAGE_ENDINGS else None
+        if path is None or not self._keeps_files:
+            return path
+        found = file_inside(self._files.root, path)
+        return None if found is not None and found.size > MAX_BYTES else path
+
+    def _file_of(self, where: str, file: Record) -> AnyPath | None:
+        """Return where the bytes are of a file that comes along as one."""
+        if not self._keeps_files or self._image_of(where, file) is not None:
             return None
-        return self._files.upload(id_, name)
+        return self._path_of(where, file)
+
+    def _path_of(self, where: str, file: Record) -> AnyPath | None:
+        folder = where.partition("/")[0]
+        return self._files.upload(folder, str(file.get("id") or ""), str(file.get("name") or ""))
 
     def _records(self, *, notes: bool = False) -> Iterator[tuple[str, str, Record]]:
         """Yield what was said: the room here, where it stands in the export, and Slack's record."""
@@ -292,6 +355,16 @@ def _image_name(record: Record, file: Record) -> str:
     ending = str(file.get("name")).rpartition(".")[2].lower()
     digest = hashlib.sha256(f"slack file {file.get('id')}".encode()).hexdigest()[:32]
     return f"{_milliseconds(str(record['ts']))[0]}-{digest}.{ending}"
+
+
+def _file_id(room_id: str, record: Record, file: Record) -> str:
+    """Return an id for a file in one message, the same each time: here, none stands in two."""
+    named = f"slack file {file.get('id')} in {room_id} {record['ts']}"
+    return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+def _file_name(file: Record) -> str:
+    return str(file.get("name") or file.get("title") or "unnamed")
 
 
 def _user_name(user: Record) -> str:

@@ -7,6 +7,7 @@ for, for a channel is read more than once.
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,6 +30,7 @@ from teamchat.operations.import_export.slack_shapes import LISTS, NOTICES, SAID,
 from teamchat.operations.zipfiles import UNREADABLE, open_zip
 
 Record = dict[str, Any]
+_NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
 _USERS = ("users.json", "org_users.json")  # The second one from a whole Enterprise organisation.
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _NOT_READ = ("canvases.json", "content_flags.json", "integration_logs.json", "lists.json")
@@ -76,12 +78,25 @@ class SlackFiles:
                 elif notes and refused is not None:
                     self._report.omit(refused[0], where, refused[1])
 
-    def upload(self, file_id: str, name: str) -> AnyPath | None:
-        """Return where the bytes of a file are, if some tool put them beside: ``__uploads/<id>/<name>``."""
-        if not file_id.isalnum() or "/" in name or name.startswith("."):
+    def upload(self, folder: str, file_id: str, name: str) -> AnyPath | None:
+        """Return where the bytes of a file are, if some tool has put them beside.
+
+        That is ``__uploads/<id>/<name>``, as the tools that prepare an export for Mattermost have it, or
+        ``<channel>/attachments/<id>-<name>``, slackdump's other way; both may have changed what names of
+        files may not hold elsewhere.
+        """
+        if not file_id.isalnum() or not file_id.isascii() or not name:
             return None
-        path = self.root / "__uploads" / file_id / name
-        return path if has_file(path) else None
+        for written in dict.fromkeys((name, _NOT_IN_NAMES.sub("_", name).rstrip(" ."))):
+            if "/" in written or written in {"", ".", ".."} or "\x00" in written:
+                continue
+            for path in (
+                self.root / "__uploads" / file_id / written,
+                self.root / folder / "attachments" / f"{file_id}-{written}",
+            ):
+                if has_file(path):
+                    return path
+        return None
 
     def read(self, path: AnyPath, most: int) -> bytes | None:
         """Return the bytes of a file, or None if it can't be read. Raises `TooLong`."""

@@ -82,6 +82,10 @@ class File(Struct):
     id: str | None = None
     name: str | None = None
     title: str | None = None
+    user: str | None = None
+    mimetype: str | None = None
+    mode: str | None = None
+    is_external: bool | None = None
 
 
 class Edited(Struct):
