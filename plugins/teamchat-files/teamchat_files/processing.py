@@ -19,6 +19,7 @@ from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
 from teamchat_files import stored
+from teamchat_files.durations import duration_ms
 from teamchat_files.location import Read, location_patches, patched
 from teamchat_files.media_types import is_picture
 from teamchat_files.stored import FileRow, State
@@ -53,6 +54,7 @@ class _Found(NamedTuple):
     key: str
     state: State
     thumbnails: Thumbnails | None = None
+    duration: int | None = None
 
 
 class Processing:
@@ -148,7 +150,8 @@ class Processing:
         if is_picture(row.media_type) and self._thumbnailer is not None:
             async with aclosing(self._bytes(key)) as chunks:
                 thumbnails = await self._thumbnailer.make(chunks, row.size)
-        return _Found(key, "ready", thumbnails)
+        duration = await duration_ms(self._reader(row), row.size, row.media_type)
+        return _Found(key, "ready", thumbnails, duration)
 
     def _reader(self, row: FileRow) -> Read:
         """Return what reads some bytes of a file."""
@@ -211,7 +214,7 @@ class Processing:
                 found.key,
                 pictures.width if pictures else None,
                 pictures.height if pictures else None,
-                None,
+                found.duration,
                 small,
                 len(pictures.small) if pictures else None,
                 large,

@@ -120,6 +120,7 @@ def test_sound_is_played_by_ranges(talk: Any, enter: Enter) -> None:
     send(page).click()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url) if "ticket=" in request.url else None)
+    expect(message(page, "ring.wav")).to_contain_text("0:02 · 16 kB")
     message(page, "ring.wav").get_by_role("button", name="Play ring.wav").click()
     audio = message(page, "ring.wav").locator("audio")
     expect(audio).to_have_js_property("duration", 2)

@@ -71,9 +71,13 @@ export class Blocks {
 
   #row(file, ...more) {
     const { element, icon, t } = this.#teamchat;
-    const { name, size, state, isPending } = file;
+    const { name, size, duration, state, isPending } = file;
     const says = { checking: t("checking"), blocked: t("blocked"), expired: t("expired") }[state];
-    const about = [says && !isPending ? says : null, size === undefined ? null : sizeText(this.#teamchat, size)];
+    const about = [
+      says && !isPending ? says : null,
+      duration ? clock(duration) : null,
+      size === undefined ? null : sizeText(this.#teamchat, size),
+    ];
     return element(
       "div",
       { class: `files-file${says ? " files-absent" : ""}`, role: "group", "aria-label": name },
@@ -190,4 +194,12 @@ export class Blocks {
     const { api } = this.#teamchat;
     return api.url((await api.post(api.path`/files/${id}/link`)).url);
   }
+}
+
+/** How long something plays, from milliseconds: 2:05, or 1:02:05. */
+function clock(milliseconds) {
+  const seconds = Math.round(milliseconds / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const parts = hours ? [hours, String(minutes).padStart(2, "0")] : [minutes];
+  return [...parts, String(seconds % 60).padStart(2, "0")].join(":");
 }
