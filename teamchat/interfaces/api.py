@@ -206,8 +206,8 @@ class Teamchat(Protocol):
     def client_folders(self) -> Sequence[tuple[str, Traversable]]:
         """The parts of the web client that capabilities bring: a name and a folder, in the names' order.
 
-        A folder holds ``main.js``, ``style.css`` and ``strings/<language>.json``; all but the first may be
-        missing.
+        A folder holds ``main.js``, ``style.css``, ``strings/<language>.json`` and ``manifest.json``; all but
+        the first may be missing.
         """
 
     async def server_name(self, tx: Transaction) -> str:

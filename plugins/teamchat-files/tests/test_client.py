@@ -297,3 +297,70 @@ def test_it_is_accessible_and_fits_a_phone(talk: Any, visit: Any, enter: Enter, 
         send(page).click()
         expect(message(page, "ring.wav").get_by_role("img")).to_have_js_property("naturalWidth", 360)
         page.screenshot(path=f"{shots}-{page.viewport_size['width']}.png")
+
+
+# What a browser does with what another app shares: it posts a form to where the manifest says.
+SHARE = """async ([target, files, text]) => {
+  await navigator.serviceWorker.ready;
+  while (!navigator.serviceWorker.controller) {
+    const once = { once: true };
+    await new Promise((done) => navigator.serviceWorker.addEventListener("controllerchange", done, once));
+  }
+  const form = new FormData();
+  for (const [name, type, words] of files) form.append("files", new File([words], name, { type }));
+  form.append("title", "");
+  form.append("text", text);
+  const answer = await fetch(target.action, { method: target.method, body: form });
+  return answer.url;
+}"""
+
+
+def share(page: Page, base: str, *files: tuple[str, str, str], text: str = "") -> None:
+    target = page.request.get(f"{base}/manifest.webmanifest").json()["share_target"]
+    assert target["params"]["files"] == [{"name": "files", "accept": ["*/*"]}]
+    answered = page.evaluate(SHARE, [target, files, text])
+    assert answered == f"{base}/"
+    page.reload()
+
+
+def offered(page: Page, says: str) -> Locator:
+    return page.get_by_role("main").get_by_role("group", name=says)
+
+
+@pytest.mark.slow
+def test_what_another_app_shares_is_put_where_the_person_says(talk: Any, enter: Enter) -> None:
+    base = talk.server.base
+    page = enter(talk.server, service_workers="allow")
+    share(
+        page,
+        base,
+        ("plän.txt", "text/plain", "words"),
+        ("b.bin", "", "more"),
+        text="see https://example.org/",
+    )
+    offered(page, "2 files were shared.").get_by_role("button", name="Put it here").click()
+    expect(offered(page, "2 files were shared.")).to_have_count(0)
+    expect(strip(page)).to_have_count(2)
+    expect(page.get_by_role("main").get_by_role("textbox")).to_have_value("see https://example.org/")
+    expect(send(page)).to_be_enabled()
+    send(page).click()
+    expect(message(page, "see https").get_by_role("button", name="Download plän.txt")).to_be_visible()
+    page.reload()
+    expect(message(page, "see https")).to_be_visible()
+    expect(offered(page, "2 files were shared.")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_what_another_app_shares_stays_until_it_is_discarded(
+    talk: Any, enter: Enter, accessible: Callable[[Page], None]
+) -> None:
+    page = enter(talk.server, service_workers="allow")
+    share(page, talk.server.base, text="only words")
+    expect(offered(page, "A text was shared.")).to_be_visible()
+    accessible(page)
+    page.reload()
+    offered(page, "A text was shared.").get_by_role("button", name="Discard").click()
+    expect(offered(page, "A text was shared.")).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("main").get_by_role("textbox")).to_be_visible()
+    expect(offered(page, "A text was shared.")).to_have_count(0)

@@ -6,7 +6,8 @@ out as they were written, for nothing is known of how they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 FOLDER = "extensions/"
 LIST = "extensions.json"
+ADDED = "manifest.json"
 SUFFIXES = frozenset({".css", ".js", ".json", ".png", ".svg", ".webp"})
 """What of a folder is served; everything else stays where it is."""
 
@@ -31,6 +33,14 @@ def files_of(folders: Sequence[tuple[str, Traversable]]) -> dict[str, bytes]:
     found = {f"{FOLDER}{name}/{path}": body for name, folder in folders for path, body in _files(folder, "")}
     listed = {name: _described(f"{FOLDER}{name}/", found) for name, _ in folders}
     return found | {LIST: msgspec.json.encode(listed)}
+
+
+def manifest(own: bytes, files: Mapping[str, bytes], folders: Sequence[tuple[str, Traversable]]) -> bytes:
+    """Return the manifest with what capabilities add: the members of their ``manifest.json``."""
+    found = json.loads(own)
+    for name, _ in folders:
+        found |= json.loads(files.get(f"{FOLDER}{name}/{ADDED}", b"{}"))
+    return json.dumps(found, ensure_ascii=False, indent=2).encode()
 
 
 def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:

@@ -84,6 +84,7 @@ def build(directory: Path, folders: Sequence[tuple[str, Traversable]] = ()) -> S
         if path.suffix in _TYPES and path.is_file()
     }
     sources |= extensions.files_of(folders)
+    sources[MANIFEST] = extensions.manifest(sources[MANIFEST], sources, folders)
     digest = _digest(sources)
     files = _joined({name: _slim(name, body) for name, body in sources.items() if name not in PAGES})
     modules = first_modules({name: body.decode() for name, body in files.items() if name.endswith(".js")})

@@ -1,8 +1,9 @@
-// Files in the web client: what is chosen, dropped or pasted goes up at once and along with the next message; what
-// messages have is shown, played and saved; and a room's files in a list.
+// Files in the web client: what is chosen, dropped, pasted or shared goes up at once and along with the next message;
+// what messages have is shown, played and saved; and a room's files in a list.
 
 import { Blocks } from "./blocks.js";
 import { openList } from "./list.js";
+import { Shared } from "./shared.js";
 import { Strip } from "./strip.js";
 import { Uploads } from "./uploads.js";
 
@@ -23,6 +24,7 @@ export default function (teamchat) {
   for (const [name, drawn] of Object.entries(ICONS)) teamchat.addIcon(name, drawn);
   const uploads = new Uploads(teamchat);
   const strip = new Strip(teamchat, uploads);
+  const shared = new Shared(teamchat, uploads, () => redraw());
   const blocks = new Blocks(teamchat, uploads);
 
   teamchat.composer.add({
@@ -41,7 +43,7 @@ export default function (teamchat) {
       return files.filter(isImage);
     },
     sent: (about) => uploads.sent(about),
-    show: (about) => strip.show(about),
+    show: (about) => above(teamchat, [shared.bar(about), strip.show(about)]),
   });
   uploads.onChange(redraw);
 
@@ -64,6 +66,13 @@ export default function (teamchat) {
     run: (room) => openList(teamchat, blocks, room),
   });
   uploads.start();
+  shared.start();
+}
+
+/** One node of those that are there, or null. */
+function above({ element }, nodes) {
+  const there = nodes.filter(Boolean);
+  return there.length > 1 ? element("div", {}, there) : (there[0] ?? null);
 }
 
 /** Have the person choose files. */

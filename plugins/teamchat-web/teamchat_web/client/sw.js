@@ -14,6 +14,7 @@ const PATIENCE_MS = 4000;
 const SHOWN = "shown-pushes"; // The last messages that pushes have shown, in a cache of that name.
 const MOST_SHOWN = 100;
 const ANSWER_MS = 300;
+const SHARED = "shared"; // A cache of that name has what other apps share.
 const WORDS = { en: { open: "Open", dismiss: "Dismiss" }, de: { open: "Öffnen", dismiss: "Verwerfen" } };
 
 addEventListener("install", (event) => {
@@ -27,6 +28,8 @@ addEventListener("activate", (event) => {
 
 addEventListener("fetch", (event) => {
   const { request } = event;
+  const isShare = request.method === "POST" && request.url === `${HOME.href}share`;
+  if (isShare) event.respondWith(shared(request));
   if (request.method !== "GET" || !request.url.startsWith(HOME.href)) return;
   const path = new URL(request.url).pathname.slice(HOME.pathname.length);
   if (path.startsWith("client/")) event.respondWith(file(event, path));
@@ -76,6 +79,19 @@ async function fresh(request, path) {
     // What was kept will do.
   }
   return (await cache.match(path, { ignoreVary: true })) ?? Response.error();
+}
+
+/** What another app shares (`share_target` of the manifest): it is kept until the page takes it. */
+async function shared(request) {
+  const data = await request.formData();
+  const cache = await caches.open(SHARED);
+  const kept = (body, headers) => cache.put(`shared/${crypto.randomUUID()}`, new Response(body, { headers }));
+  for (const file of data.getAll("files")) {
+    await kept(file, { "Content-Type": file.type, "X-Name": encodeURIComponent(file.name) });
+  }
+  const texts = ["title", "text", "url"].map((name) => data.get(name)).filter(Boolean);
+  if (texts.length) await kept([...new Set(texts)].join("\n"), { "Content-Type": "text/plain" });
+  return Response.redirect(HOME.href, 303);
 }
 
 /** Bring a page that is open to the front, or open one, at the place that `hash` names. */
