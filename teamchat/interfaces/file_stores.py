@@ -41,11 +41,12 @@ class FileStore(Protocol):
         A piece has at most 64 KiB. `length` is how many bytes were announced, None if that is not known;
         fewer come where the line is cut, and `pieces` ends then without an error. What came is kept as far as
         the store can: the offset that is returned may be less than all that came, and no less than `offset`.
-        Raises `Conflict` while another process writes the same file.
+        Raises `Conflict` while another process writes the same file, and `Gone` where what counts of it is
+        not there any more, as after a move: it has to be begun anew then.
         """
 
     async def finish(self, key: str, size: int, state: str) -> None:
-        """Make a file readable, all of which is written. Doing it again is no error."""
+        """Make a file readable, all of which is written. Doing it again is no error. Raises `Gone` too."""
 
     async def abandon(self, key: str, state: str) -> None:
         """Remove a file that is not finished, and what there may be of it beyond its state.

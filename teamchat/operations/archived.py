@@ -65,7 +65,7 @@ class Archive:
         self.manifest = manifest
 
     def bytes_of(self, kind: str) -> int:
-        """Return how many bytes there are at most of ``tables`` or ``images``: no reader gets more."""
+        """Return how many bytes there are at most of ``tables``, ``images`` or ``files``."""
         entries = self._file.infolist()
         return sum(entry.file_size for entry in entries if entry.filename.startswith(f"{kind}/"))
 

@@ -62,6 +62,16 @@ class Installation:
         return Path(path) if isinstance(path, str) else None
 
     @property
+    def file_directory(self) -> Path | None:
+        """The directory of the files, or None if their store has none. Raises `SettingsError`."""
+        name = self.capabilities().file_backend
+        if name is None:
+            return None
+        _, options = self.plugins.file_store(name, self.settings)
+        path = getattr(options, "path", None)
+        return Path(path) if isinstance(path, str) else None
+
+    @property
     def has_directory(self) -> bool:
         """Whether the data directory is there, as far as this user can see."""
         return os.path.isdir(self.directory)
@@ -136,12 +146,12 @@ class Installation:
         return self._location_of_files() == other._location_of_files()
 
     def _location_of_files(self) -> object:
-        name = self.capabilities().file_backend
+        name, directory = self.capabilities().file_backend, self.file_directory
         if name is None:
             return None
-        _, options = self.plugins.file_store(name, self.settings)
-        path = getattr(options, "path", None)
-        return name, Path(path).resolve() if isinstance(path, str) else options
+        if directory is not None:
+            return name, directory.resolve()
+        return name, self.plugins.file_store(name, self.settings)[1]
 
     def keeps_images_as(self, other: Installation) -> bool:
         """Return whether two installations keep their images at the same location."""

@@ -104,6 +104,9 @@ def _check_room(installation: Installation, archive: Archive, wishes: Wishes) ->
     images = installation.image_directory
     if images is not None:  # Some may be there, of a restore that was killed.
         wanted.append((images, max(0, archive.bytes_of("images") - bytes_in(images))))
+    files = installation.file_directory
+    if files is not None:
+        wanted.append((files, max(0, archive.bytes_of("files") - bytes_in(files))))
     check_room(wanted)
 
 

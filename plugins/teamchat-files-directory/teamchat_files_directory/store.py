@@ -21,7 +21,7 @@ from typing import TypeVar
 import trio
 from msgspec import Struct
 
-from teamchat import Conflict, StorageError, StorageFull, Unavailable, WrittenPart
+from teamchat import Conflict, Gone, StorageError, StorageFull, Unavailable, WrittenPart
 
 CHUNK_BYTES = 64 * 1024
 _GATHERED = 128 * 1024  # so much is written at a time, for each time costs the way to a thread
@@ -67,8 +67,8 @@ class DirectoryStore:
         pieces: AsyncIterator[bytes],
         length: int | None,  # noqa: ARG002
     ) -> WrittenPart:
-        path = self._path(key, _PART)
-        descriptor = await self._changing(lambda: _open_locked(path))
+        part, path = self._path(key, _PART), self._path(key)
+        descriptor = await self._changing(lambda: _open_locked(part, path, offset))
         try:
             end = await self._write_all(descriptor, offset, pieces)
             if end > offset:
@@ -218,18 +218,27 @@ def _make(path: Path) -> None:
     _sync_directory(path.parent)
 
 
-def _open_locked(path: Path) -> int:
-    """Open a file that is not finished, for one writer alone."""
+def _open_locked(part: Path, path: Path, least: int) -> int:
+    """Open a file that is not finished and has so many bytes at least, for one writer alone."""
     try:
-        descriptor = os.open(path, os.O_WRONLY)
+        descriptor = os.open(part, os.O_WRONLY)
     except FileNotFoundError:
-        raise Conflict("This file is written no more.") from None
+        if path.exists():
+            raise Conflict("This file is written no more.") from None
+        raise _lost() from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
         raise Conflict("This file is being written by another request.") from None
+    if os.fstat(descriptor).st_size < least:
+        os.close(descriptor)
+        raise _lost()
     return descriptor
+
+
+def _lost() -> Gone:
+    return Gone("What had arrived of this file is not there any more. Begin it anew.")
 
 
 def _write(descriptor: int, pieces: list[bytes | memoryview], at: int) -> None:
@@ -245,14 +254,12 @@ def _write(descriptor: int, pieces: list[bytes | memoryview], at: int) -> None:
 def _finish(part: Path, path: Path, size: int) -> None:
     """Give a file its name. What was written beyond its end by a part that did not count goes."""
     try:
-        descriptor = _open_locked(part)
+        descriptor = _open_locked(part, path, size)
     except Conflict:
         if path.exists():
             return
         raise
     try:
-        if os.fstat(descriptor).st_size < size:
-            raise OSError(errno.EIO, "less was written than is to be finished")
         os.ftruncate(descriptor, size)
         os.fsync(descriptor)
         part.rename(path)

@@ -12,7 +12,7 @@ import trio
 from teamchat_files_directory import DirectoryOptions, file_stores, open_directory
 from teamchat_files_directory.store import DirectoryStore
 
-from teamchat import Conflict, FileStore, StorageError, StorageFull, Unavailable
+from teamchat import Conflict, FileStore, Gone, StorageError, StorageFull, Unavailable
 from teamchat.testing import FileStoreContract
 from teamchat.testing.files import KEY, keep, kept, pieces_of
 
@@ -71,6 +71,17 @@ async def test_two_never_write_one_file_at_once(store: DirectoryStore, tmp_path:
     assert await kept(store, KEY) == b"12345678"
     with pytest.raises(Conflict):
         await store.write(KEY, 8, state, 0, pieces_of(b"abcdefgh"), 8)
+
+
+async def test_what_is_lost_of_a_file_is_told_apart_from_what_another_writes(store: DirectoryStore) -> None:
+    state = await store.begin(KEY, 8)
+    with pytest.raises(Gone):  # Less is there than is known to have arrived.
+        await store.write(KEY, 8, state, 4, pieces_of(b"5678"), 4)
+    with pytest.raises(Gone):
+        await store.finish(KEY, 8, state)
+    await store.abandon(KEY, state)
+    with pytest.raises(Gone):
+        await store.write(KEY, 8, state, 0, pieces_of(b"12345678"), 8)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import httpx2
 import msgspec
 import trio
 
-from teamchat import StorageError, Unavailable, WrittenPart
+from teamchat import Gone, StorageError, Unavailable, WrittenPart
 from teamchat_files_s3.bucket import Body, Bucket, S3Error, open_bucket, refused_at_start, whole
 from teamchat_files_s3.options import S3Options
 
@@ -97,12 +97,14 @@ class S3FileStore:
                 tags = await self._bucket.parts(key, now.upload_id)
                 counting = {number: tag for number, tag in tags.items() if number <= now.parts}
                 if len(counting) < now.parts:
-                    raise Unavailable("The store of files has lost a part. Upload the file again.")
+                    raise _lost()
                 await self._bucket.complete_upload(key, now.upload_id, counting)
             except S3Error as error:
                 # It was finished before, if the object is there.
-                if error.code != "NoSuchUpload" or await self._bucket.size(key) != size:
+                if error.code != "NoSuchUpload":
                     raise
+                if await self._bucket.size(key) != size:
+                    raise _lost() from None
             await self._drop_tails(key, now)
 
     async def abandon(self, key: str, state: str) -> None:
@@ -167,6 +169,8 @@ class S3FileStore:
         except S3Error as error:
             # There are stores in which a part can't be replaced by other bytes. As long as it is the first
             # one, another upload can.
+            if error.code == "NoSuchUpload":
+                raise _lost() from None
             if error.code != "NotImplemented" or now.parts:
                 raise
             await self._bucket.delete(key, uploadId=upload)
@@ -182,7 +186,7 @@ class S3FileStore:
             except FileNotFoundError:
                 pass
             if spool.length != now.tail_bytes:
-                raise Unavailable("The store of files has lost a part. Upload the file again.")
+                raise _lost()
 
     async def _drop_tails(self, key: str, now: State) -> None:
         """Remove the tail that counts, the one before it, and one that was written and never counted."""
@@ -305,6 +309,10 @@ def _told() -> Iterator[None]:
         yield
     except S3Error as error:
         raise Unavailable(f"The store of files refuses ({error.code}). Try again later.") from None
+
+
+def _lost() -> Gone:
+    return Gone("What had arrived of this file is not in the bucket any more. Begin it anew.")
 
 
 def _tail(key: str, number: int) -> str:

@@ -17,7 +17,7 @@ import trio
 from teamchat_files_s3 import S3FileStore, S3Options, open_s3, store
 from teamchat_files_s3.signing import EMPTY, Credentials, query_of, signed
 
-from teamchat import FileStore, OperatorError, Unavailable
+from teamchat import FileStore, Gone, OperatorError, Unavailable
 from teamchat.testing import FileStoreContract
 from teamchat.testing.files import KEY, keep, kept, pieces_of
 
@@ -98,7 +98,7 @@ async def test_what_is_abandoned_leaves_nothing(server: Any) -> None:
         _, state = await opened.write(KEY, PART, state, 0, pieces_of(bytes(MIB)), MIB)
         _, state = await opened.write(KEY, PART, state, MIB, pieces_of(bytes(MIB)), MIB)
         await opened.abandon(KEY, state)
-        with pytest.raises(Unavailable):
+        with pytest.raises(Gone):
             await opened.write(KEY, PART, state, 2 * MIB, pieces_of(bytes(6 * MIB)), 6 * MIB)
     assert objects(server, "left") == []
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import trio
@@ -56,6 +57,8 @@ _TAKE_UP = """update files_uploads set writer = $3 where id = $1 and written = $
 returning id"""
 _MOVE_ON = """update files_uploads set written = $4, state = $5, brought = coalesce($6, brought)
 where id = $1 and writer = $2 and written = $3 and is_over = 0 returning id"""
+_LOSE = """update files_uploads set is_over = 1
+where id = $1 and writer = $2 and is_whole = 0 and is_over = 0 returning id"""
 
 Process = Callable[[str], Awaitable[None]]
 """Has a new file looked at, and waits for that, though not for ever."""
@@ -265,7 +268,8 @@ class Uploads:
         state = upload.state
         if state is None:
             state = await self._store.begin(upload.key, upload.size)
-        written, state = await self._in_turn(upload, state, incoming, length)
+        async with self._noticing_loss(upload):
+            written, state = await self._in_turn(upload, state, incoming, length)
         incoming.check(written - upload.written)
         brought = incoming.brought(written - upload.written)
         async with self._app.storage.write() as tx:
@@ -302,12 +306,25 @@ class Uploads:
 
     # Ending one
 
+    @asynccontextmanager
+    async def _noticing_loss(self, upload: Upload) -> AsyncIterator[None]:
+        """End an upload whose bytes are not in the store any more: moves and backups have finished files."""
+        try:
+            yield
+        except Gone:
+            async with self._app.storage.write() as tx:
+                ended = await tx.fetch(_LOSE, upload.id, upload.writer)
+                if ended:
+                    await stored.doom(tx, upload.key, upload.state or "")
+            raise
+
     async def _complete(self, upload: Upload) -> None:
         """Make a file of an upload that has all its bytes; again and again, if that is how it comes."""
         state = upload.state
         if state is None:
             state = await self._store.begin(upload.key, upload.size)
-        await self._store.finish(upload.key, upload.size, state)
+        async with self._noticing_loss(upload):
+            await self._store.finish(upload.key, upload.size, state)
         kind = media_type(await self._head(upload.key), name=upload.name, declared=upload.declared)
         made = stored.FileRow(
             upload.id,

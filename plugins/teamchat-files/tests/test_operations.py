@@ -6,12 +6,13 @@ import json
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import trio
 
 from teamchat.errors import OperatorError
+from teamchat.operations.archived import opened
 from teamchat.operations.backup import back_up
 from teamchat.operations.checking.findings import Level
 from teamchat.operations.checking.services import check_files
@@ -24,7 +25,9 @@ from teamchat.operations.restore import Wishes, restore
 from teamchat.testing import DEADLINE, listening, running
 
 _tus = import_module("plugins.teamchat-files.tests.uploading")
-first_channel, post, upload = _tus.first_channel, _tus.post, _tus.upload
+begin, first_channel, patch, post, upload, TUS = (
+    _tus.begin, _tus.first_channel, _tus.patch, _tus.post, _tus.upload, _tus.TUS
+)  # fmt: skip
 DATA = os.urandom(200_000)
 
 
@@ -63,6 +66,7 @@ async def test_a_backup_has_the_bytes_and_gives_them_back(tmp_path: Path) -> Non
     async with two.storage() as storage:
         findings = await check_files(two, storage)
     assert [one.level for one in findings] == [Level.OK, Level.OK], findings
+    assert "has 1 files that were looked for" in str(findings[1])
     assert await has_the_file(tmp_path / "two", id_)
 
 
@@ -92,6 +96,24 @@ async def test_a_backup_whose_file_is_not_what_was_written_changes_nothing(tmp_p
     with pytest.raises(OperatorError, match="can't be restored"):
         await restore(two, file)
     assert not (tmp_path / "two" / "data" / "files").exists()
+
+
+async def test_a_restore_looks_for_the_room_that_files_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await with_a_file(tmp_path / "one")
+    file = tmp_path / "backup.zip"
+    await back_up(installation(tmp_path / "one"), file)
+    with opened(file) as archive:
+        room = archive.bytes_of("tables") + len(DATA) // 2
+
+    class Usage(NamedTuple):
+        free: int = room
+
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Usage())
+    with pytest.raises(OperatorError, match="Make room first"):
+        await restore(installation(tmp_path / "two", tmp_path / "one"), file)
+    assert not (tmp_path / "two" / "data").exists()
 
 
 @pytest.mark.slow
@@ -132,3 +154,29 @@ async def test_an_export_tells_how_many_files_have_lost_their_bytes(tmp_path: Pa
         path.unlink()
     said = await export_to(installation(tmp_path / "one"), tmp_path / "out")
     assert "1 files have no bytes in their store, and so not in the export either." in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["moved", "restored"])
+async def test_an_upload_that_is_not_complete_ends_where_its_bytes_do_not_go_along(
+    tmp_path: Path, way: str
+) -> None:
+    async with running(tmp_path / "one") as server, await server.sign_in() as ada:
+        channel = await first_channel(ada)
+        upload_id = (await begin(ada, channel, len(DATA))).headers["Location"].rpartition("/")[2]
+        assert (await patch(ada, upload_id, 0, DATA[:100_000])).status_code == 204
+        token = ada.headers["Authorization"]
+    one, two = installation(tmp_path / "one"), installation(tmp_path / "two", tmp_path / "one")
+    if way == "moved":
+        await move_installation(one, two, lambda *_: None)
+    else:
+        await back_up(one, tmp_path / "backup.zip")
+        await restore(two, tmp_path / "backup.zip")
+    async with running(tmp_path / "two") as server, server.client() as ada:
+        ada.headers["Authorization"] = token
+        # It says so at the first try, and not that another request is in the way: whoever sends begins anew.
+        for _ in range(2):
+            assert (await patch(ada, upload_id, 100_000, DATA[100_000:])).status_code == 410
+        assert (await ada.head(f"/uploads/{upload_id}", headers=TUS)).status_code == 410
+        id_ = await upload(ada, channel, DATA)
+        assert (await ada.get(f"/files/{id_}")).content == DATA

@@ -112,6 +112,7 @@ async def _sample_files(installation: Installation, store: FileStore, storage: S
             if one.table in there:
                 for start in ("", secrets.token_hex(2)):  # The first, and some that are others each time.
                     keys += [file.key for file in await one.after(tx, start, _SAMPLED)]
+    keys = list(dict.fromkeys(keys))
     missing = [key for key in keys if not await is_there(store, key)]
     if missing:
         return problem(
