@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from teamchat_conformance.checks.steps import at
@@ -82,6 +83,12 @@ area.required(
     words=["Offset wrong: 409; version wrong: 412", "checksum: 460 as tus says"],
 )
 area.required(
+    "FILES-TUS-05",
+    "X-13",
+    "An upload that is begun again under its Idempotency-Key is the same one, and with other bytes it is 400",
+    words=["D-07b holds on every new POST that creates something."],
+)
+area.required(
     "FILES-SIGHT-01",
     "G-2",
     "A file is its uploader's alone until it stands in a message, and of who sees that then",
@@ -119,7 +126,7 @@ area.required(
 )
 
 
-@area.scenario("FILES-TUS-01", "FILES-TUS-02", "FILES-TUS-03", "FILES-TUS-04")
+@area.scenario("FILES-TUS-01", "FILES-TUS-02", "FILES-TUS-03", "FILES-TUS-04", "FILES-TUS-05")
 async def uploads_resume(run: Run) -> None:
     """Upload a small file at once, and another in parts, with mistakes in between."""
     channel = await run.channel()
@@ -156,6 +163,13 @@ async def uploads_resume(run: Run) -> None:
         digest = b64encode(hashlib.sha256(data[5000:]).digest()).decode()
         await _patch(run.u, upload, 5000, data[5000:], 204, **{"Upload-Checksum": f"sha256 {digest}"})
         require((await run.u.get(at("files", upload))).body == data, "the bytes are others")
+    with run.verdict("FILES-TUS-05"):
+        key = token_hex(16)
+        first, again = [await _begin(run.u, channel, b"once", "c.txt", size=9, key=key) for _ in range(2)]
+        require(_id(first) == _id(again), "it is another upload")
+        require(again.header("upload-offset") == "4", "Upload-Offset is another")
+        await _begin(run.u, channel, b"else", "c.txt", size=9, status=400, key=key)
+        await _begin(run.u, channel, b"once", "d.txt", size=9, status=400, key=key)
 
 
 @area.scenario("FILES-SIGHT-01", "FILES-ATTACH-01", "FILES-GONE-01", "FILES-LINK-01")
@@ -229,13 +243,22 @@ async def nothing_runs_in_the_chat(run: Run) -> None:
 
 
 async def _begin(
-    asker: Client, place: str, data: bytes, name: str, *, size: int | None = None, kind: str = ""
+    asker: Client,
+    place: str,
+    data: bytes,
+    name: str,
+    *,
+    size: int | None = None,
+    kind: str = "",
+    status: int = 201,
+    key: str | None = None,
 ) -> Answered:
     said = {"placeId": place, "filename": name, "filetype": kind}
     metadata = ",".join(f"{key} {b64encode(value.encode()).decode()}" for key, value in said.items() if value)
     headers = {"Upload-Length": str(len(data) if size is None else size), "Upload-Metadata": metadata}
-    made = await asker.ask("POST", at("uploads"), raw=data, headers={**(_BYTES if data else _TUS), **headers})
-    made.expect(201)
+    headers |= (_BYTES if data else _TUS) | ({} if key is None else {"Idempotency-Key": key})
+    made = await asker.ask("POST", at("uploads"), raw=data, headers=headers)
+    made.expect(status)
     return made
 
 
