@@ -233,7 +233,8 @@ class Sessions:
         rows = await tx.fetch("delete from sessions where expires_at <= $1 returning id", now)
         await tx.fetch("delete from refresh_tokens where expires_at <= $1", now)
         if rows:
-            await tx.append(SessionsEnded([session_id for (session_id,) in rows]).to())
+            ended = [session_id for (session_id,) in rows]
+            await tx.append(SessionsEnded(ended, have_expired=True).to())
 
     async def _make_room(self, tx: Transaction, user_id: str, now: int) -> None:
         rows = await tx.fetch(
@@ -242,7 +243,8 @@ class Sessions:
         expired = [session_id for session_id, expires_at in rows if expires_at <= now]
         live = [session_id for session_id, expires_at in rows if expires_at > now]
         surplus = len(live) + 1 - self._auth.max_active_sessions
-        await self._remove(tx, expired)
+        if expired:
+            await self._remove(tx, SessionsEnded(expired, have_expired=True))
         await self._end(tx, user_id, live[: max(0, surplus)])
 
     async def _rotate(self, tx: Transaction, token_hash: str) -> TokenPair | None:
@@ -307,13 +309,13 @@ class Sessions:
             await tx.fetch("delete from waiting_sign_ins where user_id = $1", user_id)
         if session_ids or kept is not None:
             await self._capabilities.in_transaction.sessions_ended(tx, user_id, session_ids, kept)
-        await self._remove(tx, session_ids)
+        if session_ids or kept:  # All others may have expired, and what outlives them ends as well.
+            await self._remove(tx, SessionsEnded(session_ids, all_of=UNSET if kept is None else user_id))
 
-    async def _remove(self, tx: Transaction, session_ids: Sequence[str]) -> None:
-        for session_id in session_ids:
+    async def _remove(self, tx: Transaction, ended: SessionsEnded) -> None:
+        for session_id in ended.session_ids:
             await tx.fetch("delete from sessions where id = $1", session_id)
-        if session_ids:
-            await tx.append(SessionsEnded(session_ids).to())
+        await tx.append(ended.to())
 
 
 async def _chosen(

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from teamchat.events.event import Payload
 
 
 class SessionsEnded(Payload, frozen=True):
-    """Internal: these sessions have ended, and the streams opened in them end too."""
+    """Internal: these sessions have ended, and the streams opened in them end too.
+
+    `have_expired` says that nobody ended them. `all_of` is a user of whom every session ends that does not go
+    on, those that had expired before among them.
+    """
 
     type = "_SESSIONS_ENDED"
     session_ids: Sequence[str]
+    have_expired: bool | UnsetType = UNSET
+    all_of: str | UnsetType = UNSET
 
 
 class UserGone(Payload, frozen=True):

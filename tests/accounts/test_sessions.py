@@ -317,6 +317,19 @@ async def test_d13_with_neither_all_end_and_the_streams_are_told(world: World, a
     assert await works(accounts, eves.access_token)
     [ended] = await world.events("_SESSIONS_ENDED")
     assert set(ended["sessionIds"]) == {caller.session_id for caller, _ in signed}
+    assert ended["allOf"] == signed[0][0].user.id
+
+
+async def test_that_all_others_end_is_told_also_where_they_had_expired_before(
+    world: World, accounts: Accounts
+) -> None:
+    """What outlives a session that merely expired, as a device's pushes do, ends then (extension J-2)."""
+    await world.sign_in(accounts, BOB)
+    world.clock.pass_seconds(604_800)
+    caller, signed_in = await world.sign_in(accounts, BOB)
+    assert await accounts.sessions.end(caller, refresh_token=signed_in.refresh_token) == 0
+    last = (await world.events("_SESSIONS_ENDED"))[-1]
+    assert last == {"sessionIds": [], "allOf": caller.user.id}
 
 
 async def test_a_user_agent_is_kept_short_and_printable(world: World, accounts: Accounts) -> None:
@@ -334,7 +347,8 @@ async def test_sweeping_removes_what_expired_and_ends_its_streams(world: World, 
     assert await world.events("_SESSIONS_ENDED") == []
     world.clock.pass_seconds(1)
     await accounts.sweep()
-    assert await world.events("_SESSIONS_ENDED") == [{"sessionIds": [caller.session_id]}]
+    ended = {"sessionIds": [caller.session_id], "haveExpired": True}
+    assert await world.events("_SESSIONS_ENDED") == [ended]
     assert await world.fetch("select count(*) from refresh_tokens") == [(1,)]
     assert await refreshes(accounts, kept.refresh_token)
     assert not await refreshes(accounts, signed_in.refresh_token)

@@ -241,7 +241,7 @@ async def test_d22_removal_ends_everything_at_once(world: World, accounts: Accou
             await attempt()
     assert await names(accounts) == ["Ada"]
     assert await world.events("REMOVE_USER") == [{"id": user_id, "email": "bob@example.org"}]
-    assert await world.events("_SESSIONS_ENDED") == [{"sessionIds": [bob.session_id]}]
+    assert await world.events("_SESSIONS_ENDED") == [{"sessionIds": [bob.session_id], "allOf": user_id}]
     assert await world.events("_USER_GONE") == [{"userId": user_id}]
 
 
@@ -360,7 +360,8 @@ async def test_d17_a_reset_password_ends_the_users_sessions(world: World, admin:
     accounts = world.accounts(auth_mode="password")
     bob = await member(world, accounts, admin)
     await accounts.users.reset_password(admin, bob.user.id, PASSWORD)
-    assert await world.events("_SESSIONS_ENDED") == [{"sessionIds": [bob.session_id]}]
+    ended = {"sessionIds": [bob.session_id], "allOf": bob.user.id}
+    assert await world.events("_SESSIONS_ENDED") == [ended]
     await Passwords(accounts).login(bob.user.email, PASSWORD, "192.0.2.1", "")
 
 
@@ -369,7 +370,8 @@ async def test_d17_resetting_ones_own_password_keeps_ones_own_session(world: Wor
     other, _ = await world.sign_in(accounts, ADMIN.email)
     await accounts.users.reset_password(admin, admin.user.id, PASSWORD)
     assert [one.id for one in await accounts.sessions.list(admin)] == [admin.session_id]
-    assert await world.events("_SESSIONS_ENDED") == [{"sessionIds": [other.session_id]}]
+    ended = {"sessionIds": [other.session_id], "allOf": admin.user.id}
+    assert await world.events("_SESSIONS_ENDED") == [ended]
 
 
 async def test_resetting_is_for_admins_and_for_users_there_are(

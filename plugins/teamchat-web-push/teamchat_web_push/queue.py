@@ -16,6 +16,7 @@ from msgspec import UNSET, Struct, UnsetType
 from teamchat import LoggedEvent, Noticed, Notices, Transaction
 from teamchat.model import now_ms
 from teamchat.storage.statements import chunks, flat, in_pieces, values
+from teamchat_web_push.ends import Ends
 from teamchat_web_push.subscriptions import DEVICE, Device
 
 if TYPE_CHECKING:
@@ -85,9 +86,11 @@ class Queue:
         self._clock = clock
         self._storage = storage
         self._notices = notices
+        self.ends = Ends(storage, clock)
 
     async def hear(self, event: LoggedEvent) -> bool:
         """Take an event of the log; return whether it may have changed what is due."""
+        await self.ends.hear(event)
         if event.type == _SETTINGS:
             return await self._let_go(event)
         wanted = _wanted(event)
@@ -100,9 +103,9 @@ class Queue:
             if message is None:
                 return False
             since = self._clock() if wanted.reached != message.id else message.created_at
+            if since < self._clock() - LATEST_MS:
+                return False
             rows = await self._rows(tx, message, wanted, since)
-        if since < self._clock() - LATEST_MS:
-            return False
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             async with self._storage.write() as tx:
                 await _store(tx, rows[start : start + _ROWS_AT_ONCE])

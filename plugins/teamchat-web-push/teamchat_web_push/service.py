@@ -61,14 +61,29 @@ class Pushing:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(lease.keep)
+                await catch_up(self._app, lease, queue, sender)
                 nursery.start_soon(sender.run)
                 await follow(self._app, lease, queue, sender)
         finally:
             await lease.give_back()
 
 
-async def follow(app: Teamchat, lease: Lease, queue: Queue, sender: Sender) -> None:
-    """Put what the log tells into the queue, for ever."""
+async def catch_up(app: Teamchat, lease: Lease, queue: Queue, sender: Sender) -> None:
+    """Take what the log has told by now.
+
+    Nothing is sent before: sessions may have ended while Web Push was off, and their devices with them.
+    """
+    first, last = await app.storage.log_bounds()
+    if lease.position < first - 1:
+        await queue.ends.end_doubtful()
+    if lease.position < last:
+        await follow(app, lease, queue, sender, until=last)
+
+
+async def follow(
+    app: Teamchat, lease: Lease, queue: Queue, sender: Sender, *, until: int | None = None
+) -> None:
+    """Put what the log tells into the queue, for ever, or as far as the event with that number."""
     followed = app.storage.follow(lease.position)
     async with aclosing(cast("AsyncGenerator[Sequence[LoggedEvent], None]", followed)) as log:
         async for events in log:
@@ -76,3 +91,5 @@ async def follow(app: Teamchat, lease: Lease, queue: Queue, sender: Sender) -> N
                 if await queue.hear(event):
                     sender.look()
                 lease.position = event.seq
+            if until is not None and lease.position >= until:
+                return

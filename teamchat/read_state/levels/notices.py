@@ -38,8 +38,8 @@ _EVERYBODY = """select u.id from users u where u.removed_at is null and not exis
 (select 1 from departures d where d.room_id = $1 and d.user_id = u.id)"""
 _IS_DEFAULT = "select is_default from rooms where id = $1"
 # $1 is the room, $2 the message, $3 its parent or itself, of whose thread the state is asked.
-_JUDGED = f"""select u.id, u.removed_at, {SEEN}, {FIRST_SEEN}, r.is_default, mine.user_id,
-(select 1 from departures d where d.room_id = r.id and d.user_id = u.id),
+_JUDGED = f"""select u.id, coalesce(u.removed_at, u.deactivated_at), {SEEN}, {FIRST_SEEN}, r.is_default,
+mine.user_id, (select 1 from departures d where d.room_id = r.id and d.user_id = u.id),
 mine.since_epoch, mine.joined_at, u.created_at, rr.base, rr.default_base, rr.first_epoch, p.position,
 ts.position, ts.is_following, w.cause, a.position, {COLUMNS}
 from users u join rooms r on r.id = $1
@@ -166,10 +166,10 @@ class _Row:
     """What is known of a user and a message."""
 
     def __init__(self, row: Sequence[Any]) -> None:
-        removed_at, sees, first_seen, is_default, membership, departed, *rest = row
+        gone_at, sees, first_seen, is_default, membership, departed, *rest = row
         since, joined_at, made_at, base, default_base, first_epoch, position, *rest = rest
         in_thread, is_following, self.cause, feed, *levels = rest
-        self.is_there = removed_at is None
+        self.is_there = gone_at is None
         self._sees, self._first_seen = bool(sees), first_seen
         self.is_member = membership is not None or (bool(is_default) and departed is None)
         if position is None and base is not None:
