@@ -81,7 +81,8 @@ def presence_of(app: Teamchat, user_id: str, kept: Kept, *, is_own: bool = False
     """Return what is told of a user; to themselves, what is so."""
     seen, now, time = app.activity.of(user_id), trio.current_time(), now_ms()
     choice = kept.choice._replace(shares_presence=True, status="auto") if is_own else kept.choice
-    status, is_dnd = shown(status_of(seen, now), choice, time)
+    # Who is shut out is gone at once; of anybody else a short break shows nothing.
+    status, is_dnd = shown("offline" if kept.is_deactivated else status_of(seen, now), choice, time)
     last = None if choice.is_hidden or status == "online" else last_seen(seen, now, time, kept.seen_at)
     return UserPresence(user_id, status, is_dnd or UNSET, UNSET if last is None else last)
 

@@ -10,7 +10,8 @@ from teamchat.storage.statements import chunks
 from teamchat_presence.statuses import Choice, ChosenStatus
 
 _COLUMNS = """u.id, coalesce(p.status, 'auto'), coalesce(s.shares_presence, 1), coalesce(s.shares_typing, 1),
-s.paused_until, p.seen_at from users u left join presence p on p.user_id = u.id
+s.paused_until, p.seen_at, case when u.deactivated_at is null then 0 else 1 end
+from users u left join presence p on p.user_id = u.id
 left join notification_levels_settings s on s.user_id = u.id"""
 _OF = f"select {_COLUMNS} where u.removed_at is null and u.id in ({{}})"
 _CHOOSERS = f"""select {_COLUMNS} where u.removed_at is null and u.id in (
@@ -29,11 +30,13 @@ class Kept(NamedTuple):
 
     choice: Choice
     seen_at: int | None
+    is_deactivated: bool
 
 
 def _kept(row: Sequence[Any]) -> Kept:
-    _, status, shares_presence, shares_typing, paused_until, seen_at = row
-    return Kept(Choice(status, bool(shares_presence), bool(shares_typing), paused_until), seen_at)
+    _, status, shares_presence, shares_typing, paused_until, seen_at, is_deactivated = row
+    choice = Choice(status, bool(shares_presence), bool(shares_typing), paused_until)
+    return Kept(choice, seen_at, bool(is_deactivated))
 
 
 async def kept_of(tx: Transaction, user_ids: Sequence[str]) -> dict[str, Kept]:

@@ -8,7 +8,7 @@ While the server is busy it is all put off, and told as it is then.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from teamchat import StorageError
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
 from teamchat_presence.events import PresenceUpdate
-from teamchat_presence.presence import load_of, presence_of
+from teamchat_presence.presence import UserPresence, load_of, presence_of
 from teamchat_presence.statuses import Choice, last_seen, status_of, turns_at
 from teamchat_presence.stored import Kept, choosers, kept_of, see
 
@@ -78,7 +78,7 @@ class Watching:
                 kept = await kept_of(tx, users)
             for user in users:
                 del self._waiting[user]
-            await self._app.signal_about(self._updates(kept))
+            await self._app.signal_about(self._updates(users, kept))
 
     async def keep(self) -> None:
         """Keep when those were seen last who have left, or whose row is old."""
@@ -96,11 +96,11 @@ class Watching:
         for user in users:
             self._waiting[user] = None
 
-    def _updates(self, kept: dict[str, Kept]) -> dict[str, PresenceUpdate]:
+    def _updates(self, users: Sequence[str], kept: dict[str, Kept]) -> dict[str, PresenceUpdate]:
         updates = {}
-        for user, one in kept.items():
+        for user in users:
             self._expect(user)
-            found = presence_of(self._app, user, one)
+            found = presence_of(self._app, user, kept[user]) if user in kept else _removed(user)
             told = found.status, found.is_dnd is True
             if self._told.get(user, ("offline", False)) != told:
                 updates[user] = PresenceUpdate(user, found.status, found.is_dnd, found.last_seen)
@@ -141,3 +141,8 @@ class Watching:
                 if not self._is_failing:
                     _log.warning("presence can't be read or kept, and is tried again", exc_info=error)
                 self._is_failing = True
+
+
+def _removed(user_id: str) -> UserPresence:
+    """Return what is told of who is no user any more."""
+    return UserPresence(user_id, "offline")

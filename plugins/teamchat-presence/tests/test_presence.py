@@ -208,6 +208,32 @@ async def test_what_flickers_is_told_once_and_what_is_as_it_was_not_at_all(tmp_p
         assert await world.told() == []
 
 
+async def test_who_is_deactivated_is_offline_at_once_and_when_they_were_seen_stays(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        world.streams(world.bob, 90)
+        assert await world.told() == [(world.bob.user.id, "online")]
+        await world.app.accounts.users.deactivate(world.ada, world.bob.user.id)
+        world.streams(world.bob)
+        found = await world.seen_by(world.ada, world.bob)
+        assert found.status == "offline"
+        assert found.last_seen is not UNSET
+        assert await world.told() == [(world.bob.user.id, "offline")]
+        await world.app.accounts.users.activate(world.ada, world.bob.user.id)
+        world.streams(world.bob, 90)
+        assert await world.told() == [(world.bob.user.id, "online")]
+
+
+async def test_who_is_removed_is_told_to_be_offline_at_once_and_is_not_found(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        world.streams(world.bob, 90)
+        assert await world.told() == [(world.bob.user.id, "online")]
+        await world.app.accounts.users.remove(world.ada, world.bob.user.id)
+        world.streams(world.bob)
+        assert await world.presence.of(world.ada, world.bob.user.id) == []
+        assert await world.told() == [(world.bob.user.id, "offline")]
+        assert await world.told() == []
+
+
 async def test_who_leaves_is_kept_with_the_minute_in_which_they_were_seen(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         world.streams(world.bob, 90)
