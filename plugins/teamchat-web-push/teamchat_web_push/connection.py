@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from teamchat_web_push.addresses import Refused, Target, addresses_of, target_of
 ANSWER_SECONDS = 10.0
 """How long a push service has to answer, the connection included."""
 _CONNECT_SECONDS = 5.0
+_CLOSE_SECONDS = 1.0
 _KEPT_SECONDS = 60.0
 _REST_BYTES = 4096
 PRIVATE = "the address is in a private network, and push.allowedHosts does not name it"
@@ -67,11 +68,54 @@ class Checked(httpcore2.AsyncNetworkBackend):
         await trio.sleep(seconds)
 
 
+class Connections:
+    """Connections, each for one push at a time. Some that are idle are kept for the next to their service.
+
+    The library's own pool looks at all connections and requests for each request: a third of what one takes.
+    """
+
+    def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
+        self._backend = backend
+        self._idle: list[httpcore2.AsyncHTTPConnection] = []
+
+    async def take(self, origin: httpcore2.Origin) -> httpcore2.AsyncHTTPConnection:
+        """Return one to that origin, which is given back in the end."""
+        while (found := self._kept(origin)) is not None:
+            if not found.has_expired():
+                return found
+            await _close(found)
+        # The certificates of the authorities take 40 ms to read, once.
+        tls = await trio.to_thread.run_sync(_tls) if origin.scheme == b"https" else None
+        return httpcore2.AsyncHTTPConnection(origin, tls, _KEPT_SECONDS, network_backend=self._backend)
+
+    async def give_back(self, connection: httpcore2.AsyncHTTPConnection) -> None:
+        """Keep a connection whose answer was read; the one that is idle for longest makes room."""
+        if connection.is_closed():
+            return
+        if not connection.is_idle():
+            await _close(connection)
+            return
+        self._idle.append(connection)
+        if len(self._idle) > AT_ONCE:
+            await _close(self._idle.pop(0))
+
+    async def close(self) -> None:
+        """Close what is kept."""
+        while self._idle:
+            await _close(self._idle.pop())
+
+    def _kept(self, origin: httpcore2.Origin) -> httpcore2.AsyncHTTPConnection | None:
+        for number in reversed(range(len(self._idle))):
+            if self._idle[number].can_handle_request(origin):
+                return self._idle.pop(number)
+        return None
+
+
 class Services:
     """The push services, as they are posted to."""
 
-    def __init__(self, pool: httpcore2.AsyncConnectionPool, allowed: Collection[str]) -> None:
-        self._pool = pool
+    def __init__(self, connections: Connections, allowed: Collection[str]) -> None:
+        self._connections = connections
         self._allowed = allowed
 
     async def post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -95,37 +139,47 @@ class Services:
             return Answer(0, f"the connection failed ({type(error).__name__})")
 
     async def _post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        sent = list(headers.items())
+        url, sent = httpcore2.URL(endpoint), list(headers.items())
         extensions = {"timeout": {"connect": _CONNECT_SECONDS}}
-        async with self._pool.stream(
-            "POST", endpoint, headers=sent, content=body, extensions=extensions
-        ) as answer:
-            found = [value for name, value in answer.headers if name.lower() == b"retry-after"]
-            read = 0
-            async for piece in answer.aiter_stream():  # A connection whose answer was read is used again.
-                read += len(piece)
-                if read > _REST_BYTES:
-                    break
-            return Answer(answer.status, "", found[0].decode("latin-1") if found else None)
+        connection = await self._connections.take(url.origin)
+        try:
+            async with connection.stream(
+                "POST", url, headers=sent, content=body, extensions=extensions
+            ) as answer:
+                read = 0
+                async with aclosing(answer.aiter_stream()) as pieces:
+                    async for piece in pieces:  # A connection whose answer was read is used again.
+                        read += len(piece)
+                        if read > _REST_BYTES:
+                            break
+                return Answer(answer.status, "", _retry_after(answer))
+        finally:
+            await self._connections.give_back(connection)
 
 
 @asynccontextmanager
 async def open_services(allowed: Collection[str]) -> AsyncIterator[Services]:
-    """Open the pool of connections, and end them in the end."""
-    pool = httpcore2.AsyncConnectionPool(
-        ssl_context=_tls(),
-        max_connections=2 * AT_ONCE,
-        max_keepalive_connections=AT_ONCE,
-        keepalive_expiry=_KEPT_SECONDS,
-        network_backend=Checked(allowed),
-    )
-    async with pool:
-        yield Services(pool, allowed)
+    """Offer the push services; the connections to them are closed in the end."""
+    connections = Connections(Checked(allowed))
+    try:
+        yield Services(connections, allowed)
+    finally:
+        await connections.close()
+
+
+async def _close(connection: httpcore2.AsyncHTTPConnection) -> None:
+    with trio.move_on_after(_CLOSE_SECONDS, shield=True):
+        await connection.aclose()
 
 
 @lru_cache(maxsize=1)
 def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
+
+
+def _retry_after(answer: httpcore2.Response) -> str | None:
+    found = [value for name, value in answer.headers if name.lower() == b"retry-after"]
+    return found[0].decode("latin-1") if found else None
 
 
 def _said(error: Exception) -> str:

@@ -47,9 +47,10 @@ PAUSES_SECONDS = (10, 60, 300, 1800)
 """How long to wait before each further try, the last one again and again."""
 FRESH_SECONDS = 2.0
 """What was judged longer ago is judged again before it is sent."""
-_MOST_WAITING_A_HOST = 128
-_MOST_WAITING = 512
-_MOST_READ = 256
+_MOST_WAITING_A_HOST = 64
+_MOST_WAITING = 256
+_MOST_READ = 64
+"""Few at a time: on SQLite others wait while they are judged, and who waits for long is judged again."""
 _ENCRYPTED_AT_ONCE = 32
 _IDLE_SECONDS = 5.0
 _HOST_REST_SECONDS = 10.0
@@ -129,6 +130,11 @@ class Sender:
         """Look at the queue soon: something may be due."""
         self._wanted.set()
 
+    @property
+    def _has_room(self) -> bool:
+        """Whether so few pushes are under way that more are looked for."""
+        return len(self._under_way) <= _MOST_WAITING // 2
+
     async def run(self) -> None:
         """Send until cancelled; what was answered by then is noted. Raises `StorageError`."""
         try:
@@ -146,7 +152,7 @@ class Sender:
     async def _pause(self, found: int) -> None:
         """Wait until something may be due."""
         seconds = _IDLE_SECONDS
-        if found >= _MOST_READ and len(self._under_way) < _MOST_WAITING // 2:
+        if found >= _MOST_READ and self._has_room:
             seconds = 0
         elif not self._under_way:
             due = await self._queue.next_due()
@@ -289,6 +295,7 @@ class Sender:
             row, message, verdict = group[-1]
             device = row.device
             if device.user_id not in badges:
+                await trio.lowlevel.checkpoint()  # Counting may be long, and SQLite lets nobody in between.
                 badges[device.user_id] = await self._notices.badge(tx, device.user_id)
             is_summary = row.is_held and len(group) > 1
             about = {
@@ -369,7 +376,8 @@ class Sender:
             return
         await self._keep(decided)
         self._under_way.difference_update(one.row.key for one in decided)
-        self.look()
+        if self._has_room:
+            self.look()
 
     async def _keep(self, decided: Sequence[Decided]) -> None:
         async with self._storage.write() as tx:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -256,3 +257,52 @@ def test_an_address_is_public_in_whichever_way_it_is_written(address: Any) -> No
         assert is_public(f"::ffff:{address}") == is_public(str(address))
         packed = f"64:ff9b::{int(address) >> 16:x}:{int(address) & 0xFFFF:x}"
         assert is_public(packed) == is_public(str(address))
+
+
+async def test_connections_are_used_again_few_are_kept_and_those_the_service_closed_are_not() -> None:
+    service = LoopbackService()
+    async with open_services(["127.0.0.1"]) as services:
+        kept = services._connections._idle
+        async with service.running():
+            endpoint = f"http://127.0.0.1:{service.port}/1"
+            assert (await services.post(endpoint, {}, b"")).status == 404
+            [first] = kept
+            assert (await services.post(endpoint, {}, b"")).status == 404
+            assert kept == [first]
+            async with trio.open_nursery() as nursery:
+                for _ in range(2 * connection.AT_ONCE):
+                    nursery.start_soon(services.post, endpoint, {}, b"")
+            assert 1 < len(kept) <= connection.AT_ONCE
+        answer = await services.post(endpoint, {}, b"")  # It has closed them all, and nobody is there.
+        assert answer.status == 0
+        assert answer.reason.startswith("no connection")
+        assert kept == []
+
+
+async def test_a_connection_whose_push_is_cancelled_or_whose_answer_is_endless_is_closed() -> None:
+    has_come = trio.Event()
+
+    async def answer(stream: trio.SocketStream) -> None:
+        async with stream:
+            await stream.receive_some()
+            has_come.set()
+            if is_endless:
+                await stream.send_all(
+                    b"HTTP/1.1 201 Created\r\nContent-Length: 9999999\r\n\r\n" + bytes(10_000)
+                )
+            with suppress(trio.BrokenResourceError):
+                assert await stream.receive_some() in {b"", b"x"}
+
+    async with open_services(["127.0.0.1"]) as services, trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        endpoint = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/1"
+        nursery.start_soon(trio.serve_listeners, answer, listeners)
+        is_endless = False
+        async with trio.open_nursery() as posting:
+            posting.start_soon(services.post, endpoint, {}, b"")
+            await has_come.wait()
+            posting.cancel_scope.cancel()
+        is_endless = True
+        assert (await services.post(endpoint, {}, b"x")).status == 201
+        assert services._connections._idle == []
+        nursery.cancel_scope.cancel()
