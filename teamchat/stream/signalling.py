@@ -34,7 +34,7 @@ CARRY_SECONDS = 0.02
 """At least so long lies between two texts that are carried, so that a burst is a few of them."""
 RETRY_SECONDS = 5.0
 _MOST_EARLY = 256
-_ABOUT_PORTION = 32  # streams that are told of users between two checkpoints; each may be told of hundreds
+_ABOUT_PORTION = 8  # streams that are told of users between two checkpoints; each may be told of hundreds
 
 _log = get_logger(__name__)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import trio
 
 from teamchat import Unavailable
@@ -26,7 +28,12 @@ class Load:
     def check(self) -> None:
         """Raise `Unavailable` with a time to come back while presence gives way."""
         if self.is_high:
-            raise Unavailable("The server is busy; ask for presence again later.", REST_SECONDS)
+            self.refuse()
+
+    @staticmethod
+    def refuse() -> NoReturn:
+        """Raise `Unavailable` with a time to come back."""
+        raise Unavailable("The server is busy; ask for presence again later.", REST_SECONDS)
 
     async def run(self) -> None:
         """Look until cancelled."""

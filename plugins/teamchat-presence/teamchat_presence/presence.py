@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from teamchat import Activity, Teamchat
 
 MOST_USERS = 200
+AT_ONCE = 2
+"""How many questions are answered at a time: after a restart thousands come, and messages pass them by."""
+WAIT_SECONDS = 10.0
+"""How long one waits for its turn before it is asked to come again."""
 
 _loads: WeakKeyDictionary[Activity, Load] = WeakKeyDictionary()
 
@@ -43,6 +48,7 @@ class Presence:
     def __init__(self, app: Teamchat) -> None:
         self._app = app
         self._load = load_of(app)
+        self._turns = trio.Semaphore(AT_ONCE)
 
     async def of(self, caller: Caller, user_ids: str | None) -> list[UserPresence]:
         """Return the presence of users, whose ids are separated by commas; unknown ones are left out.
@@ -52,18 +58,29 @@ class Presence:
         """
         self._load.check()
         wanted: Sequence[str]
-        async with self._app.storage.read() as tx:
+        async with self._turn(), self._app.storage.read() as tx:
             if user_ids is None:
                 there = sorted(self._app.activity.there())
                 wanted = await self._app.company(tx, caller, there, MOST_USERS)
             else:
                 wanted = _named(user_ids)
             kept = await kept_of(tx, wanted)
-        return [
-            presence_of(self._app, one, kept[one], is_own=one == caller.user.id)
-            for one in wanted
-            if one in kept
-        ]
+            return [
+                presence_of(self._app, one, kept[one], is_own=one == caller.user.id)
+                for one in wanted
+                if one in kept
+            ]
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        with trio.move_on_after(WAIT_SECONDS) as waiting:
+            await self._turns.acquire()
+        if waiting.cancelled_caught:
+            self._load.refuse()
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     async def chosen(self, caller: Caller) -> ChosenStatus:
         """Return the status that the caller has chosen."""
