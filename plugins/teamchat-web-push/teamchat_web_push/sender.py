@@ -51,6 +51,7 @@ _MOST_WAITING_A_HOST = 64
 _MOST_WAITING = 256
 _MOST_READ = 64
 """Few at a time: on SQLite others wait while they are judged, and who waits for long is judged again."""
+_COUNTED_AT_ONCE = 16
 _ENCRYPTED_AT_ONCE = 32
 _IDLE_SECONDS = 5.0
 _HOST_REST_SECONDS = 10.0
@@ -295,7 +296,8 @@ class Sender:
             row, message, verdict = group[-1]
             device = row.device
             if device.user_id not in badges:
-                await trio.lowlevel.checkpoint()  # Counting may be long, and SQLite lets nobody in between.
+                if not len(badges) % _COUNTED_AT_ONCE:  # It may be long, and SQLite lets nobody in between.
+                    await trio.lowlevel.checkpoint()
                 badges[device.user_id] = await self._notices.badge(tx, device.user_id)
             is_summary = row.is_held and len(group) > 1
             about = {
