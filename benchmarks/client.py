@@ -107,7 +107,7 @@ class Connection:
             return None
         head = self._buffer[:end].lower() + b"\r"
         length = head.partition(b"\r\ncontent-length:")[2]
-        size = int(length[: length.index(b"\r")])
+        size = int(length[: length.index(b"\r")]) if length else 0  # 204 has none
         if len(self._buffer) < end + 4 + size:
             return None
         return Answer(int(head[9:12]), self._buffer[end + 4 :])

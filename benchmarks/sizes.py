@@ -31,6 +31,8 @@ class Sizes:
     channels: int = _size(500, "channels of the large team, of which three fifths are private")
     memberships: int = _size(100_000, "memberships of the large team, about")
     joining: int = _size(200, "people who are added to a channel at once, at most half of the users")
+    returning: int = _size(3000, "streams that come back at once after a restart, and tell what they show")
+    devices: int = _size(5000, "devices that are pushed one message")
     rounds: int = _size(3, "interleaved rounds")
     settle: float = _size(2.0, "seconds of rest before memory is read")
     samples: int = _size(2000, "samples of each kind where times are compared")
@@ -57,6 +59,8 @@ QUICK = Sizes(
     channels=8,
     memberships=100,
     joining=5,
+    returning=10,
+    devices=20,
     rounds=1,
     settle=0.1,
     samples=3,

@@ -45,18 +45,18 @@ async def fill(
     private = rooms[: max(3, round(PRIVATE * channels))]
     team = Team(people, private[0], private[1], private[2 : 2 + _GROWING])
     async with opened as storage, storage.write() as tx:
-        await _insert(
+        await insert(
             tx,
             "users (id, user_name, user_name_key, email, email_key, is_admin, created_at)",
             [_person(id_, number) for number, id_ in enumerate(people)],
         )
-        await _insert(
+        await insert(
             tx,
             "rooms (id, kind, name, name_key, is_private, created_at, created_by)",
             [_channel(id_, number, id_ in private, admin_id) for number, id_ in enumerate(rooms)],
         )
         each = max(1, (memberships - users - IN_SMALL) // max(1, channels - 2))
-        await _insert(
+        await insert(
             tx,
             "memberships (room_id, user_id, role, joined_at)",
             [(room, admin_id, "manager", 1) for room in private]
@@ -84,7 +84,8 @@ def _members(team: Team, room: str, each: int) -> Sequence[str]:
     return random.Random(f"{_SEED}{room}").sample(among, min(each, len(among)))
 
 
-async def _insert(tx: Transaction, into: str, rows: Sequence[tuple[Any, ...]]) -> None:
+async def insert(tx: Transaction, into: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write rows into a table, whose columns stand behind its name."""
     for piece in in_pieces(rows):
         width = len(piece[0])
         marks = ", ".join(f"{{{number}}}" for number in range(width))

@@ -55,6 +55,8 @@ ROWS = {
         "sqlite: a post to 30, of whom 30 listen",
         "sqlite: a post to ten, 20 streams of scope=joined elsewhere",
     },
+    "presence": {"presence off: quiet", "presence on: the 20 s after a restart"},
+    "pushes": {"sqlite: quiet", "sqlite: 20 devices", "postgres: 20 devices"},
     "workers": {"sqlite, 1 worker", "sqlite, 2 workers", "postgres, 1 worker", "postgres, 2 workers"},
 }
 

@@ -13,6 +13,8 @@ from benchmarks.scenarios import (
     log,
     memory,
     posts,
+    presence,
+    pushes,
     reading,
     reconnect,
     requests,
@@ -46,4 +48,6 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "reading": reading.run,
     "search": search.run,
     "steps": steps.run,
+    "presence": presence.run,
+    "pushes": pushes.run,
 }

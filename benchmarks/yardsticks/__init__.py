@@ -3,7 +3,7 @@
 `SENDER` is a bare Python loop of `socket.send`, one chunk to every connected socket, again and again;
 `BROADCASTER` is the same in C.  No server that sends each event by itself can pass them, for they decide
 nothing, encode nothing, and answer nobody.  `ANSWERER` gives one prepared answer to every request, and so
-shows what the request load can drive.
+shows what the request load can drive.  A push service that takes everything is what pushes are sent to.
 
 Each runs in a process of its own, prints its port, and ends when it is told to.
 """
@@ -34,6 +34,13 @@ def sending(command: list[str], streams: int, size: int) -> Iterator[int]:
 def answering() -> Iterator[int]:
     """Run the answerer and give its port."""
     with _running([sys.executable, "-m", f"{__name__}.answerer"]) as port:
+        yield port
+
+
+@contextmanager
+def taking_pushes() -> Iterator[int]:
+    """Run the push service and give its port."""
+    with _running([sys.executable, "-m", f"{__name__}.push_service"]) as port:
         yield port
 
 
