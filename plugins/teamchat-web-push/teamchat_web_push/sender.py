@@ -49,10 +49,10 @@ FRESH_SECONDS = 2.0
 """What was judged longer ago is judged again before it is sent."""
 _MOST_WAITING_A_HOST = 64
 _MOST_WAITING = 256
-_MOST_READ = 64
+_MOST_READ = 32
 """Few at a time: on SQLite others wait while they are judged, and who waits for long is judged again."""
-_COUNTED_AT_ONCE = 16
-_ENCRYPTED_AT_ONCE = 32
+_COUNTED_AT_ONCE = 8
+_ENCRYPTED_AT_ONCE = 16
 _IDLE_SECONDS = 5.0
 _HOST_REST_SECONDS = 10.0
 _TOO_LONG = 413
