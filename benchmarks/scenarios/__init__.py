@@ -47,7 +47,7 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "scale": scale.run,
     "reading": reading.run,
     "search": search.run,
-    "steps": steps.run,
     "presence": presence.run,
     "pushes": pushes.run,
+    "steps": steps.run,
 }

@@ -146,7 +146,8 @@ def test_what_is_not_there_is_told_in_the_one_shape(site: httpx2.Client, path: s
 
 
 def test_every_change_changes_every_address(tmp_path: Path) -> None:
-    for name in ("index.html", "sw.js", "manifest.webmanifest", "main.js"):
+    (tmp_path / "manifest.webmanifest").write_text('{"start_url": "."}')
+    for name in ("index.html", "sw.js", "main.js"):
         (tmp_path / name).write_text('<a href="client/{{digest}}/main.js">')
     before = build(tmp_path)
     (tmp_path / "main.js").write_text("// another")
