@@ -92,10 +92,10 @@ def what_was_left_is_not_told() -> None:
 def who_comes_back_begins_as_before() -> None:
     """A new membership has a generation that an earlier one had."""
 
-    async def generation(*_: Any) -> int:
-        return 0
+    async def generations(_tx: Any, _room_id: str, users: Sequence[str]) -> Mapping[str, int]:
+        return dict.fromkeys(users, 0)
 
-    following._generation = generation
+    following._generations = generations
 
 
 def an_acknowledged_state_is_lost() -> None:
