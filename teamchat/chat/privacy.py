@@ -11,12 +11,12 @@ from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.channels import read_again
-from teamchat.chat.joining import ROWS, check_known, member_of, members_among
+from teamchat.chat.joining import check_known, members_among
 from teamchat.chat.leaving import set_role
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.sight import Room
 from teamchat.errors import BadRequest, Forbidden
-from teamchat.events import ChannelMembersAdded, DeleteChannel, InRoom, NewChannel
+from teamchat.events import DeleteChannel, InRoom, NewChannel
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Channel
 
@@ -96,10 +96,6 @@ class Privacy:
         [(name,)] = await tx.fetch("select name from rooms where id = $1", room.id)
         lost = DeleteChannel(room.id, name, reason="private")
         await tx.append(lost.to(audience.of_outsiders))
-        if joining:
-            rows = await tx.fetch(ROWS + "m.since_epoch = $2 order by u.id", room.id, audience.epoch)
-            added = [member for member in map(member_of, rows) if member.user_id in joining]
-            await tx.append(ChannelMembersAdded(room.id, added, caller.user.id).to(audience))
         channel = await read_again(tx, caller, room.id)
         if not any(roles.get(user_id) == MANAGER for user_id in wanted):
             await set_role(tx, room, caller.user.id, MANAGER, audience)

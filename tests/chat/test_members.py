@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -348,20 +347,6 @@ async def test_b7_to_private_members_are_those_named_and_all_others_lose_it(worl
         for one in (ada, bob, eve)
     }
     assert sees == {"Ada": (False, True), "Bob": (False, True), "Eve": (True, False)}
-
-
-async def test_b10_who_is_named_as_a_channel_becomes_private_is_told_to_be_added(world, ada, bob, eve):
-    opted = NewChannel("Opted", is_default=False)
-    channel = (await world.chat.channels.create(ada, opted)).id
-    await world.chat.members.join(bob, channel)
-    end = await log_end(world)
-    members = [bob.user.id, eve.user.id]
-    await world.chat.privacy.change(ada, channel, PrivacyChange(is_private=True, members=members))
-    found = await world.run("select type, payload from events where seq > $1 order by seq", end)
-    told = [(kind, json.loads(payload)) for kind, payload in found if not is_internal(kind)]
-    assert [kind for kind, _ in told] == ["DELETE_CHANNEL", "CHANNEL_MEMBERS_ADDED", "UPDATE_CHANNEL"]
-    added = told[1][1]
-    assert (added["by"], [one["userId"] for one in added["members"]]) == (ada.user.id, [eve.user.id])
 
 
 async def test_b8_to_public_shows_or_hides_what_was_said_before(world, ada, bob, eve):
