@@ -31,7 +31,7 @@ _CHOICES = {
 }
 
 
-class Taken(NamedTuple):
+class Destination(NamedTuple):
     """A channel that an export's goes on in: its id here, and the first message that it may be given.
 
     What comes before that not everybody saw there, and everybody would here.
@@ -48,7 +48,7 @@ class ChannelWriter:
         self._users = users
         self._report = report
 
-    async def write(self, tx: Transaction, channel: PortableChannel) -> Taken | None:
+    async def write(self, tx: Transaction, channel: PortableChannel) -> Destination | None:
         """Return where a channel is here; None if it is left out."""
         rows = await tx.fetch("select is_private from rooms where id = $1", channel.id)
         if rows and _is_private(channel) and not rows[0][0]:
@@ -56,7 +56,7 @@ class ChannelWriter:
             return None
         if rows:
             self._report.find(_counted_as(channel))
-            return Taken(channel.id, "" if _is_private(channel) else _bound(channel.public_from))
+            return Destination(channel.id, "" if _is_private(channel) else _bound(channel.public_from))
         members = await self._known(tx, channel)
         if channel.kind == "notes" and len(members) != 1:
             self._omit(channel, "not of one user who is known")
@@ -67,20 +67,20 @@ class ChannelWriter:
         if channel.kind == "group" and len(members) > MOST_IN_GROUP:
             channel, members = await self._converted(tx, channel, members)
         if (same := await self._same(tx, channel, members)) is not None:
-            return Taken(same)
+            return Destination(same)
         name = self._name(channel)
         if not _is_private(channel) and name is not None:
             rows = await tx.fetch("select id from rooms where name_key = $1", text.fold(name))
             if rows:
                 where = channel.origin or channel.id
                 self._report.merge("channel", where, "there is a channel of that name; it goes on there")
-                return Taken(str(rows[0][0]), _bound(channel.public_from))
+                return Destination(str(rows[0][0]), _bound(channel.public_from))
         if channel.is_private and not members:
             channel = self._closed(channel)
         await self._insert(tx, channel, name)
         await self._let_in(tx, channel, members)
         self._report.create(_counted_as(channel))
-        return Taken(channel.id)
+        return Destination(channel.id)
 
     def _omit(self, channel: PortableChannel, why: str) -> None:
         what = channel.kind or "private channel"

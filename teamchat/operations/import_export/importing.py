@@ -79,9 +79,9 @@ class Importer:
         for channel in self._source.channels():
             own_id = _own_id(channel.id, channel.created_at)
             async with self._storage.write() as tx:
-                taken = await writer.write(tx, replace(channel, id=own_id))
-            if taken is not None:
-                self._rooms[channel.id], self._firsts[channel.id] = taken
+                destination = await writer.write(tx, replace(channel, id=own_id))
+            if destination is not None:
+                self._rooms[channel.id], self._firsts[channel.id] = destination
         for conversation in self._source.conversations():
             async with self._storage.write() as tx:
                 await self._conversation(tx, conversation)

@@ -30,7 +30,7 @@ values ($1, 0, 0, '', '[]') on conflict do nothing"""
 class MessageWriter:
     """Writes messages whose users and rooms have the ids given by `users` and `rooms`.
 
-    `firsts` are the first messages that rooms may be given (`channels.Taken`).
+    `firsts` are the first messages that rooms may be given (`channels.Destination`).
     """
 
     def __init__(
