@@ -40,13 +40,17 @@ def hooks(package: Path) -> set[str]:
 
 
 def contracts(tests: Path) -> set[str]:
-    """Return the contracts that test classes in a directory subclass."""
-    return {
-        ast.unparse(base)
-        for node in _nodes(tests)
-        if isinstance(node, ast.ClassDef) and node.name.startswith("Test")
-        for base in node.bases
-    }
+    """Return the contracts that test classes subclass, also through other classes of the tests."""
+    bases: dict[str, set[str]] = {}
+    for node in _nodes(tests):
+        if isinstance(node, ast.ClassDef):
+            # A class is known by its last name, from whatever module a test takes it.
+            bases.setdefault(node.name, set()).update(ast.unparse(base).split(".")[-1] for base in node.bases)
+    held, found = set[str](), {name for name in bases if name.startswith("Test")}
+    while found:
+        held |= found
+        found = {base for name in found for base in bases.get(name, ())} - held
+    return held & set[str]().union(*CONTRACTS.values())
 
 
 def _nodes(directory: Path) -> Iterator[ast.AST]:
