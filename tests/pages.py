@@ -19,5 +19,5 @@ def encode_page(page: MessagePage) -> bytes:
 async def sent_page(chat: Any, caller: Any, channel_id: str, limit: int = 50) -> dict[str, Any]:
     """Return the newest page of a channel as a client reads it."""
     encoded = await chat.messages.encoded_page(caller, channel_id, Page(limit), encode_page)
-    found: dict[str, Any] = msgspec.json.decode(encoded)
+    found: dict[str, Any] = msgspec.json.decode(encoded.plain)
     return found

@@ -14,7 +14,7 @@ from teamchat.chat import channel_rows, permissions, records, sight
 from teamchat.chat.changes import accepted_edit, amend, erase
 from teamchat.chat.drafts import Draft, MessageEdit, Stored
 from teamchat.chat.filters import Filters
-from teamchat.chat.kept_pages import Encode, KeptPage
+from teamchat.chat.kept_pages import Encode, Encoded, KeptPage
 from teamchat.chat.pages import MessagePage, page_of_room
 from teamchat.chat.posting import Submission, post
 from teamchat.chat.rules import Rules
@@ -71,7 +71,7 @@ class Messages:
 
     async def encoded_page(
         self, caller: Caller, channel_id: str, page: Page, encode: Encode, as_of: int | None = None
-    ) -> bytes:
+    ) -> Encoded:
         """Return what `page` does, encoded. A newest page stays in memory until the log touches it.
 
         Everyone who opens a channel reads its newest page, and most channels change seldom.  Whoever asks is
@@ -79,7 +79,7 @@ class Messages:
         `as_of` is where the log's end was since the caller asked, if that is known; the page is no older.
         """
         if not page.is_newest:
-            return encode(await self.page(caller, channel_id, page))
+            return Encoded(encode(await self.page(caller, channel_id, page)))
         position = await self._pages.catch_up(as_of)
         key = (channel_id, page.limit, "")
         kept: KeptPage | None = self._pages.get(key)
@@ -110,7 +110,7 @@ class Messages:
         has_places = self._fields.differ_by_caller
         return KeptPage.of(found, encode, is_for_all=is_for_all, has_places=has_places)
 
-    async def _with_own_fields(self, caller: Caller, channel_id: str, kept: KeptPage) -> bytes:
+    async def _with_own_fields(self, caller: Caller, channel_id: str, kept: KeptPage) -> Encoded:
         """Return a kept page as one caller reads it, who is asked for again: the page may be private."""
         async with self._storage.read() as tx:
             await sight.channel(tx, caller, channel_id)

@@ -366,7 +366,7 @@ async def _newest_page(app: Application, caller: Caller, message: Message) -> by
         return msgspec.json.encode({"messages": page.messages, "asOf": str(page.as_of)})
 
     encoded = await app.chat.messages.encoded_page(caller, message.channel_id, Page(10), encode)
-    return bytes(msgspec.json.decode(encoded, type=dict[str, msgspec.Raw])["messages"])
+    return bytes(msgspec.json.decode(encoded.plain, type=dict[str, msgspec.Raw])["messages"])
 
 
 async def _rows(app: Application, table: Table) -> Sequence[Row]:

@@ -141,14 +141,10 @@ async def test_what_is_stored_is_the_id_alone_so_an_edit_shows_at_once(tmp_path:
         await world.edit(first, "as it is")
         shown = (await world.page())[second["id"]]
         assert shown["quoted"]["content"] == "as it is"
-        kept = json.loads(
-            await world.app.chat.messages.encoded_page(
-                world.bob,
-                world.channel,
-                Page(50),
-                lambda page: msgspec.json.encode({"messages": page.messages}),
-            )
+        encoded = await world.app.chat.messages.encoded_page(
+            world.bob, world.channel, Page(50), lambda page: msgspec.json.encode({"messages": page.messages})
         )
+        kept = json.loads(encoded.plain)
         assert kept["messages"][-1] == shown, "the page that is kept in memory is the old one"
         async with world.app.storage.read() as tx:
             assert [tuple(row) for row in await tx.fetch("select message_id, quoted_id from quotes")] == [

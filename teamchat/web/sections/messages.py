@@ -15,9 +15,15 @@ from teamchat.chat.pages import MessagePage
 from teamchat.model import Caller, Message
 from teamchat.model.pages import Page
 from teamchat.web.endpoints import Answer, Section, Success
+from teamchat.web.request import Request
 from teamchat.web.responses import Response
 
 section = Section("messages")
+
+PACKED_FROM = 1024
+"""From so many bytes on a page is sent as gzip to who takes it so (RFC 9110, section 12.5.3)."""
+_VARIES = {"Vary": "Accept-Encoding"}
+_PACKED = _VARIES | {"Content-Encoding": "gzip"}
 
 
 class MessageList(Answer, frozen=True):
@@ -91,11 +97,15 @@ async def _check_edit(app: Application, caller: Caller, message_id: str) -> None
 
 
 @section.endpoint("GET", "/channels/:channelId/messages", answer=MessageList, first=_check_channel)
-async def list_messages(app: Application, caller: Caller, channel_id: str, page: Page) -> Response:
+async def list_messages(
+    app: Application, caller: Caller, channel_id: str, page: Page, request: Request
+) -> Response:
     """Read a page of a channel's messages."""
     messages, as_of = app.chat.messages, app.accounts.as_of
     encoded = await messages.encoded_page(caller, channel_id, page, _encode, as_of)
-    return Response(encoded, "application/json")
+    if len(encoded.plain) < PACKED_FROM or not request.accepts_coding("gzip"):
+        return Response(encoded.plain, "application/json", headers=_VARIES)
+    return Response(encoded.packed, "application/json", headers=_PACKED)
 
 
 @section.endpoint("POST", "/channels/:channelId/messages", body=Draft, answer=OneMessage, first=_check_post)
