@@ -134,9 +134,12 @@ class StreamRegistry:
             await trio.sleep(GATHER_SECONDS + pause)
             self._news = trio.Event()
             try:
-                while self._unwritten or self._ended:
+                await self._write_some()
+                while max(len(self._unwritten), len(self._ended)) >= MOST_AT_ONCE:
                     await self._write_some()
                 pause = 0.0
+                if self._unwritten or self._ended:  # They have just come, and others will: gathered again.
+                    self._news.set()
             except Exception as error:
                 if not pause:
                     _log.warning("open streams can't be written and will be tried again", exc_info=error)
