@@ -112,6 +112,7 @@ HARMLESS: Mapping[str, str] = {
 """What names nothing that could be hidden, and why."""
 
 WHOLE_REQUESTS: Mapping[str, str] = {
+    "GET /channels/<channelId>/messages": "which encodings the client takes",
     "GET /channels/<channelId>/messages/image/<filename>": "Sec-Fetch-Dest",
     "GET /conversations/<conversationId>/messages/image/<filename>": "Sec-Fetch-Dest",
     "GET /auth/oauth/<providerId>": "the address of the client",

@@ -307,7 +307,8 @@ async def ask_upstream(server: trio.SocketStream, ask: Ask) -> Answer:
 
 
 def _sent(ask: Ask) -> bytes:
-    hop = ("content-length", "transfer-encoding", "expect", "connection")
+    # Faults change what is answered, so it is asked for without a coding.
+    hop = ("content-length", "transfer-encoding", "expect", "connection", "accept-encoding")
     lines = [f"{ask.method} {ask.target} HTTP/1.1"]
     lines += [f"{name}: {value}" for name, value in ask.headers if name.lower() not in hop]
     if ask.body or ask.method in ("POST", "PUT"):
