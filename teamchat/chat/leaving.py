@@ -139,7 +139,8 @@ async def keep_a_manager(tx: Transaction, room: Room, audience: InRoom) -> bool:
         await set_role(tx, room, next_one, MANAGER, audience)
         return True
     if room.is_default and (found := await tx.fetch(_EVERYBODY, room.id)):
-        audience = await membership.change(tx, room.id, joined=[found[0][0]], role=MANAGER)
+        them = [found[0][0]]
+        audience = await membership.change(tx, room.id, joined=them, by_default=them, role=MANAGER)
         await _tell_role(tx, room, found[0][0], MANAGER, audience)
         return True
     return False

@@ -111,7 +111,10 @@ class Members:
             if role != MANAGER:
                 await _check_may_lower(tx, caller, room, user_id)
             if room.is_default and not await _has_row(tx, room, user_id):
-                await membership.change(tx, room.id, joined=[user_id], visible_from=room.public_from)
+                them = [user_id]
+                await membership.change(
+                    tx, room.id, joined=them, by_default=them, visible_from=room.public_from
+                )
             await set_role(tx, room, user_id, role, await _audience(tx, room))
             await _note(tx, caller, "member.role", room, userId=user_id, role=role)
             return await _found(tx, room, user_id)

@@ -6,7 +6,7 @@ joined later is not given what was said before (extension rule X-5).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from teamchat.chat.rooms_table import claim_name
 from teamchat.events import InRoom, RoomChanged
@@ -16,6 +16,8 @@ from teamchat.storage.statements import chunks, flat, in_pieces, values
 
 _CHANGE = """update rooms set epoch = epoch + 1, is_private = $2, public_from = $3, is_default = $4
 where id = $1 returning epoch"""
+_SINCE = """select u.id, case when u.created_at > r.created_at then u.created_at else r.created_at end
+from users u join rooms r on r.id = $1 where u.id in ({})"""
 _LAST = """select (select id from messages where room_id = $1 and parent_id is null order by id desc limit 1),
 (select last_bound from rooms where id = $1)"""
 
@@ -32,14 +34,16 @@ async def change(
     visible_from: str = "",
     role: str = "member",
     added_by: str | None = None,
+    by_default: Collection[str] = (),
 ) -> InRoom:
     """Let users (by id) into a room and out of it, or make it private or public; return its audience then.
 
     Who joins is not in the room yet, and the room is there; they have the `role`, and see it from the message
-    `visible_from` on.  `public_from` is the first message that everybody sees while it is public.  A private
-    room is nobody's by default.  Events about the change go into the log after this, so that those who joined
-    get them and those who left do not.  Raises `BadRequest` if the room becomes public and another public one
-    has its name.
+    `visible_from` on.  Those of them who were in it `by_default`, without a row of their own, stay members
+    since they were, and nobody has added them.  `public_from` is the first message that everybody sees while
+    it is public.  A private room is nobody's by default.  Events about the change go into the log after this,
+    so that those who joined get them and those who left do not.  Raises `BadRequest` if the room becomes
+    public and another public one has its name.
     """
     [(kind, name, was_private, was_default, was_public_from)] = await tx.fetch(
         "select kind, name, is_private, is_default, public_from from rooms where id = $1", room_id
@@ -59,7 +63,8 @@ async def change(
     if not now_default:
         await tx.fetch("delete from departures where room_id = $1", room_id)
     await _let_out(tx, room_id, left, is_default=now_default)
-    await _let_in(tx, room_id, joined, (role, added_by, now_ms(), epoch, visible_from))
+    since = dict.fromkeys(joined, (added_by, now_ms())) | await _since(tx, room_id, by_default)
+    await _let_in(tx, room_id, [(user_id, role, *since[user_id], epoch, visible_from) for user_id in joined])
     changed = RoomChanged(
         room_id, epoch, now_private, tuple(joined), tuple(left), visible_from, now_public_from, now_default
     )
@@ -92,15 +97,27 @@ async def _let_out(tx: Transaction, room_id: str, left: Sequence[str], *, is_def
             )
 
 
+async def _since(
+    tx: Transaction, room_id: str, user_ids: Collection[str]
+) -> dict[str, tuple[str | None, int]]:
+    """Return by whom and since when users are in a room who are in it by default."""
+    found: dict[str, tuple[str | None, int]] = {}
+    for marks, piece in chunks(sorted(user_ids), after=1):
+        found |= {
+            user_id: (None, at) for user_id, at in await tx.fetch(_SINCE.format(marks), room_id, *piece)
+        }
+    return found
+
+
 async def _let_in(
-    tx: Transaction, room_id: str, joined: Sequence[str], same: tuple[str, str | None, int, int, str]
+    tx: Transaction, room_id: str, joined: Sequence[tuple[str, str, str | None, int, int, str]]
 ) -> None:
-    for piece in in_pieces([(room_id, user_id, *same) for user_id in joined]):
+    for piece in in_pieces([(room_id, *one) for one in joined]):
         rows = values("({0}, {1}, {2}, {3}, {4}, {5}, {6})", 7, len(piece), after=0)
         await tx.fetch(
             f"""insert into memberships
             (room_id, user_id, role, added_by, joined_at, since_epoch, visible_from) values {rows}""",  # noqa: S608
             *flat(piece),
         )
-    for marks, some in chunks(joined, after=1):
+    for marks, some in chunks([user_id for user_id, *_ in joined], after=1):
         await tx.fetch(f"delete from departures where room_id = $1 and user_id in ({marks})", room_id, *some)  # noqa: S608

@@ -87,9 +87,13 @@ class Privacy:
         leaving = sorted(roles.keys() - wanted)
         audience = await membership.change(tx, room.id, left=leaving, is_private=True)
         if joined := sorted(wanted - roles.keys()):
-            # They see what they saw while it was public.
+            # They see what they saw while it was public; who was a member by default is not added by anybody.
             audience = await membership.change(
-                tx, room.id, joined=joined, visible_from=room.public_from, added_by=caller.user.id
+                *(tx, room.id),
+                joined=joined,
+                by_default=set(joined) - set(joining),
+                visible_from=room.public_from,
+                added_by=caller.user.id,
             )
         if joining or leaving:
             await self._capabilities.in_transaction.members_changed(tx, room, joining, leaving)
