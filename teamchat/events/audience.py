@@ -18,7 +18,8 @@ class InRoom(Struct, frozen=True, rename="camel", omit_defaults=True):
     that is not told.  `users`, if any, are the only ones told.  With `outsiders` it is told to who was no
     member at this epoch: that they do not see the room any more if it is private, that they see it now if it
     is public.  With `all_scopes` also those streams are told that are about joined rooms alone, whoever has
-    joined it.
+    joined it.  `but`, if any, are not told.  With `insiders` it is told to who was a member at this epoch and
+    is, in a room that everybody is in by default also to who has not left it.
     """
 
     room_id: str
@@ -29,6 +30,8 @@ class InRoom(Struct, frozen=True, rename="camel", omit_defaults=True):
     outsiders: bool = False
     kind: RoomKind = "channel"
     all_scopes: bool = False
+    but: tuple[str, ...] = ()
+    insiders: bool = False
 
     @property
     def of_members(self) -> InRoom:
@@ -39,6 +42,15 @@ class InRoom(Struct, frozen=True, rename="camel", omit_defaults=True):
     def of_outsiders(self) -> InRoom:
         """Those who see the room for the first time now, or do no longer, as its privacy has changed."""
         return replace(self, outsiders=True)
+
+    @property
+    def of_insiders(self) -> InRoom:
+        """The members of the room, in one that everybody is in by default also those without a row."""
+        return replace(self, insiders=True)
+
+    def without(self, users: Sequence[str]) -> InRoom:
+        """Return the audience without these users."""
+        return replace(self, but=tuple(users))
 
     def only(self, users: Sequence[str]) -> InRoom:
         """Return these users of the audience."""

@@ -16,6 +16,7 @@ from teamchat.chat import sight
 from teamchat.errors import BadRequest, Forbidden
 from teamchat.interfaces import Transaction
 from teamchat.mentions.entities import MOST, Entity, MentionDraft, checked, fields_of, kept
+from teamchat.mentions.everybody import concerned
 from teamchat.mentions.listening import Keywords
 from teamchat.mentions.names import parsed
 from teamchat.mentions.stored import entities_of, store
@@ -108,7 +109,8 @@ class Mentioning:
             await mentioned.reach_all_no_longer(tx, message.id)
         if not is_new or not (causes or is_wide):
             return None
-        return Telling(sorted(causes), (), is_wide, message.id)
+        reached = sorted(causes)
+        return Telling(reached, (), is_wide, message.id, is_wide=is_wide, known=reached, there=reached)
 
     async def _note(
         self, tx: Transaction, where: Where, causes: Mapping[str, str], *, is_new: bool
@@ -117,7 +119,8 @@ class Mentioning:
         if is_new:
             await mentioned.reach(tx, where, causes)
             return list(causes)
-        newly, _ = await mentioned.reach_again(tx, where, causes)
+        for_all = await concerned(tx, where.message_id, list(causes)) if causes else ()
+        newly, _ = await mentioned.reach_again(tx, where, causes, for_all)
         return newly
 
     async def _still_listening(self, tx: Transaction, written: Written) -> set[str]:

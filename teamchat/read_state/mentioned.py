@@ -8,7 +8,7 @@ counts for nobody, and is known when it comes back.  Rows go with their messages
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from teamchat.interfaces import Transaction
@@ -47,6 +47,9 @@ returning user_id, reached"""
 _TELL_GONE = """update read_state_mentions set told = 2 where message_id = $1 and is_there = 0 and told = 1
 returning user_id"""
 _TELL_BACK = "update read_state_mentions set told = 1 where message_id = $1 and is_there = 1 and told = 2"
+_ALL_TOLD = (
+    "select user_id, is_there from read_state_mentions where message_id = $1 and told > 0 order by user_id"
+)
 _WIDE = "select is_there, told, reached from read_state_wide where message_id = $1"
 _TELL_WIDE = "update read_state_wide set told = $2 where message_id = $1"
 
@@ -99,9 +102,12 @@ async def in_threads(tx: Transaction, user_id: str) -> Mapping[str, int]:
     }
 
 
-async def reach(tx: Transaction, where: Where, causes: Mapping[str, str]) -> None:
-    """Note whom a new message mentions, each with the cause: ``user``, ``keyword`` or ``both``."""
-    told = int(where.reached == where.message_id)
+async def reach(tx: Transaction, where: Where, causes: Mapping[str, str], told: int | None = None) -> None:
+    """Note whom a message mentions, each with the cause: ``user``, ``keyword`` or ``both``.
+
+    Whether they were told of it is `told`; of a new one they are in this transaction.
+    """
+    told = int(where.reached == where.message_id) if told is None else told
     message_id, room_id, parent_id, reached = where
     found = [
         (user_id, room_id, message_id, parent_id, cause, reached, 1, told)
@@ -116,18 +122,22 @@ async def reach(tx: Transaction, where: Where, causes: Mapping[str, str]) -> Non
 
 
 async def reach_again(
-    tx: Transaction, where: Where, causes: Mapping[str, str]
+    tx: Transaction, where: Where, causes: Mapping[str, str], for_all: Collection[str] = ()
 ) -> tuple[list[str], list[str]]:
     """Note whom a message mentions after an edit.
 
-    Returns whom it has never mentioned before, and whom it mentions no longer.
+    It has concerned those in `for_all` before, for it was for everybody: they know it since then, and are not
+    told again.  Returns whom it has never mentioned before by themselves, and whom it mentions no longer.
     """
     before = {
         user_id: cause if is_there else None
         for user_id, cause, is_there in await tx.fetch(_OF_MESSAGE, where.message_id)
     }
     new = {user_id: cause for user_id, cause in causes.items() if user_id not in before}
-    await reach(tx, where, new)
+    for _, told, since in await tx.fetch(_WIDE, where.message_id) if for_all else ():
+        known = {user_id: cause for user_id, cause in new.items() if user_id in for_all}
+        await reach(tx, where._replace(reached=since), known, told)
+    await reach(tx, where, {user_id: cause for user_id, cause in new.items() if user_id not in for_all})
     for user_id, was in before.items():
         if was != (now := causes.get(user_id)):
             changed = (user_id, where.room_id, where.message_id, int(now is not None), now or was)
@@ -161,7 +171,8 @@ class Telling(NamedTuple):
     """Who is to be told of a message that mentions them, and who of one that does no longer.
 
     `everybody`: of those in its place, or who follow its thread. With `nobody` all of them were meant, and
-    are told that they are no longer.
+    are told that they are no longer.  `known` are all who were ever told that it mentions them by themselves,
+    `there` those whom it still does.
     """
 
     users: Sequence[str]
@@ -169,6 +180,9 @@ class Telling(NamedTuple):
     everybody: bool
     reached: str
     nobody: bool = False
+    is_wide: bool = False
+    known: Sequence[str] = ()
+    there: Sequence[str] = ()
 
 
 async def to_tell(tx: Transaction, message_id: str) -> Telling:
@@ -180,14 +194,25 @@ async def to_tell(tx: Transaction, message_id: str) -> Telling:
     gone = [one for (one,) in await tx.fetch(_TELL_GONE, message_id)]
     await tx.fetch(_TELL_BACK, message_id)
     reached = [since for _, since in rows]
-    everybody = nobody = False
+    everybody = nobody = is_wide = False
     for is_there, told, since in await tx.fetch(_WIDE, message_id):
-        everybody, nobody = bool(is_there and not told), not is_there and told == 1
+        is_wide = bool(is_there)
+        everybody, nobody = is_wide and not told, not is_wide and told == 1
         reached += [since] if everybody else []
         if told != (now := 1 if is_there else 2 * bool(told)):
             await tx.fetch(_TELL_WIDE, message_id, now)
     newest = max(reached, default=message_id)
-    return Telling(sorted(one for one, _ in rows), sorted(gone), everybody, newest, nobody)
+    own = await tx.fetch(_ALL_TOLD, message_id)
+    return Telling(
+        sorted(one for one, _ in rows),
+        sorted(gone),
+        everybody,
+        newest,
+        nobody,
+        is_wide,
+        known=[one for one, _ in own],
+        there=[one for one, is_there in own if is_there],
+    )
 
 
 async def _in_followed(tx: Transaction, user_id: str) -> Mapping[tuple[str, str], int]:

@@ -46,6 +46,10 @@ class _Room:
             return None if member is None else member.visible_from
         return self.public_from if member is None else min(self.public_from, member.visible_from)
 
+    def has_by_default(self, user_id: str) -> bool:
+        """Whether somebody who has no row is a member."""
+        return self.is_default and user_id not in self.departed
+
 
 class Rooms:
     """Rooms and their members, kept up to date with the log by `change` and `forget`."""
@@ -75,7 +79,7 @@ class Rooms:
         """Return whether an event is for a user."""
         if not isinstance(audience, InRoom):
             return audience is None or user_id in audience
-        if audience.users and user_id not in audience.users:
+        if (audience.users and user_id not in audience.users) or user_id in audience.but:
             return False
         room = self._rooms.get(audience.room_id)
         if room is None:
@@ -87,6 +91,8 @@ class Rooms:
             return not was_member
         if audience.is_private and not was_member:
             return False
+        if audience.insiders and not (was_member or (member is None and room.has_by_default(user_id))):
+            return False
         first = room.first_seen(member)
         return first is not None and (not audience.message or audience.message >= first)
 
@@ -94,7 +100,7 @@ class Rooms:
         """Return whether an event is for everybody who is signed in."""
         if not isinstance(audience, InRoom):
             return audience is None
-        if audience.is_private or audience.users or audience.outsiders:
+        if audience.is_private or audience.users or audience.outsiders or audience.but or audience.insiders:
             return False
         room = self._rooms.get(audience.room_id)
         if room is None:
@@ -108,7 +114,7 @@ class Rooms:
         room = self._rooms.get(audience.room_id)
         if room is None or (audience.outsiders and audience.is_private):
             return True
-        return user_id in room.members or (room.is_default and user_id not in room.departed)
+        return user_id in room.members or room.has_by_default(user_id)
 
     def joined(self, audience: Audience) -> Collection[str] | None:
         """Return users among whom are all with streams for whom `is_joined` is true; None is everybody."""
@@ -145,7 +151,10 @@ class Rooms:
         if audience.outsiders:
             return self._connected
         room = self._rooms.get(audience.room_id)
-        return () if room is None else room.connected
+        if room is None:
+            return ()
+        is_wider = audience.but or audience.insiders
+        return self._connected if is_wider and not audience.is_private else room.connected
 
     def change(self, changed: RoomChanged) -> None:
         """Follow a change of a room's members or of its privacy."""

@@ -10,6 +10,8 @@ import pytest
 
 from teamchat import Capability
 from teamchat.application import Application
+from teamchat.chat.channel_drafts import ChannelChange
+from teamchat.chat.privacy import PrivacyChange
 from teamchat.errors import BadRequest
 from teamchat.mentions import MENTIONS
 from teamchat.mentions.activity.offer import ACTIVITY, Upkeep
@@ -19,6 +21,7 @@ from teamchat.mentions.entities import Entity
 from teamchat.model import Caller, Message, now_ms
 from teamchat.model.ids import id_at
 from teamchat.read_state import READ_STATE
+from teamchat.read_state.levels import keywords
 from teamchat.read_state.levels.offer import LEVELS
 from teamchat.read_state.threads.offer import THREADS
 from teamchat.storage.log import logged_in
@@ -297,3 +300,174 @@ async def test_a_hidden_channel_is_refused_as_one_that_nobody_has(world: Any) ->
                 await it.say("bob", it.general, "#secret", [wrong])
             sentences.append(str(refused.value))
         assert len(set(sentences)) == 1
+
+
+async def kinds_told(it: Any, name: str) -> list[str]:
+    return [kind.removesuffix("_ACTIVITY") for kind, _ in await told(it, name)]
+
+
+async def follow(it: Any, name: str, parent: str, *, following: bool = True) -> None:
+    await it.threads.set_following(it.callers[name], parent, following=following)
+
+
+async def read_all(it: Any, name: str) -> None:
+    await Feed(it.app).read(it.callers[name], "f" * 32, None)
+
+
+@pytest.mark.parametrize("first", ["@channel @bob x", "@channel x"])
+async def test_who_is_named_still_is_not_told_that_it_is_gone(world: Any, first: str) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, first)).message
+        before = (await feed(it, "bob")).items
+        await read_all(it, "bob")
+        await it.edit("ada", message.id, "@bob x")
+        assert await kinds_told(it, "bob") == ["NEW"]
+        assert await kinds_told(it, "eve") == ["NEW", "DELETE"]
+        page = await feed(it, "bob")
+        assert (page.items, page.unread) == (before, 0)
+        await it.edit("ada", message.id, "x")
+        assert await kinds_told(it, "bob") == ["NEW", "DELETE"]
+        assert await kinds_told(it, "eve") == ["NEW", "DELETE"]
+        assert await items(it, "bob") == []
+
+
+async def test_who_is_one_of_all_still_is_not_told_that_it_is_gone(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@channel @bob x")).message
+        [item] = (await feed(it, "bob")).items
+        await it.edit("ada", message.id, "@channel x")
+        assert await kinds_told(it, "bob") == ["NEW"]
+        assert (await feed(it, "bob")).items == [item]
+        await it.edit("ada", message.id, "x")
+        assert await kinds_told(it, "bob") == ["NEW", "DELETE"]
+
+
+async def test_a_keyword_that_stands_keeps_its_item_when_not_everybody_is_meant_any_more(world: Any) -> None:
+    async with world() as it:
+        async with it.app.storage.write() as tx:
+            await keywords.store(tx, it.id("bob"), keywords.checked(["zebra"]))
+        message = (await it.say("ada", it.general, "@channel zebra")).message
+        await it.edit("ada", message.id, "zebra")
+        assert await kinds_told(it, "bob") == ["NEW"]
+        assert await items(it, "bob") == [("mention", message.id)]
+
+
+async def test_being_named_besides_everybody_is_no_second_item(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "@channel x")).message
+        await read_all(it, "bob")
+        for text in ("@channel and @bob x", "x", "@bob x", "x @bob @channel"):
+            await it.edit("ada", message.id, text)
+        assert (await feed(it, "bob")).unread == 0
+        assert await kinds_told(it, "bob") == ["NEW", "DELETE"]
+        other = (await it.say("ada", it.general, "@bob x")).message
+        await read_all(it, "bob")
+        for text in ("@channel and @bob x", "@channel x", "x", "@channel x"):
+            await it.edit("ada", other.id, text)
+        assert (await feed(it, "bob")).unread == 0
+        assert await items(it, "bob") == [("mention", other.id), ("mention", message.id)]
+        assert await kinds_told(it, "bob") == ["NEW", "DELETE", "NEW", "DELETE"]
+        assert await kinds_told(it, "eve") == ["NEW", "DELETE", "NEW", "DELETE"]
+
+
+async def test_in_a_thread_too_one_is_told_once_and_keeps_what_names_one(world: Any) -> None:
+    async with world() as it:
+        parent = (await it.say("ada", it.general, "what now?")).message.id
+        await it.say("bob", it.general, "this", thread=parent)
+        await it.say("eve", it.general, "that", thread=parent)
+        reply = (await it.say("ada", it.general, "@channel @bob?", thread=parent)).message
+        await read_all(it, "bob")
+        for text in ("@bob?", "@bob? @channel", "@channel?"):
+            await it.edit("ada", reply.id, text)
+            assert (await items(it, "bob"))[0] == ("mention", reply.id)
+        assert (await feed(it, "bob")).unread == 0
+        assert await kinds_told(it, "bob") == ["NEW", "NEW"]
+        assert await kinds_told(it, "eve") == ["NEW", "DELETE"]
+
+
+async def test_following_makes_nothing_unread_of_what_came_before(world: Any) -> None:
+    async with world() as it:
+        parent = (await it.say("ada", it.general, "what now?")).message.id
+        await it.say("bob", it.general, "this", thread=parent)
+        await follow(it, "bob", parent, following=False)
+        for text in ("one", "@channel two"):
+            await it.say("eve", it.general, text, thread=parent)
+        for name in ("bob", "max"):
+            await follow(it, name, parent)
+            page = await feed(it, name)
+            assert (page.items, page.unread) == ([], 0)
+        later = (await it.say("eve", it.general, "three", thread=parent)).message.id
+        assert await items(it, "bob") == await items(it, "max") == [("reply", later)]
+
+
+async def test_who_is_back_and_replies_has_no_items_of_before(world: Any) -> None:
+    async with world() as it:
+        room = await it.public("ada", "elsewhere")
+        for name in ("bob", "eve"):
+            await it.app.chat.members.join(it.callers[name], room)
+        parent = (await it.say("bob", room, "what now?")).message.id
+        await it.say("eve", room, "this", thread=parent)
+        await it.app.chat.members.leave(it.callers["bob"], room)
+        await it.say("eve", room, "that", thread=parent)
+        await it.app.chat.members.join(it.callers["bob"], room)
+        await it.say("bob", room, "I am back", thread=parent)
+        assert await items(it, "bob") == []
+
+
+async def test_reading_a_thread_takes_no_items_away(world: Any) -> None:
+    async with world() as it:
+        parent = (await it.say("ada", it.general, "what now?")).message.id
+        await follow(it, "max", parent)
+        replies = [(await it.say("eve", it.general, "this", thread=parent)).message.id for _ in range(2)]
+        shown = [("reply", one) for one in reversed(replies)]
+        for position in replies:
+            await it.threads.read(it.callers["max"], parent, position, None)
+            assert await items(it, "max") == shown
+        await it.threads.unread(it.callers["max"], parent, replies[0])
+        assert await items(it, "max") == shown
+
+
+async def test_a_wide_reply_is_a_reply_for_who_ignores_that_everybody_is_meant(world: Any) -> None:
+    async with world() as it:
+        parent = (await it.say("ada", it.general, "what now?")).message.id
+        await it.say("bob", it.general, "this", thread=parent)
+        async with it.app.storage.write() as tx:
+            await tx.fetch(
+                """insert into notification_levels (user_id, room_id, level, is_muted, ignores_wide, changed)
+                values ($1, $2, 'default', 0, 1, 1)""",
+                *(it.id("bob"), it.general),
+            )
+        reply = (await it.say("ada", it.general, "@channel?", thread=parent)).message.id
+        assert await items(it, "bob") == [("reply", reply)]
+        assert [payload["kind"] for _, payload in await told(it, "bob")] == ["reply"]
+
+
+async def test_members_by_default_keep_what_is_for_everybody(world: Any) -> None:
+    async with world() as it:
+        room = await it.public("ada", "for all", is_default=True)
+        message = (await it.say("ada", room, "@channel x")).message.id
+        await it.app.chat.members.set_role(it.callers["ada"], room, it.id("bob"), "manager")
+        closing = PrivacyChange(is_private=True, members=[it.id("eve"), it.id("bob")])
+        await it.app.chat.privacy.change(it.callers["ada"], room, closing)
+        for name in ("bob", "eve"):
+            assert await items(it, name) == [("mention", message)]
+        assert await items(it, "max") == []
+
+
+async def test_what_is_older_than_a_channel_is_everybodys_concerns_nobody_later(world: Any) -> None:
+    async with world() as it:
+        room = await it.public("ada", "for all")
+        await it.app.chat.members.join(it.callers["eve"], room)
+        old = (await it.say("ada", room, "@channel x")).message.id
+        await it.app.chat.channels.change(it.callers["ada"], room, ChannelChange(is_default=True))
+        await it.app.chat.members.set_role(it.callers["ada"], room, it.id("bob"), "manager")
+        assert await items(it, "bob") == []
+        assert await items(it, "eve") == [("mention", old)]
+
+
+async def test_who_has_left_a_default_channel_is_told_nothing_of_what_is_for_everybody(world: Any) -> None:
+    async with world() as it:
+        await it.app.chat.members.leave(it.callers["bob"], it.general)
+        await it.say("ada", it.general, "@channel x")
+        assert await kinds_told(it, "bob") == await kinds_told(it, "ada") == []
+        assert await kinds_told(it, "eve") == ["NEW"]

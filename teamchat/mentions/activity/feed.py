@@ -13,6 +13,7 @@ from teamchat.chat import sight
 from teamchat.interfaces import Transaction
 from teamchat.mentions.activity.noting import added_id
 from teamchat.mentions.activity.tables import KEPT_MS
+from teamchat.mentions.everybody import CONCERNS, JOINED
 from teamchat.model import Caller, now_ms
 from teamchat.read_state.positions import moment
 from teamchat.storage.statements import chunks
@@ -22,40 +23,29 @@ LAST = "g"
 """Greater than every id."""
 
 # $1 is the user; items are before $2 and after $3, and $4 of them at most.
-_MENTIONS = """select w.reached, m.id, m.room_id, m.author_id from read_state_mentions w
-join messages m on m.id = w.message_id
-where w.user_id = $1 and w.is_there = 1 and w.reached < $2 and w.reached > $3
-order by w.reached desc limit $4"""
-_WIDE = """select w.reached, w.message_id, w.room_id, w.author_id from read_state_wide w
-join rooms r on r.id = w.room_id join users u on u.id = $1
-left join memberships mine on mine.room_id = w.room_id and mine.user_id = $1
-left join read_state_rooms rr on rr.room_id = w.room_id
-where w.is_there = 1 and w.author_id <> $1 and w.reached < $2 and w.reached > $3 and case
-  when w.parent_id is not null then exists (select 1 from threads_states s
-    where s.user_id = $1 and s.message_id = w.parent_id and s.is_following = 1)
-  when mine.user_id is not null then mine.joined_at <= (select x.created_at from messages x
-    where x.id = w.message_id)
-  else r.is_default = 1 and w.message_id > coalesce(rr.default_base, '')
-    and u.created_at <= (select x.created_at from messages x where x.id = w.message_id)
-    and not exists (select 1 from departures d where d.room_id = w.room_id and d.user_id = $1) end
-and not exists (select 1 from notification_levels n
-  where n.user_id = $1 and n.room_id = w.room_id and n.ignores_wide = 1)
+# What mentions one and everybody is one item, whichever came first and whichever is there still.
+_MENTIONS = f"""select o.reached, m.id, m.room_id, m.author_id from read_state_mentions o
+join messages m on m.id = o.message_id
+where o.user_id = $1 and o.reached < $2 and o.reached > $3 and (o.is_there = 1 or exists
+  (select 1 from read_state_wide w join users u on u.id = $1 {JOINED}
+  where w.message_id = o.message_id and w.is_there = 1 and {CONCERNS}))
+order by o.reached desc limit $4"""  # noqa: S608
+_WIDE = f"""select w.reached, w.message_id, w.room_id, w.author_id from read_state_wide w
+join users u on u.id = $1 {JOINED}
+where w.is_there = 1 and w.reached < $2 and w.reached > $3 and {CONCERNS}
 and not exists (select 1 from read_state_mentions own
-  where own.user_id = $1 and own.room_id = w.room_id and own.message_id = w.message_id and own.is_there = 1)
-order by w.reached desc limit $4"""
-# A thread concerns one from the message that one wrote in it, or that mentions one in it.
+  where own.user_id = $1 and own.room_id = w.room_id and own.message_id = w.message_id)
+order by w.reached desc limit $4"""  # noqa: S608
+# A thread concerns one from when one follows it.
 _REPLIES = """select m.id, m.id, m.room_id, m.author_id from threads_states s
 join threads t on t.parent_id = s.message_id and t.last_reply_at >= $5
-join messages p on p.id = s.message_id
-join messages m on m.parent_id = s.message_id
+join messages m on m.parent_id = s.message_id and m.id > s.since
 where s.user_id = $1 and s.is_following = 1 and m.id < $2 and m.id > $3 and m.author_id <> $1
-and m.id > case when p.author_id = $1 then p.id else coalesce(
-  (select min(x.id) from messages x where x.parent_id = s.message_id and x.author_id = $1),
-  (select min(w.message_id) from read_state_mentions w
-    where w.user_id = $1 and w.parent_id = s.message_id), s.position) end
 and not exists (select 1 from read_state_mentions own
   where own.user_id = $1 and own.room_id = m.room_id and own.message_id = m.id and own.is_there = 1)
-and not exists (select 1 from read_state_wide w where w.message_id = m.id and w.is_there = 1)
+and (not exists (select 1 from read_state_wide w where w.message_id = m.id and w.is_there = 1)
+  or exists (select 1 from notification_levels n
+    where n.user_id = $1 and n.room_id = m.room_id and n.ignores_wide = 1))
 order by m.id desc limit $4"""
 _REACTIONS = """select max(a.reached), a.message_id, min(m.room_id), '' from activity_reactions a
 join messages m on m.id = a.message_id where a.author_id = $1 group by a.message_id

@@ -6,7 +6,8 @@ outside of it is told nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from msgspec import UNSET, Struct
 
@@ -16,6 +17,7 @@ from teamchat.chat.sight import Room, SeenMessage
 from teamchat.events import Audience
 from teamchat.interfaces import Transaction
 from teamchat.mentions.activity.events import DeleteActivity, NewActivity
+from teamchat.mentions.everybody import concerned
 from teamchat.model.ids import id_at, new_id
 from teamchat.read_state import mentioned
 from teamchat.read_state.mentioned import Telling
@@ -37,49 +39,69 @@ def concerns(written: Written) -> bool:
 
 
 async def write(tx: Transaction, written: Written) -> Outcome:
-    """Tell whom a message concerns: those it mentions, and who follows the thread that it is in."""
-    message, room = written.message, written.room
+    """Tell whom a message concerns: those it mentions, and who follows the thread that it is in.
+
+    Nobody is told twice, whether they are named or one of all; and nobody that it is gone while the one of
+    both is there.
+    """
+    message = written.message
     if written.before is None:
         telling = written.from_others.get(Telling, Telling((), (), False, message.id))
     else:
         telling = await mentioned.to_tell(tx, message.id)
     parent_id = None if message.thread_id is UNSET else message.thread_id
-    author_id, reached = message.author.id, telling.reached
-    await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, telling.users)
-    following: Sequence[str] = ()
-    if parent_id is not None and (written.before is None or telling.everybody or telling.nobody):
-        among = [one for one in await followers(tx, parent_id) if one not in {*telling.users, author_id}]
-        following = sorted(await sight.who_sees(tx, room.id, parent_id, among)) if among else ()
-    if telling.everybody:
-        users = following if parent_id is not None else None
-        await _tell(tx, room, parent_id, message.id, "mention", reached, author_id, users)
-    elif following and written.before is None:
-        await _tell(tx, room, parent_id, message.id, "reply", message.id, author_id, following)
-    if telling.nobody and parent_id is None:
-        them = everybody(room, message.id)
-    elif gone := sorted({*telling.gone, *(following if telling.nobody else ())}):
-        them = only(room, parent_id or message.id, gone)
+    about = _About(written.room, message.id, parent_id or message.id, message.author.id)
+    await _tell(tx, about, "mention", telling.reached, about.only(telling.users))
+    gone = telling.gone
+    if gone and (telling.is_wide or telling.nobody):
+        by_all = await concerned(tx, message.id, gone)
+        gone = [one for one in gone if one not in by_all]
+    if parent_id is None:
+        all_told, all_gone = about.all_but(telling.known), about.all_but([*telling.there, *gone])
     else:
-        return Outcome()
-    await tx.append(DeleteActivity(message.id, "mention").to(them))
+        is_told = written.before is None or telling.everybody or telling.nobody
+        following = await _following(tx, about) if is_told else []
+        those = await concerned(tx, message.id, following) if telling.is_wide or telling.nobody else set()
+        all_told = about.only([one for one in following if one in those and one not in telling.known])
+        all_gone = about.only([one for one in following if one in those and one not in telling.there])
+        if written.before is None:
+            others = [one for one in following if one not in those and one not in telling.known]
+            await _tell(tx, about, "reply", message.id, about.only(others))
+    if telling.everybody:
+        await _tell(tx, about, "mention", telling.reached, all_told)
+    for audience in (about.only(gone), all_gone if telling.nobody else ()):
+        if audience:
+            await tx.append(DeleteActivity(message.id, "mention").to(audience))
     return Outcome()
 
 
-async def _tell(
-    tx: Transaction,
-    room: Room,
-    parent_id: str | None,
-    message_id: str,
-    kind: str,
-    item_id: str,
-    actor: str,
-    users: Sequence[str] | None,
-) -> None:
-    """Tell these users, or with None everybody in the room."""
-    if users is not None and not users:
-        return
-    audience = everybody(room, message_id) if users is None else only(room, parent_id or message_id, users)
-    await tx.append(NewActivity(item_id, kind, room.id, actor, message_id).to(audience))
+class _About(NamedTuple):
+    """A message that concerns somebody. Who sees the one at which it stands sees it: a reply's parent."""
+
+    room: Room
+    message_id: str
+    stands_at: str
+    author_id: str
+
+    def only(self, users: Sequence[str]) -> Audience:
+        """Return these users, as far as they see it."""
+        return only(self.room, self.stands_at, users) if users else ()
+
+    def all_but(self, users: Sequence[str]) -> Audience:
+        """Return the members of the room but these users and the author."""
+        return everybody(self.room, self.stands_at, {*users, self.author_id})
+
+
+async def _following(tx: Transaction, about: _About) -> list[str]:
+    """Return who follows the thread of a reply and sees it, but its author."""
+    found = [one for one in await followers(tx, about.stands_at) if one != about.author_id]
+    return sorted(await sight.who_sees(tx, about.room.id, about.stands_at, found)) if found else []
+
+
+async def _tell(tx: Transaction, about: _About, kind: str, item_id: str, audience: Audience) -> None:
+    if audience:
+        event = NewActivity(item_id, kind, about.room.id, about.author_id, about.message_id)
+        await tx.append(event.to(audience))
 
 
 def only(room: Room, message_id: str, users: Sequence[str]) -> Audience:
@@ -88,10 +110,12 @@ def only(room: Room, message_id: str, users: Sequence[str]) -> Audience:
     return tuple(users) if isinstance(audience, tuple) else audience.only(users)
 
 
-def everybody(room: Room, message_id: str) -> Audience:
-    """Return the members of a room; of one that everybody is in by default, who sees it."""
+def everybody(room: Room, message_id: str, but: Collection[str]) -> Audience:
+    """Return the members of a room as far as they see a message, without some."""
     audience = room.audience_of(message_id)
-    return audience if isinstance(audience, tuple) or room.is_default else audience.of_members
+    if isinstance(audience, tuple):
+        return tuple(one for one in audience if one not in but)
+    return (audience.of_insiders if room.is_default else audience.of_members).without(sorted(but))
 
 
 class Noting(Changes):

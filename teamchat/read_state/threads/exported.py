@@ -8,18 +8,21 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from teamchat.capabilities import ExportPart, Imported
-from teamchat.interfaces import Transaction
+from teamchat.interfaces import Row, Transaction
 from teamchat.read_state.positions import Mark
 from teamchat.read_state.threads import states
 
 _PAGE = 500
-_AFTER = """select user_id, message_id, room_id, position, generation, is_marked, is_following, is_ended
-from threads_states where (user_id, message_id) > ($1, $2) order by user_id, message_id limit $3"""
+_AFTER = """select user_id, message_id, room_id, position, generation, is_marked, is_following, is_ended,
+since from threads_states where (user_id, message_id) > ($1, $2) order by user_id, message_id limit $3"""
 _HAS = "select 1 from threads_states where user_id = $1 and message_id = $2"
 
 
 class PortableThreadState(Struct, frozen=True, rename="camel"):
-    """A thread state: whose, of which message, whether they follow it or have ended that, what is read."""
+    """A thread state: whose, of which message, whether they follow it or have ended that, what is read.
+
+    What came after `since` has come since they follow it.  Older exports don't say: what is unread has.
+    """
 
     user_id: str
     message_id: str
@@ -29,6 +32,7 @@ class PortableThreadState(Struct, frozen=True, rename="camel"):
     is_marked_unread: bool
     following: bool
     is_ended: bool
+    since: Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")] = ""
 
 
 class ThreadStatesExported(ExportPart):
@@ -40,10 +44,7 @@ class ThreadStatesExported(ExportPart):
         """Yield the thread states in the order of users and messages."""
         after = ("", "")
         while rows := await tx.fetch(_AFTER, *after, _PAGE):
-            yield [
-                PortableThreadState(user, message, room, position, generation, *map(bool, flags))
-                for user, message, room, position, generation, *flags in rows
-            ]
+            yield [_portable(row) for row in rows]
             after = (rows[-1][0], rows[-1][1])
 
     async def take(self, tx: Transaction, records: Sequence[PortableThreadState], imported: Imported) -> None:
@@ -63,12 +64,25 @@ class ThreadStatesExported(ExportPart):
             imported.find()
         else:
             thread = await states.thread_of(tx, user, parent)
-            # The reply may have another id here; without one the position is a moment in its order still.
-            reply = await imported.message(tx, record.position, record.channel_id)
-            position = min(reply or record.position, thread.newest or parent)
+
+            async def place(position: str) -> str:
+                # The reply may have another id here; without one the position is a moment in its order still.
+                reply = await imported.message(tx, position, record.channel_id)
+                return min(reply or position, thread.newest or parent)
+
+            position = await place(record.position)
             mark = Mark(position, record.generation, record.is_marked_unread)
             taken = thread._replace(
-                mark=mark, is_following=record.following and not record.is_ended, is_ended=record.is_ended
+                mark=mark,
+                is_following=record.following and not record.is_ended,
+                is_ended=record.is_ended,
+                since=await place(record.since) if record.since else position,
             )
             await states.store(tx, user, taken)
             imported.create()
+
+
+def _portable(row: Row) -> PortableThreadState:
+    user, message, room, position, generation, is_marked, is_following, is_ended, since = row
+    flags = bool(is_marked), bool(is_following), bool(is_ended)
+    return PortableThreadState(user, message, room, position, generation, *flags, since)

@@ -17,18 +17,20 @@ from teamchat.read_state.threads.tables import MEMBER
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 
 _INTO = """insert into threads_states
-(user_id, message_id, room_id, position, generation, is_marked, is_following, is_ended)"""
+(user_id, message_id, room_id, position, generation, is_marked, is_following, is_ended, since)"""
 _LATER = """case when threads_states.position < excluded.position then excluded.position
 else threads_states.position end"""
 # Who follows already stays where they are; who has ended it stays away.
 _BEGIN = f"""on conflict (user_id, message_id) do update set is_following = 1, is_marked = 0,
-position = {_LATER} where threads_states.is_following = 0 and threads_states.is_ended = 0"""
-_REPLIED = f"""{_INTO} values ($1, $2, $3, $4, 0, 0, 1, 0)
+position = {_LATER}, since = {_LATER}
+where threads_states.is_following = 0 and threads_states.is_ended = 0"""
+_REPLIED = f"""{_INTO} values ($1, $2, $3, $4, 0, 0, 1, 0, $4)
 on conflict (user_id, message_id) do update set is_following = 1, is_ended = 0, is_marked = 0,
-position = {_LATER}"""
+position = {_LATER},
+since = case when threads_states.is_following = 1 then threads_states.since else {_LATER} end"""
 # Of who wrote the parent: if this is its first reply, and it is somebody who sees it still and has not left
 # the place since.
-_AUTHOR = f"""{_INTO} select w.user_id, w.id, w.room_id, $2, 0, 0, 1, 0
+_AUTHOR = f"""{_INTO} select w.user_id, w.id, w.room_id, $2, 0, 0, 1, 0, $2
 from (select author_id as user_id, id, room_id from messages where id = $1) w
 join users u on u.id = w.user_id and u.removed_at is null
 join rooms r on r.id = w.room_id
@@ -61,11 +63,12 @@ async def follow(tx: Transaction, thread: Thread, unread_from: Mapping[str, str]
     the thread.
     """
     rows = [
-        (user_id, *thread, before(reply_id), 0, 0, 1, 0) for user_id, reply_id in sorted(unread_from.items())
+        (user_id, *thread, before(reply_id), 0, 0, 1, 0, before(reply_id))
+        for user_id, reply_id in sorted(unread_from.items())
     ]
-    pattern = f"({', '.join(f'{{{number}}}' for number in range(8))})"
+    pattern = f"({', '.join(f'{{{number}}}' for number in range(9))})"
     for piece in in_pieces(rows):
-        listed = values(pattern, 8, len(piece), after=0)
+        listed = values(pattern, 9, len(piece), after=0)
         await tx.fetch(f"{_INTO} values {listed} {_BEGIN}", *flat(piece))
 
 

@@ -84,7 +84,7 @@ class FollowedThreads:
 
         def begin(thread: ThreadMark) -> ThreadMark:
             mark = thread.mark.read(thread.newest or thread.mark.position, None, thread.newest)
-            return thread._replace(mark=mark, is_following=True, is_ended=False)
+            return thread._replace(mark=mark, is_following=True, is_ended=False, since=mark.position)
 
         def end(thread: ThreadMark) -> ThreadMark:
             return thread._replace(is_following=False, is_ended=True)

@@ -20,7 +20,7 @@ from teamchat.storage.statements import listed
 
 _NEWEST = "(select x.id from messages x where x.parent_id = m.id order by x.id desc limit 1)"
 _COLUMNS = f"""m.id, m.room_id, r.archived_at, {_NEWEST}, t.last_reply_at,
-s.position, s.generation, s.is_marked, s.is_following, s.is_ended"""
+s.position, s.generation, s.is_marked, s.is_following, s.is_ended, s.since"""
 # Whether the user sees the thread was asked before (`app.message`).
 _ONE = f"""select {_COLUMNS} from messages m join rooms r on r.id = m.room_id
 left join threads t on t.parent_id = m.id
@@ -48,10 +48,10 @@ _COUNT = """with asked(message_id, after) as (values {})
 select a.message_id, (select count(*) from (select 1 from messages x where x.parent_id = a.message_id
 and x.id > a.after and x.author_id <> $1 limit {}) found) from asked a"""
 _STORE = """insert into threads_states
-(user_id, message_id, room_id, position, generation, is_marked, is_following, is_ended)
-values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (user_id, message_id) do update set
+(user_id, message_id, room_id, position, generation, is_marked, is_following, is_ended, since)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (user_id, message_id) do update set
 position = excluded.position, generation = excluded.generation, is_marked = excluded.is_marked,
-is_following = excluded.is_following, is_ended = excluded.is_ended"""
+is_following = excluded.is_following, is_ended = excluded.is_ended, since = excluded.since"""
 
 
 class ThreadState(Struct, frozen=True, rename="camel"):
@@ -72,7 +72,10 @@ class ThreadState(Struct, frozen=True, rename="camel"):
 
 
 class ThreadMark(NamedTuple):
-    """Where a user stands in a thread. `newest` is its newest reply, None without any."""
+    """Where a user stands in a thread. `newest` is its newest reply, None without any.
+
+    What is after `since` has come since they follow it, if they do; reading does not move it.
+    """
 
     message_id: str
     room_id: str
@@ -82,12 +85,13 @@ class ThreadMark(NamedTuple):
     mark: Mark
     is_following: bool
     is_ended: bool
+    since: str
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
         """Return the mark of a row with `_COLUMNS`; without a row in the table everything is read."""
         message_id, room_id, archived_at, newest, last_reply_at, position, *own = row
-        generation, is_marked, is_following, is_ended = own
+        generation, is_marked, is_following, is_ended, since = own
         if position is None:
             mark, is_following, is_ended = Mark(newest or message_id), 0, 0
         else:
@@ -101,6 +105,7 @@ class ThreadMark(NamedTuple):
             mark,
             bool(is_following),
             bool(is_ended),
+            mark.position if since is None else since,
         )
 
     @property
@@ -170,7 +175,7 @@ async def store(tx: Transaction, user_id: str, thread: ThreadMark) -> None:
     await tx.fetch(
         _STORE,
         *(user_id, thread.message_id, thread.room_id, thread.mark.position, thread.mark.generation),
-        *(int(thread.mark.is_marked), int(thread.is_following), int(thread.is_ended)),
+        *(int(thread.mark.is_marked), int(thread.is_following), int(thread.is_ended), thread.since),
     )
 
 

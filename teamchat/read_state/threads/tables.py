@@ -27,6 +27,14 @@ left join memberships mine on mine.room_id = r.id and mine.user_id = w.user_id
 where {MEMBER} and p.id >= {FIRST_SEEN}
 and exists (select 1 from messages x where x.parent_id = p.id)"""  # noqa: S608
 
+# Who wrote the parent follows from the first reply on, who has replied from their own; of others nothing is
+# known of the cause (a migration sees no other capability's tables), and what they have read is over.
+_SINCE = """update threads_states set since = coalesce(
+(select p.id from messages p where p.id = threads_states.message_id and p.author_id = threads_states.user_id),
+(select min(x.id) from messages x where x.parent_id = threads_states.message_id
+  and x.author_id = threads_states.user_id),
+position)"""
+
 MIGRATIONS = (
     Migration(
         1,
@@ -40,6 +48,15 @@ MIGRATIONS = (
             "create index threads_states_by_message on threads_states(message_id)",
             "create index threads_states_by_room on threads_states(room_id, user_id)",
             _UPGRADE,
+        ),
+    ),
+    Migration(
+        2,
+        (
+            # What came later than `since` has come since the user follows it: the order of messages, as
+            # `position` is, which reading moves and this one not.
+            "alter table threads_states add column since text not null default ''",
+            _SINCE,
         ),
     ),
 )

@@ -1,0 +1,40 @@
+"""Whom a message concerns that is for everybody in its place, or who follows its thread (E-5).
+
+There is one row of it, whoever they are; who they are is found when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from teamchat.interfaces import Transaction
+from teamchat.storage.statements import chunks
+
+# Who is a member by default has a row from when they manage the channel, or it is private: what is older than
+# that it was everybody's concerns them no more than before.
+CONCERNS = """w.author_id <> u.id and case
+  when w.parent_id is not null then exists (select 1 from threads_states s
+    where s.user_id = u.id and s.message_id = w.parent_id and s.is_following = 1 and s.since < w.message_id)
+  when mine.user_id is not null then mine.joined_at <= (select x.created_at from messages x
+      where x.id = w.message_id)
+    and (mine.added_by is not null or mine.since_epoch <= coalesce(rr.first_epoch, mine.since_epoch)
+      or w.message_id > rr.default_base)
+  else r.is_default = 1 and w.message_id > coalesce(rr.default_base, '')
+    and u.created_at <= (select x.created_at from messages x where x.id = w.message_id)
+    and not exists (select 1 from departures d where d.room_id = w.room_id and d.user_id = u.id) end
+and not exists (select 1 from notification_levels n
+  where n.user_id = u.id and n.room_id = w.room_id and n.ignores_wide = 1)"""
+"""The condition that what the row `w` of `read_state_wide` is of concerns the user `u`; after `JOINED`."""
+JOINED = """join rooms r on r.id = w.room_id
+left join memberships mine on mine.room_id = w.room_id and mine.user_id = u.id
+left join read_state_rooms rr on rr.room_id = w.room_id"""
+_AMONG = f"""select u.id from read_state_wide w join users u on u.id in ({{}}) {JOINED}
+where w.message_id = $1 and {CONCERNS}"""  # noqa: S608
+
+
+async def concerned(tx: Transaction, message_id: str, user_ids: Sequence[str]) -> set[str]:
+    """Return which of these users a message concerns that is for everybody, or was."""
+    found: set[str] = set()
+    for marks, piece in chunks(user_ids, after=1):
+        found |= {user_id for (user_id,) in await tx.fetch(_AMONG.format(marks), message_id, *piece)}
+    return found
