@@ -60,15 +60,17 @@ class ReadStates:
     async def overview(self, caller: Caller, since: str | None) -> Overview:
         """Return the caller's places; with the mark of an earlier answer, those that have changed since.
 
-        A mark of more than 30 days ago is passed over, and all places are returned.  Raises `BadRequest` for
-        what is no mark.
+        A mark of more than 30 days ago is passed over, and all places are returned; so is one of before the
+        server was restored from a backup, or whose changes this database has not seen.  Raises `BadRequest`
+        for what is no mark.
         """
-        after = _after(since)
+        marked = _marked(since)
         user_id = caller.user.id
         _, last = await self._storage.log_bounds()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
             [(clock,)] = await tx.fetch("select changes from read_state_clock where id = 1")
+            after = marked.change if marked is not None and marked.holds(int(clock), as_of) else None
             places = [one for one in await places_of(tx, user_id) if caller.reaches(one.id)]
             known = set() if after is None else {one.id for one in places if not _has_changed(one, after)}
             # Of what is not told the badge alone is worked out.
@@ -195,11 +197,26 @@ async def _left(tx: Transaction, user_id: str, places: Sequence[Place], after: i
     return list(dict.fromkeys(gone + archived))
 
 
-def _after(since: str | None) -> int | None:
-    """Return the number of the last change that an earlier answer knew of."""
+class _Marked(NamedTuple):
+    """The last change that an earlier answer knew of, by its number, and when that answer was given."""
+
+    change: int
+    at: int
+
+    def holds(self, clock: int, last: int) -> bool:
+        """Whether what has changed since can be told; `clock` is the last change, `last` the last event.
+
+        The log goes on at the time of a restore in microseconds, and grows slower than time does: if it is
+        further than the time of the mark, a restore has come in between, and numbers of changes were given
+        again.
+        """
+        return self.change <= clock and last // 1000 <= self.at and now_ms() - self.at < KEPT_MS
+
+
+def _marked(since: str | None) -> _Marked | None:
     if since is None:
         return None
     found = _SINCE.fullmatch(since)
     if found is None:
         raise BadRequest("since is none that was given out.")
-    return int(found[1]) if now_ms() - int(found[2]) < KEPT_MS else None
+    return _Marked(int(found[1]), int(found[2]))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import pytest
+import trio
 
 from teamchat import BadRequest, Forbidden, NotFound
 from teamchat.chat import membership
@@ -13,7 +14,7 @@ from teamchat.chat.channel_drafts import ChannelChange
 from teamchat.chat.groups import GroupOf
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
-from teamchat.model import ids
+from teamchat.model import ids, now_ms
 from teamchat.read_state import places
 from teamchat.read_state.following import KEPT_MS, Upkeep
 from teamchat.testing import CapabilityContract
@@ -316,6 +317,22 @@ async def test_d12_since_tells_what_has_changed_and_what_was_left(world: Opened)
                 await it.overview("bob", wrong)
         long_ago = "0.1"
         assert len((await it.overview("bob", long_ago)).states) == 4
+
+
+async def test_d12_a_mark_of_before_a_restore_is_answered_with_everything(world: Opened) -> None:
+    async with world() as it:
+        everything = len((await it.overview("bob")).states)
+        mark = (await it.overview("bob")).mark
+        change, _, at = mark.partition(".")
+        assert (await it.overview("bob", mark)).states == []
+        ahead = f"{int(change) + 30}.{at}"
+        assert len((await it.overview("bob", ahead)).states) == everything
+        async with it.app.storage.write() as tx:  # As `teamchat restore` does.
+            await tx.advance_log((now_ms() + 5) * 1000)
+        await trio.sleep(0.02)
+        assert len((await it.overview("bob", mark)).states) == everything
+        later = f"{change}.{now_ms()}"
+        assert (await it.overview("bob", later)).states == []
 
 
 async def test_a_channel_becomes_everybodys_and_is_no_longer(world: Opened) -> None:
