@@ -16,7 +16,7 @@ class Keywords:
 
     def __init__(self) -> None:
         self._version = -1
-        self._phrases: Phrases[str] = Phrases()
+        self._phrases: Phrases[tuple[str, str]] = Phrases()
 
     async def found(self, tx: Transaction, written: Written) -> set[str]:
         """Return whom a message reaches by a keyword that was not in it before.
@@ -24,10 +24,10 @@ class Keywords:
         They are members of its place who see it and have not turned off what is said there.
         """
         message, room = written.message, written.room
-        owners = await self.owners(tx, message.content)
-        if owners and written.before is not None:
-            owners -= self._phrases.found_in(written.before)
-        owners.discard(message.author.id)
+        found = await self._found_in(tx, message.content)
+        if found and written.before is not None:
+            found -= self._phrases.found_in(written.before)
+        owners = {user_id for user_id, _ in found} - {message.author.id}
         if not owners:
             return owners
         asked = sorted(owners)
@@ -38,8 +38,14 @@ class Keywords:
 
     async def owners(self, tx: Transaction, text: str) -> set[str]:
         """Return whose keywords stand in a text, wherever it is."""
+        return {user_id for user_id, _ in await self._found_in(tx, text)}
+
+    async def _found_in(self, tx: Transaction, text: str) -> set[tuple[str, str]]:
+        """Return the keywords that stand in a text, each with whose it is."""
         version = await keywords.version(tx)
         if version != self._version:
-            self._phrases = Phrases((one.key, one.user_id) for one in await keywords.everybodys(tx))
+            self._phrases = Phrases(
+                (one.key, (one.user_id, one.key)) for one in await keywords.everybodys(tx)
+            )
             self._version = version
-        return set(self._phrases.found_in(text))
+        return self._phrases.found_in(text)

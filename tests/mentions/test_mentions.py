@@ -233,6 +233,16 @@ async def test_keywords_count_from_when_they_were_set(world: Any) -> None:
         assert await it.mentions("bob", it.general) == 0
 
 
+async def test_a_keyword_that_an_edit_adds_reaches_where_another_stood_unheard(world: Any) -> None:
+    async with world() as it:
+        message = (await it.say("ada", it.general, "soon release")).message
+        await set_keywords(it, "bob", "deploy", "release")
+        await it.edit("ada", message.id, "soon release!")
+        assert await it.mentions("bob", it.general) == 0
+        await it.edit("ada", message.id, "soon release deploy")
+        assert await it.mentions("bob", it.general) == 1
+
+
 @pytest.mark.parametrize("first", ["@bob, the deploy is on", "@bob", "deploy"])
 async def test_who_is_named_and_listens_is_mentioned_until_neither_is_there(world: Any, first: str) -> None:
     async with world() as it:

@@ -172,7 +172,7 @@ def threads_outlive_memberships() -> None:
 
 def who_replies_does_not_follow() -> None:
     follows._REPLIED = follows._REPLIED.replace(
-        "values ($1, $2, $3, $4, 0, 0, 1, 0)", "values ($1, $2, $3, $4, 0, 0, 0, 0)"
+        "values ($1, $2, $3, $4, 0, 0, 1, 0, $4)", "values ($1, $2, $3, $4, 0, 0, 0, 0, $4)"
     )
 
 
@@ -249,8 +249,8 @@ def a_reply_to_everybody_counts_for_who_follows_not() -> None:
 def an_edit_takes_no_mention_away() -> None:
     again = mentioned.reach_again
 
-    async def reached(tx: Any, where: Any, causes: Any) -> Any:
-        return await again(tx, where, await mentioned.reached_by(tx, where.message_id) | causes)
+    async def reached(tx: Any, where: Any, causes: Any, for_all: Any) -> Any:
+        return await again(tx, where, await mentioned.reached_by(tx, where.message_id) | causes, for_all)
 
     mentioned.reach_again = reached
 
@@ -274,6 +274,10 @@ def reactions_that_were_withdrawn_stay_in_the_feed() -> None:
 
 def feeds_hold_what_was_replied_to_others() -> None:
     feed._REPLIES = feed._REPLIES.replace("s.user_id = $1 and s.is_following = 1 and", "s.user_id <> $1 and")
+
+
+def feeds_hold_what_was_replied_before_one_followed() -> None:
+    feed._REPLIES = feed._REPLIES.replace("and m.id > s.since", "")
 
 
 def feeds_hold_what_is_not_seen() -> None:
@@ -322,6 +326,7 @@ FAULTS: list[Callable[[], None]] = [
     what_one_device_has_shown_another_has_not,
     reactions_that_were_withdrawn_stay_in_the_feed,
     feeds_hold_what_was_replied_to_others,
+    feeds_hold_what_was_replied_before_one_followed,
     feeds_hold_what_is_not_seen,
 ]
 

@@ -1,7 +1,7 @@
 """Whether what somebody's feed holds at rest is what happened to them (extension E-9).
 
-Where the text leaves open whether something belongs there (what was for everybody before somebody came, what
-was replied before they chose to follow a thread), it may be there or not.
+Where it is open whether something belongs there (what was for everybody before somebody came, or where it is
+not known when they did), it may be there or not.
 """
 
 from __future__ import annotations
@@ -101,14 +101,15 @@ def _items(user: str, id_: str, place: Place, state: State) -> Iterator[tuple[It
         yield ("mention", id_, message), True
     for message in place.wide(user) - own:
         parent = _parent(place, message)
-        if parent is not None and parent in seen and state.follows(parent):
-            yield ("mention", id_, message), _takes_part(user, place, parent, message)
+        if parent is not None and parent in seen and _concerns(state, parent, message):
+            yield ("mention", id_, message), True
         elif parent is None and message in seen and place.has(user):
-            yield ("mention", id_, message), user in place.came and place.came[user] < message
+            came = place.came_at(user)
+            yield ("mention", id_, message), came is not None and came < message
     for message, reply in place.replies.items():
         is_told = message in own or message in place.wide(user) or reply.author == user
-        if not is_told and reply.parent in seen and state.follows(reply.parent):
-            yield ("reply", id_, message), _takes_part(user, place, reply.parent, message)
+        if not is_told and reply.parent in seen and _concerns(state, reply.parent, message):
+            yield ("reply", id_, message), True
     for message, reactions in place.reactions.items():
         author = place.there.get(message) or (
             place.replies[message].author if message in place.replies else ""
@@ -128,7 +129,7 @@ def _parent(place: Place, message: str) -> str | None:
     return place.replies[message].parent if message in place.replies else None
 
 
-def _takes_part(user: str, place: Place, parent: str, reply: str) -> bool:
-    """Whether a thread concerned somebody for certain when a reply came."""
-    own = [id_ for id_ in place.replies_to(parent) if place.replies[id_].author == user]
-    return place.there[parent] == user or any(id_ < reply for id_ in own)
+def _concerns(state: State, parent: str, reply: str) -> bool:
+    """Whether somebody follows a thread, and did as a reply came."""
+    thread = state.thread(parent)
+    return thread is not None and thread.is_following and thread.since < reply

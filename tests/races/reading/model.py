@@ -41,13 +41,17 @@ class Mark(NamedTuple):
 
 
 class Thread(NamedTuple):
-    """Up to which reply somebody has read in a thread, and whether they follow it, or have ended that."""
+    """Up to which reply somebody has read in a thread, and whether they follow it, or have ended that.
+
+    What is after `since` has come since they follow it.
+    """
 
     position: str
     generation: int = 0
     is_marked: bool = False
     is_following: bool = False
     is_ended: bool = False
+    since: str = ""
 
 
 class State(NamedTuple):
@@ -237,6 +241,11 @@ class Place:
         """Return what somebody has chosen for the place."""
         return self.choices.get(user, Choice())
 
+    def came_at(self, user: str) -> str | None:
+        """Return after which message a member came; None if that is not known."""
+        is_by_default = user not in self.members and self.has(user)
+        return self.came.get(user, BEGINNING if is_by_default else None) if self.has(user) else None
+
     def sees(self, user: str) -> bool:
         """Whether a user sees what is said now."""
         if self.is_gone or user not in self.everyone:
@@ -337,9 +346,9 @@ class Place:
         reached_before = self.ever[id_]
         stands_at = self._parent(id_) or id_
         author = self.there.get(id_) or self.replies[id_].author
-        own = {user: words & before.words for user, words in self.keywords.items()}
+        added = said.words - before.words
         self._say(id_, stands_at, author, said)
-        new = {user for user in self.by_word[id_] if not own.get(user)}
+        new = {user for user in self.by_word[id_] if self.keywords[user] & added}
         kept = {user for user in still if self.keywords.get(user, frozenset()) & said.words}
         self.by_word[id_] = frozenset(new | kept)
         reached = self.by_name[id_] | self.by_word[id_]
@@ -366,6 +375,7 @@ class Place:
     def _let_out(self, user: str) -> None:
         self.members.discard(user)
         self.added_by.pop(user, None)
+        self.came.pop(user, None)
         self.left.add(user)
         if self.is_default:
             self.departed.add(user)
@@ -378,7 +388,10 @@ class Place:
             self._open() if self.is_private else self._close()
         elif told.get("isDefault", False) != self.is_default:
             self.is_default, self.departed = not self.is_default, set()
-            self.came = {}  # Who is in it from when is not gone into: see `feed`.
+            for user in self.everyone - self.members:
+                self.came.pop(user, None)
+                if self.is_default:
+                    self.came[user] = max([*self.history, *self.replies], default=BEGINNING)
 
     def _close(self) -> None:
         """Those who are named see it alone; what they saw of it they see still."""
@@ -388,7 +401,10 @@ class Place:
             self.seen_from[user] = min(own, self.public_from)
         self.left |= self.members - named
         self.added_by = {user: by for user, by in self.added_by.items() if user in named}
-        self.came = {}
+        # Of who is named and was no member nothing is noted: one of them may have closed it.
+        self.came = {
+            user: self.came_at(user) or BEGINNING for user in named if self.came_at(user) is not None
+        }
         self.members, self.departed = set(named), set()
         self.is_private, self.is_default = True, False
 
@@ -441,7 +457,7 @@ def set_following(place: Place, state: State, parent: str, *, is_following: bool
         return state
     if is_following:
         position = max(thread.position, place.newest_in(parent) or thread.position)
-        return state.with_thread(parent, Thread(position, thread.generation, is_following=True))
+        return state.with_thread(parent, _followed(thread, position))
     return state.with_thread(parent, thread._replace(is_following=False, is_ended=True))
 
 
@@ -511,8 +527,13 @@ def _begun(state: State, parent: str, reply: str) -> State:
     thread = state.thread(parent) or Thread(BEGINNING)
     if thread.is_following or thread.is_ended:
         return state
-    position = max(thread.position, before(reply))
-    return state.with_thread(parent, Thread(position, thread.generation, is_following=True))
+    return state.with_thread(parent, _followed(thread, max(thread.position, before(reply))))
+
+
+def _followed(thread: Thread, position: str) -> Thread:
+    """Return a thread that is followed, from a position on unless it was before."""
+    since = thread.since if thread.is_following else position
+    return Thread(position, thread.generation, is_following=True, since=since)
 
 
 def _replied(
@@ -521,8 +542,7 @@ def _replied(
     parent, reply = told["parentMessageId"], told["reply"]["id"]
     if after_it.replies[reply].author == user:
         thread = state.thread(parent) or Thread(BEGINNING)
-        position = max(thread.position, reply)
-        yield state.with_thread(parent, Thread(position, thread.generation, is_following=True))
+        yield state.with_thread(parent, _followed(thread, max(thread.position, reply)))
         return
     if user in after_it.newly:
         state = _begun(state, parent, reply)
