@@ -1,5 +1,7 @@
 """What a capability may send: events and signals of the types that it declares.
 
+It may also send signals of those that it needs, if the same plugin brings them.
+
 Those of teamchat's own are for what it calls of the server.
 """
 

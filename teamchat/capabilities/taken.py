@@ -160,7 +160,7 @@ class Capabilities:
         changes: list[Part] = []
         drafts: list[DraftPart] = []
         for one in self.taken:
-            declared = Declared(one.name, one.offer.events)
+            declared = Declared(one.name, [*one.offer.events, *self._signals_beside(one)])
             one.parts = one.make(facade(app, declared))
             if one.parts.changes is not None:
                 changes.append((one.parts.changes, one.label, declared))
@@ -206,6 +206,11 @@ class Capabilities:
         """Return what a user may do besides, as all capabilities say, in alphabetical order."""
         found = [await one.parts.may(tx, caller) for one in self.taken if one.parts.may is not None]
         return sorted({each for some in found for each in some})
+
+    def _signals_beside(self, one: Taken) -> list[type[Signal]]:
+        """Return the signals of what a capability needs and its own plugin brings: it may send these, too."""
+        needed = [other for other in self.taken if other.label == one.label and other.name in one.offer.needs]
+        return [each for other in needed for each in other.offer.events if issubclass(each, Signal)]
 
     def _needed_first(self) -> list[Taken]:
         """Return all capabilities, each after those that it needs."""

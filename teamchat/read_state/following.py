@@ -7,13 +7,14 @@ here: whatever is counted is counted from what is there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from teamchat.capabilities import Changes
 from teamchat.chat.sight import Room
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
-from teamchat.read_state.positions import Mark, moment
+from teamchat.read_state.positions import Mark, entered, joined, moment
 from teamchat.read_state.tables import BEGINNING, NEWEST, is_stray
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 
@@ -42,9 +43,10 @@ do update set generation = excluded.generation, changed = excluded.changed, left
 _ALL_LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
 select m.user_id, m.room_id, 0, $2, $3 from memberships m where m.room_id = $1
 on conflict (user_id, room_id) do update set changed = excluded.changed, left_at = excluded.left_at"""
-_WITHOUT_ROW = """select m.user_id, u.created_at, m.since_epoch, m.joined_at from memberships m
-join users u on u.id = m.user_id where m.room_id = $1
-and not exists (select 1 from read_state s where s.room_id = m.room_id and s.user_id = m.user_id)"""
+_UNSETTLED = """select m.user_id, s.position, s.generation, s.is_marked,
+u.created_at, m.since_epoch, m.joined_at from memberships m join users u on u.id = m.user_id
+left join read_state s on s.room_id = m.room_id and s.user_id = m.user_id
+where m.room_id = $1 and s.began is null"""
 _END = "delete from read_state where user_id = $1 and room_id = $2 returning generation"
 _END_ALL, _END_LEFT = (
     f"delete from {table} where room_id = $1 and user_id in ({{}}) returning user_id, generation"  # noqa: S608
@@ -69,16 +71,23 @@ async def tick(tx: Transaction) -> int:
     return int(number)
 
 
-async def write(tx: Transaction, marks: Sequence[tuple[str, str, Mark]], changed: int) -> None:
-    """Store marks, each with its user and room."""
-    rows = [(user, room, *mark[:2], int(mark.is_marked), changed) for user, room, mark in marks]
+async def write(
+    tx: Transaction,
+    marks: Sequence[tuple[str, str, Mark]],
+    changed: int,
+    began: Mapping[str, str] = MappingProxyType({}),
+) -> None:
+    """Store marks, each with its user and room, and where users' memberships `began`, if they do now."""
+    rows = [
+        (user, room, *mark[:2], int(mark.is_marked), changed, began.get(user)) for user, room, mark in marks
+    ]
     for piece in in_pieces(rows):
-        listed = values("({0}, {1}, {2}, {3}, {4}, {5})", 6, len(piece), after=0)
+        listed = values("({0}, {1}, {2}, {3}, {4}, {5}, {6})", 7, len(piece), after=0)
         await tx.fetch(
-            f"""insert into read_state (user_id, room_id, position, generation, is_marked, changed)
+            f"""insert into read_state (user_id, room_id, position, generation, is_marked, changed, began)
             values {listed} on conflict (user_id, room_id) do update set position = excluded.position,
-            generation = excluded.generation, is_marked = excluded.is_marked,
-            changed = excluded.changed""",  # noqa: S608
+            generation = excluded.generation, is_marked = excluded.is_marked, changed = excluded.changed,
+            began = coalesce(excluded.began, read_state.began)""",  # noqa: S608
             *flat(piece),
         )
 
@@ -136,7 +145,7 @@ class Following(Changes):
         if joined:
             generations = await _generations(tx, room.id, joined)
             marks = [(user_id, room.id, Mark(newest, generations[user_id])) for user_id in joined]
-            await write(tx, marks, changed)
+            await write(tx, marks, changed, dict.fromkeys(joined, newest))
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Nothing is kept of who is no user any more."""
@@ -195,7 +204,7 @@ async def _end_default(tx: Transaction, room_id: str, changed: int) -> None:
 
 
 async def _settle(tx: Transaction, room: Room, changed: int) -> None:
-    """Store where members stand who have a row in `memberships`, and no position of their own yet.
+    """Store where members began who have a row in `memberships`, and stand if they never read there.
 
     `room` is as it was; by what it is now they would stand elsewhere.
     """
@@ -205,10 +214,24 @@ async def _settle(tx: Transaction, room: Room, changed: int) -> None:
 
     def position(made_at: int, since: int, joined_at: int) -> str:
         if room.is_default:
-            return max(str(default_base), moment(made_at))
+            return entered(made_at, default_base)
         return str(base) if since <= first_epoch else max(str(base), moment(joined_at))
 
-    rows: list[Any] = await tx.fetch(_WITHOUT_ROW, room.id)
-    generations = await _generations(tx, room.id, [user_id for user_id, *_ in rows])
-    marks = [(user_id, room.id, Mark(position(*times), generations[user_id])) for user_id, *times in rows]
-    await write(tx, marks, changed)
+    def beginning(made_at: int, since: int, joined_at: int) -> str:
+        if room.is_default:
+            return entered(made_at, default_base)
+        return joined(joined_at, since, base, first_epoch)
+
+    rows: list[Any] = await tx.fetch(_UNSETTLED, room.id)
+    generations = await _generations(tx, room.id, [user_id for user_id, *mark in rows if mark[0] is None])
+    marks = [
+        (
+            user_id,
+            room.id,
+            Mark(position(*times), generations[user_id])
+            if stands is None
+            else Mark(stands, generation, bool(is_marked)),
+        )
+        for user_id, stands, generation, is_marked, *times in rows
+    ]
+    await write(tx, marks, changed, {user_id: beginning(*times) for user_id, _, _, _, *times in rows})

@@ -18,21 +18,20 @@ from teamchat.storage.statements import listed
 
 _IGNORES = """exists (select 1 from notification_levels n
 where n.user_id = $1 and n.room_id = w.room_id and n.ignores_wide = 1)"""
-# In a thread that one follows a reply is unread by the position there, in any other by that of the place.
-_IN_PLACES = f"""with asked(room_id, after, first_seen) as (values {{}})
+# What was said to everybody is for those who were members then.
+_IN_PLACES = f"""with asked(room_id, after, first_seen, began) as (values {{}})
 select a.room_id, (select count(*) from (
   select m.message_id from read_state_mentions m where m.user_id = $1 and m.room_id = a.room_id
-    and m.message_id > a.after and coalesce(m.parent_id, m.message_id) >= a.first_seen and m.is_there = 1
-    and not exists (select 1 from threads_states s where s.user_id = $1 and s.message_id = m.parent_id
-      and s.is_following = 1)
+    and m.message_id > a.after and m.message_id >= a.first_seen and m.is_there = 1 and m.parent_id is null
   union select w.message_id from read_state_wide w where w.room_id = a.room_id
-    and w.message_id > a.after and w.message_id >= a.first_seen and w.is_there = 1
-    and w.parent_id is null and w.author_id <> $1 and not {_IGNORES}
+    and w.message_id > a.after and w.message_id > a.began and w.message_id >= a.first_seen
+    and w.is_there = 1 and w.parent_id is null and w.author_id <> $1 and not {_IGNORES}
   limit {COUNTED_UP_TO}) found) from asked a"""  # noqa: S608
+# A reply is unread by the position in its thread, whether or not one follows that. Who is mentioned has a row
+# there; one that has gone since was of a membership that has ended, and all before the next is read.
 _IN_THREADS = f"""select m.room_id, m.parent_id, m.message_id from read_state_mentions m
 join threads_states s on s.user_id = m.user_id and s.message_id = m.parent_id
-where m.user_id = $1 and m.parent_id is not null and m.is_there = 1
-and s.is_following = 1 and m.message_id > s.position
+where m.user_id = $1 and m.parent_id is not null and m.is_there = 1 and m.message_id > s.position
 union select w.room_id, w.parent_id, w.message_id from threads_states s
 join read_state_wide w on w.parent_id = s.message_id and w.message_id > s.position
 where s.user_id = $1 and s.is_following = 1 and w.is_there = 1 and w.author_id <> $1 and not {_IGNORES}
@@ -66,7 +65,9 @@ class Counted(Protocol):
     @property
     def mark(self) -> Mark: ...
     @property
-    def may_have_mentions(self) -> bool: ...
+    def began(self) -> str: ...
+    @property
+    def may_have_unread(self) -> bool: ...
 
 
 class Where(NamedTuple):
@@ -83,22 +84,22 @@ async def in_places(tx: Transaction, user_id: str, places: Sequence[Counted]) ->
 
     Replies are among them. In an archived place nothing counts (B-6).
     """
-    asked = [(one.id, one.mark.position, one.first_seen) for one in places if one.may_have_mentions]
+    asked = [(one.id, one.mark.position, one.first_seen, one.began) for one in places if one.may_have_unread]
     counts: Counter[str] = Counter()
     for rows, parameters in listed(asked, after=1):
         counts.update(dict(await tx.fetch(_IN_PLACES.format(rows), user_id, *parameters)))
     bounds = {one.id: one.first_seen for one in places if not one.is_archived}
-    for (room_id, parent_id), count in (await _in_followed(tx, user_id) if bounds else {}).items():
+    for (room_id, parent_id), count in (await _in_threads(tx, user_id) if bounds else {}).items():
         if room_id in bounds and parent_id >= bounds[room_id]:
             counts[room_id] += count
     return {room_id: min(count, COUNTED_UP_TO) for room_id, count in counts.items()}
 
 
 async def in_threads(tx: Transaction, user_id: str) -> Mapping[str, int]:
-    """Return how many unread replies mention a user, by the threads that they follow, seen or not."""
+    """Return how many unread replies mention a user, by their threads, seen or not."""
     return {
         parent_id: min(count, COUNTED_UP_TO)
-        for (_, parent_id), count in (await _in_followed(tx, user_id)).items()
+        for (_, parent_id), count in (await _in_threads(tx, user_id)).items()
     }
 
 
@@ -215,6 +216,6 @@ async def to_tell(tx: Transaction, message_id: str) -> Telling:
     )
 
 
-async def _in_followed(tx: Transaction, user_id: str) -> Mapping[tuple[str, str], int]:
+async def _in_threads(tx: Transaction, user_id: str) -> Mapping[tuple[str, str], int]:
     rows = await tx.fetch(_IN_THREADS, user_id)
     return Counter((room_id, parent_id) for room_id, parent_id, _ in rows)

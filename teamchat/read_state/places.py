@@ -16,17 +16,13 @@ from teamchat.interfaces import Transaction
 from teamchat.model import Caller
 from teamchat.read_state import mentioned
 from teamchat.read_state.levels.levels import NOTHING_CHOSEN, Choice, Chosen
-from teamchat.read_state.positions import Mark, moment
+from teamchat.read_state.positions import Mark, entered, joined, moment
 from teamchat.read_state.tables import BEGINNING, COUNTED_UP_TO, NEWEST
 from teamchat.storage.statements import chunks, listed
 
-# The newest message that mentions the user by their name or a keyword is a reply where it is not `NEWEST`.
-_NEWEST_MENTION = """(select max(w.message_id) from read_state_mentions w where w.user_id = $1
-and w.room_id = r.id and w.is_there = 1 and coalesce(w.parent_id, w.message_id) >= {seen})"""
 _COLUMNS = f"""r.id, r.kind, r.archived_at, r.is_default, {{seen}}, {{since}}, {{joined}}, {NEWEST},
-{_NEWEST_MENTION},
 rr.base, rr.default_base, rr.first_epoch, rr.next_generation, rr.changed,
-s.position, s.generation, s.is_marked, s.changed,
+s.position, s.generation, s.is_marked, s.changed, s.began,
 n.level, n.is_muted, n.muted_until, n.ignores_wide, n.changed,
 gone.generation, (select created_at from users where id = $1)"""  # noqa: S608
 _STATE = """left join read_state_rooms rr on rr.room_id = r.id
@@ -77,9 +73,9 @@ class ReadState(Struct, frozen=True, rename="camel"):
 
 
 class Place(NamedTuple):
-    """A room that a user is a member of. `newest` is the newest message there that they see.
+    """A room that a user is a member of. `newest` is the newest message there that they see, and no reply.
 
-    `newest_mention` is the newest one that they see and that mentions them, a reply perhaps.
+    `began` is the position at which their membership did.
     """
 
     id: str
@@ -87,8 +83,8 @@ class Place(NamedTuple):
     is_archived: bool
     first_seen: str
     newest: str | None
-    newest_mention: str | None
     mark: Mark
+    began: str
     choice: Choice
     changed: int | None
     """When the mark, the choice or the membership changed last; None if nobody has noted it yet."""
@@ -96,9 +92,9 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
         """Return the place of a row of `_MINE`."""
-        (id_, kind, archived_at, is_default, first_seen, since, joined_at, newest, mention,
+        (id_, kind, archived_at, is_default, first_seen, since, joined_at, newest,
          base, default_base, first_epoch, generation, room_changed, position, own_generation, is_marked,
-         changed, level, is_muted, muted_until, ignores_wide, chosen_at, ended,
+         changed, began, level, is_muted, muted_until, ignores_wide, chosen_at, ended,
          user_made_at) = row  # fmt: skip
         fresh = max(generation or 0, 0 if ended is None else ended + 1)  # Newer than what has ended.
         if position is not None:
@@ -106,17 +102,23 @@ class Place(NamedTuple):
         elif base is None:
             mark = Mark(newest or BEGINNING, fresh)  # Brought in a moment ago, by an import.
         elif is_default:
-            mark = Mark(max(default_base, moment(user_made_at)), fresh)
+            mark = Mark(entered(user_made_at, default_base), fresh)
         else:
             mark = Mark(base if since <= first_epoch else max(base, moment(joined_at)), fresh)
+        if began is None and base is not None:
+            began = (
+                entered(user_made_at, default_base)
+                if is_default
+                else joined(joined_at, since, base, first_epoch)
+            )
         return cls(
             id_,
             kind,
             archived_at is not None,
             first_seen,
             newest if newest is not None and newest >= first_seen else None,
-            mention,
             mark,
+            began or BEGINNING,
             NOTHING_CHOSEN if level is None else Choice.of((level, is_muted, muted_until, ignores_wide)),
             None if room_changed is None else max(room_changed, changed or 0, chosen_at or 0),
         )
@@ -130,23 +132,6 @@ class Place(NamedTuple):
     def may_have_unread(self) -> bool:
         """Whether there is anything after the position; in an archived place nothing counts (B-6)."""
         return not self.is_archived and self.newest is not None and self.newest > self.mark.position
-
-    @property
-    def may_have_mentions(self) -> bool:
-        """Whether anything after the position may mention one."""
-        return self.may_have_unread or (
-            not self.is_archived
-            and self.newest_mention is not None
-            and self.newest_mention > self.mark.position
-        )
-
-    @property
-    def readable_to(self) -> str | None:
-        """The newest message that one may have read: a reply, if it mentions one.
-
-        In a thread that one does not follow, a mention is read with its place (extension D-1).
-        """
-        return max(self.newest or "", self.newest_mention or "") or None
 
 
 async def places_of(tx: Transaction, user_id: str) -> list[Place]:

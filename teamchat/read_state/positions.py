@@ -49,6 +49,19 @@ def moment(milliseconds: int) -> str:
     return f"{max(0, milliseconds):012x}".ljust(32, "0")
 
 
+def entered(made_at: int, default_base: str) -> str:
+    """Return where somebody began who is in a room by default, and whose account was made then."""
+    return max(default_base, moment(made_at))
+
+
+def joined(joined_at: int, since: int, base: str, first_epoch: int) -> str:
+    """Return where a member began who has joined then, in the epoch `since`.
+
+    Who is in a room from the first begins before every message, by whatever clock.
+    """
+    return min(base, moment(joined_at)) if since <= first_epoch else moment(joined_at)
+
+
 def before(message_id: str) -> str:
     """Return the last position that is before a message."""
     return f"{max(0, int(message_id, 16) - 1):032x}"

@@ -75,13 +75,7 @@ class ReadStates:
             known = set() if after is None else {one.id for one in places if not _has_changed(one, after)}
             # Of what is not told the badge alone is worked out.
             but = {one.id for one in places if one.id in known and one.kind not in COUNTS_ALL}
-            asked = [
-                one
-                for one in places
-                if one.id not in known or one.may_have_mentions or one.choice.is_muted
-                if not one.is_archived
-            ]
-            states = await states_of(tx, user_id, asked, but=but)
+            states = await states_of(tx, user_id, [one for one in places if not one.is_archived], but=but)
             left = [] if after is None else await _left(tx, user_id, places, after)
             left = [one for one in left if caller.reaches(one)]
             following = await threads.unread_of(tx, user_id)
@@ -111,18 +105,18 @@ class ReadStates:
         self, caller: Caller, place_id: str, position: str, generation: int | None
     ) -> tuple[ReadState, bool]:
         """Note that everything up to a position was shown; return the state, and whether it is another."""
-        check_position("position", position)
         async with self._storage.write() as tx:
             place = await self._place(tx, caller, place_id)
-            mark = place.mark.read(position, generation, place.readable_to)
+            check_position("position", position)
+            mark = place.mark.read(position, generation, place.newest)
             is_changed = await _store(tx, caller, {place: mark})
         return await self._answered(caller, place_id, is_changed=bool(is_changed)), bool(is_changed)
 
     async def unread(self, caller: Caller, place_id: str, first: str) -> ReadState:
         """Mark a message as unread, and what follows it."""
-        check_position("from", first)
         async with self._storage.write() as tx:
             place = await self._place(tx, caller, place_id)
+            check_position("from", first)
             is_changed = await _store(tx, caller, {place: place.mark.unread(first, place.newest)})
         return await self._answered(caller, place_id, is_changed=bool(is_changed))
 
@@ -141,10 +135,10 @@ class ReadStates:
                 for one in await places_of(tx, caller.user.id)
                 if one.id in positions and caller.reaches(one.id)
             ]
-            moved = {one: one.mark.read(positions[one.id], None, one.readable_to) for one in places}
+            moved = {one: one.mark.read(positions[one.id], None, one.newest) for one in places}
             changed = await _store(tx, caller, moved)
         if changed:
-            await self._notify(caller, changed)
+            await self.notify(caller, changed)
         return len(changed)
 
     async def _place(self, tx: Transaction, caller: Caller, place_id: str) -> Place:
@@ -161,7 +155,8 @@ class ReadStates:
             self._send(caller, state, as_of)
         return state
 
-    async def _notify(self, caller: Caller, place_ids: Sequence[str]) -> None:
+    async def notify(self, caller: Caller, place_ids: Sequence[str]) -> None:
+        """Notify the caller's devices of the states of these places, as they are now."""
         changed = set(place_ids)
         _, last = await self._storage.log_bounds()
         async with self._storage.read() as tx:

@@ -78,6 +78,8 @@ MIGRATIONS = (
         ),
     ),
     Migration(2, _MENTIONED),
+    # Where the membership began, as far as that is known apart: what was said to all before was not for them.
+    Migration(3, ("alter table read_state add column began text",)),
 )
 
 CHECKS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +61,13 @@ class Kept:
         self.app: Any = None
         self.changes = changes
 
-    def capability(self, name: str = "polls") -> Capability:
+    def capability(self, name: str = "polls", needs: Sequence[str] = ()) -> Capability:
         def parts(app: Any, _: Any) -> Parts:
             self.app = app
             return Parts(changes=self.changes)
 
-        return Capability(name=name, events=[Voted, Typed] if name == "polls" else [], parts=parts)
+        events = [Voted, Typed] if name == "polls" else []
+        return Capability(name=name, events=events, needs=needs, parts=parts)
 
 
 async def types(app: Application) -> list[str]:
@@ -130,6 +131,15 @@ async def test_a_signal_that_is_not_declared_is_refused(tmp_path: Path) -> None:
             send(Secret(), None)
         send(Typed(), None)
         assert here.app.capabilities.signals == {"typing"}
+
+
+async def test_a_signal_of_a_capability_that_one_needs_is_ones_own(tmp_path: Path) -> None:
+    near, far = Kept(), Kept()
+    needing = near.capability("games", needs=["polls"])
+    async with served(tmp_path, Kept().capability(), needing, far.capability("charts")):
+        near.app.signal(Typed(), None)
+        with pytest.raises(StorageError, match="the capability charts does not declare it"):
+            far.app.signal(Typed(), None)
 
 
 async def test_the_server_itself_appends_what_it_likes(tmp_path: Path) -> None:

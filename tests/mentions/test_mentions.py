@@ -8,6 +8,8 @@ import pytest
 from msgspec import UNSET
 
 from teamchat.chat import Draft
+from teamchat.chat.channel_drafts import ChannelChange
+from teamchat.chat.privacy import PrivacyChange
 from teamchat.errors import BadRequest, Forbidden
 from teamchat.mentions.entities import Entity
 from teamchat.model import Message
@@ -291,18 +293,70 @@ async def test_a_mention_in_a_thread_has_one_follow_it(world: Any) -> None:
         assert await it.mentions("bob", it.general) == 1
 
 
-async def test_in_a_thread_that_one_has_left_a_mention_is_read_with_the_place(world: Any) -> None:
+async def test_d1_in_a_thread_that_one_has_left_a_mention_is_read_there_too(world: Any) -> None:
     async with world() as it:
-        parent = (await it.say("ada", it.general, "what now?")).message.id
-        await it.say("eve", it.general, "@bob?", thread=parent)
-        async with it.app.storage.write() as tx:
-            await tx.fetch(
-                "update threads_states set is_following = 0, is_ended = 1 where user_id = $1", it.id("bob")
-            )
-        reply = (await it.say("eve", it.general, "@bob!", thread=parent)).message
-        assert await it.mentions("bob", it.general) == 2
-        await it.states.read(it.callers["bob"], it.general, reply.id, None)
+        bob, parent = it.callers["bob"], (await it.say("ada", it.general, "what now?")).message.id
+        first = (await it.say("eve", it.general, "@bob?", thread=parent)).message.id
+        await it.threads.read(bob, parent, first, None)
+        await it.threads.set_following(bob, parent, following=False)
         assert await it.mentions("bob", it.general) == 0
+        reply = (await it.say("eve", it.general, "@bob!", thread=parent)).message.id
+        later = (await it.say("ada", it.general, "later")).message.id
+        for position in (reply, later):  # It was not shown with its place.
+            await it.states.read(bob, it.general, position, None)
+            assert await it.mentions("bob", it.general) == 1
+        assert (await it.overview("bob")).badge == 1
+        state, changed = await it.threads.read(bob, parent, reply, None)
+        assert (changed, state.mention_count, await it.mentions("bob", it.general)) == (True, 0, 0)
+        assert (await it.overview("bob")).badge == 0
+        marked = await it.threads.unread(bob, parent, reply)
+        assert (marked.mention_count, await it.mentions("bob", it.general)) == (1, 1)
+
+
+async def test_d4_who_joins_has_no_mention_unread_in_threads_either(world: Any) -> None:
+    async with world() as it:
+        bob, eve = it.callers["bob"], it.callers["eve"]
+        room, members = await it.public("ada", "elsewhere"), it.app.chat.members
+        await members.join(bob, room)
+        parent = (await it.say("ada", room, "what now?")).message.id
+        reply = (await it.say("ada", room, "@bob?", thread=parent)).message.id
+        await it.threads.read(bob, parent, reply, None)
+        await members.leave(bob, room)
+        await members.join(bob, room)
+        assert await it.mentions("bob", room) == 0
+        # Who was mentioned before they were a member, and has ended the follow.
+        await it.say("ada", room, "@eve?", thread=parent)
+        await it.threads.set_following(eve, parent, following=False)
+        await members.join(eve, room)
+        assert await it.mentions("eve", room) == 0
+
+
+async def test_d4_who_becomes_a_member_by_default_has_no_mention_unread(world: Any) -> None:
+    async with world() as it:
+        bob, room = it.callers["bob"], await it.public("ada", "elsewhere")
+        parent = (await it.say("ada", room, "what now, @everyone?")).message.id
+        await it.say("ada", room, "@bob?", thread=parent)
+        await it.threads.set_following(bob, parent, following=False)
+        change = ChannelChange(is_default=True)
+        await it.app.chat.channels.change(it.callers["ada"], room, change)
+        assert await it.mentions("bob", room) == 0
+        await it.states.unread(bob, room, parent)
+        assert await it.mentions("bob", room) == 0
+
+
+async def test_reading_a_thread_tells_what_its_place_counts(world: Any) -> None:
+    async with world() as it:
+        bob, parent = it.callers["bob"], (await it.say("ada", it.general, "what now?")).message.id
+        reply = (await it.say("eve", it.general, "@bob?", thread=parent)).message.id
+        mark = (await it.overview("bob")).mark
+        await it.threads.read(bob, parent, reply, None)
+        [(user, signal)] = it.heard.signals
+        assert (user, signal.place_id, signal.mention_count) == (it.id("bob"), it.general, 0)
+        [state] = (await it.overview("bob", mark)).states
+        assert (state.place_id, state.mention_count) == (it.general, 0)
+        await it.say("eve", it.general, "and?", thread=parent)
+        await it.threads.read(bob, parent, "f" * 32, None)
+        assert len(it.heard.signals) == 1  # Of the place nothing has changed.
 
 
 async def test_everybody_in_a_reply_is_who_follows_the_thread(world: Any) -> None:
@@ -371,9 +425,25 @@ async def test_a_retry_is_answered_whom_the_message_did_not_reach(world: Any) ->
 async def test_who_joins_later_has_no_mention_of_everybody_before(world: Any) -> None:
     async with world() as it:
         room = await it.public("ada", "elsewhere")
-        await it.say("ada", room, "@everyone")
-        await it.app.chat.members.join(it.callers["bob"], room)
+        members, bob = it.app.chat.members, it.callers["bob"]
+        first = (await it.say("ada", room, "@everyone")).message.id
+        await members.join(bob, room)
         assert await it.mentions("bob", room) == 0
+        # Marked as unread it is no mention of theirs either.
+        assert (await it.states.unread(bob, room, first)).mention_count == 0
+        await it.say("ada", room, "@everyone again")
+        assert await it.mentions("bob", room) == 1
+        await members.leave(bob, room)
+        await members.join(bob, room)
+        assert (await it.states.unread(bob, room, first)).mention_count == 0
+
+
+async def test_who_was_in_a_channel_by_default_keeps_what_everybody_was_told(world: Any) -> None:
+    async with world() as it:
+        await it.say("ada", it.general, "@everyone")
+        change = PrivacyChange(True, members=[it.id("bob"), it.id("eve")])
+        await it.app.chat.privacy.change(it.callers["ada"], it.general, change)
+        assert await it.mentions("bob", it.general) == 1
 
 
 async def test_a_webhook_mentions_users_and_the_channel_only_if_it_may(world: Any) -> None:

@@ -106,6 +106,26 @@ async def test_d2_the_id_of_a_reply_is_a_position_too(world: Opened) -> None:
         assert (state.position, state.unread_count) == (reply, 1)
 
 
+@pytest.mark.slow
+async def test_d2_no_reply_hides_what_a_slower_clock_posts_in_its_place(
+    world: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    time_ns = ids.time.time_ns
+    async with world() as it:
+        bob, parent = it.callers["bob"], await it.post("ada", it.general)
+        monkeypatch.setattr(ids, "_last", ids._last)
+        monkeypatch.setattr(ids.time, "time_ns", lambda: time_ns() + 10**9)
+        reply = await it.reply("ada", parent)
+        for position in (reply, "f" * 32):
+            state, _ = await it.states.read(bob, it.general, position, None)
+            assert (state.position, state.unread_count) == (parent, 0)
+        # Another server, which is a second behind.
+        monkeypatch.setattr(ids, "_last", 0)
+        monkeypatch.setattr(ids.time, "time_ns", time_ns)
+        assert await it.post("ada", it.general) < reply
+        assert (await it.counts("bob"))[it.general] == 1
+
+
 async def test_d3_unread_begins_a_generation_that_older_devices_cannot_undo(world: Opened) -> None:
     async with world() as it:
         ids = [await it.post("ada", it.general) for _ in range(3)]
@@ -274,9 +294,9 @@ async def test_x3_what_is_not_seen_is_not_there(world: Opened) -> None:
             with pytest.raises(error):
                 await it.state("bob", unseen)
             with pytest.raises(error):
-                await it.states.read(bob, unseen, "0" * 32, None)
+                await it.states.read(bob, unseen, "no id", None)
             with pytest.raises(error):
-                await it.states.unread(bob, unseen, "0" * 32)
+                await it.states.unread(bob, unseen, "no id")
         assert await it.states.read_all(bob, {room: "f" * 32, direct: "f" * 32, "nothing": "f" * 32}) == 0
 
 

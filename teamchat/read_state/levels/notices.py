@@ -131,15 +131,8 @@ class LevelNotices:
 
     async def badge(self, tx: Transaction, user_id: str) -> int:
         places = [one for one in await places_of(tx, user_id) if not one.is_archived]
-        asked = [
-            one
-            for one in places
-            if one.choice.is_muted
-            or one.may_have_mentions
-            or (one.kind in COUNTS_ALL and one.may_have_unread)
-        ]
-        but = {one.id for one in asked if one.kind not in COUNTS_ALL}
-        states = await states_of(tx, user_id, asked, but=but)
+        but = {one.id for one in places if one.kind not in COUNTS_ALL}
+        states = await states_of(tx, user_id, places, but=but)
         unread = await threads.states_of(tx, user_id, await threads.unread_of(tx, user_id))
         return badge(states, unread)
 
@@ -194,7 +187,7 @@ class _Row:
     def has_read(self, message: Noticed, reached: str) -> bool:
         if reached != message.id or not self.is_member:
             return self.feed_read_to >= reached
-        if message.parent_id is not None and self.is_following and self._in_thread is not None:
+        if message.parent_id is not None and self._in_thread is not None:
             return bool(self._in_thread >= message.id)
         return bool(self._position >= message.id)
 

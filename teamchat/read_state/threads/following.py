@@ -10,7 +10,14 @@ from teamchat.capabilities import Changes
 from teamchat.chat.sight import Room
 from teamchat.interfaces import Transaction
 from teamchat.model import Message
-from teamchat.read_state.threads.follows import Thread, leave, leave_all_but_members, reply_stored
+from teamchat.read_state.threads.follows import (
+    Thread,
+    enter,
+    enter_by_default,
+    leave,
+    leave_all_but_members,
+    reply_stored,
+)
 
 
 class Following(Changes):
@@ -22,17 +29,19 @@ class Following(Changes):
             await reply_stored(tx, Thread(message.thread_id, room.id), message.id, message.author.id)
 
     async def members_changed(
-        self, tx: Transaction, room: Room, _joined: Sequence[str], left: Sequence[str]
+        self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
     ) -> None:
-        """Leaving a place ends its thread states."""
+        """Leaving a place ends its thread states; who joins has nothing unread but in threads they follow."""
         await leave(tx, room.id, left)
+        await enter(tx, room.id, joined)
 
     async def room_changed(self, tx: Transaction, room: Room) -> None:
-        """Who was a member by default is one no more, if the channel is everybody's no longer."""
-        if room.is_default:
-            [(is_default,)] = await tx.fetch("select is_default from rooms where id = $1", room.id)
-            if not is_default:
-                await leave_all_but_members(tx, room.id)
+        """Everybody becomes a member by default, or those who were that alone are members no more."""
+        [(is_default,)] = await tx.fetch("select is_default from rooms where id = $1", room.id)
+        if room.is_default and not is_default:
+            await leave_all_but_members(tx, room.id)
+        elif is_default and not room.is_default:
+            await enter_by_default(tx, room.id)
 
     async def privacy_changed(self, tx: Transaction, room: Room) -> None:
         """Of a channel that has become private nothing is left to those outside."""

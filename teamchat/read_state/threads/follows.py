@@ -47,6 +47,13 @@ _END = """update threads_states set is_following = 0, is_ended = 0, is_marked = 
 generation = generation + 1, position = coalesce(
   (select max(m.id) from messages m where m.parent_id = threads_states.message_id), position)
 where room_id = $1"""
+# What somebody has no part in is read as they become a member of its place (D-4).
+_READ = """update threads_states set is_marked = 0, position = (select max(x.id) from
+(select threads_states.position as id
+ union all select m.id from messages m where m.parent_id = threads_states.message_id) x)
+where room_id = $1 and is_following = 0"""
+_WITHOUT_MEMBERSHIP = """not exists (select 1 from memberships m
+where m.room_id = threads_states.room_id and m.user_id = threads_states.user_id)"""
 
 
 class Thread(NamedTuple):
@@ -91,6 +98,17 @@ async def leave(tx: Transaction, room_id: str, user_ids: Sequence[str]) -> None:
     for marks, piece in chunks(user_ids, after=1):
         for statement in (_FORGET, _END):
             await tx.fetch(f"{statement} and user_id in ({marks})", room_id, *piece)
+
+
+async def enter(tx: Transaction, room_id: str, user_ids: Sequence[str]) -> None:
+    """Have the threads of a room that they don't follow read for users who have joined it."""
+    for marks, piece in chunks(user_ids, after=1):
+        await tx.fetch(f"{_READ} and user_id in ({marks})", room_id, *piece)
+
+
+async def enter_by_default(tx: Transaction, room_id: str) -> None:
+    """Do so for all who are members from now on because everybody is one."""
+    await tx.fetch(f"{_READ} and {_WITHOUT_MEMBERSHIP}", room_id)
 
 
 async def leave_all_but_members(tx: Transaction, room_id: str) -> None:

@@ -12,7 +12,11 @@ from teamchat.chat.permissions import check_can_have_thread
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller, Message
+from teamchat.read_state import mentioned
+from teamchat.read_state.following import tick, write
+from teamchat.read_state.places import place_of
 from teamchat.read_state.positions import check_position
+from teamchat.read_state.service import ReadStates
 from teamchat.read_state.threads import states
 from teamchat.read_state.threads.events import ThreadStateChanged
 from teamchat.read_state.threads.states import FIRST, Cursor, ThreadMark, ThreadState
@@ -39,6 +43,7 @@ class FollowedThreads:
     def __init__(self, app: Teamchat) -> None:
         self._app = app
         self._storage = app.storage
+        self._places = ReadStates(app)
 
     async def page(self, caller: Caller, filter: str | None, limit: int, cursor: str | None) -> ThreadPage:
         """Return threads that the caller follows, those with the newest reply first.
@@ -100,18 +105,18 @@ class FollowedThreads:
         self, caller: Caller, message_id: str, position: str, generation: int | None
     ) -> tuple[ThreadState, bool]:
         """Note that everything up to a position was shown; return the state, and whether it is another."""
-        check_position("position", position)
 
         def change(thread: ThreadMark) -> ThreadMark:
+            check_position("position", position)
             return thread._replace(mark=thread.mark.read(position, generation, thread.newest))
 
         return await self._change(caller, message_id, change)
 
     async def unread(self, caller: Caller, message_id: str, first: str) -> ThreadState:
         """Mark a reply as unread, and those that follow it."""
-        check_position("from", first)
 
         def change(thread: ThreadMark) -> ThreadMark:
+            check_position("from", first)
             return thread._replace(mark=thread.mark.unread(first, thread.newest))
 
         return (await self._change(caller, message_id, change))[0]
@@ -128,8 +133,7 @@ class FollowedThreads:
         async with self._storage.write() as tx:
             thread = await self._thread(tx, caller, message_id)
             changed = change(thread)
-            if changed != thread:
-                await states.store(tx, caller.user.id, changed)
+            moves_place = changed != thread and await _store(tx, caller.user.id, changed)
         _, last = await self._storage.log_bounds()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
@@ -137,7 +141,25 @@ class FollowedThreads:
             [state] = await states.states_of(tx, caller.user.id, [now])
         if changed != thread:
             self._app.signal(ThreadStateChanged(**asdict(state), as_of=str(as_of)), [caller.user.id])
+        if moves_place:
+            await self._places.notify(caller, [thread.room_id])
         return state, changed != thread
+
+
+async def _store(tx: Transaction, user_id: str, thread: ThreadMark) -> bool:
+    """Store a thread's mark; return whether it has changed what its place counts.
+
+    What mentions one in a thread is counted there, too: the place's state is another then (D-1).
+    """
+    before = await mentioned.in_threads(tx, user_id)
+    await states.store(tx, user_id, thread)
+    after = await mentioned.in_threads(tx, user_id)
+    if before.get(thread.message_id) == after.get(thread.message_id):
+        return False
+    place = await place_of(tx, user_id, thread.room_id)
+    if place is not None:
+        await write(tx, [(user_id, place.id, place.mark)], await tick(tx))
+    return place is not None
 
 
 def _after(cursor: str | None) -> Cursor:

@@ -21,6 +21,7 @@ from teamchat.read_state.levels import keywords, levels
 from teamchat.read_state.positions import Mark
 from teamchat.read_state.threads import following as threads_following
 from teamchat.read_state.threads import follows, states
+from teamchat.read_state.threads import service as threads_service
 from teamchat.stream import signals
 from teamchat.stream.signalling import Signalling
 
@@ -153,6 +154,30 @@ def mentions_count_for_who_has_read_them() -> None:
     mentioned._IN_PLACES = mentioned._IN_PLACES.replace("w.message_id > a.after", "a.after > ''", 1)
 
 
+def what_everybody_was_told_is_for_who_came_later() -> None:
+    mentioned._IN_PLACES = mentioned._IN_PLACES.replace("and w.message_id > a.began", "and a.began >= ''")
+
+
+def a_mention_where_one_follows_not_counts_nothing() -> None:
+    mentioned._IN_THREADS = mentioned._IN_THREADS.replace(
+        "and m.message_id > s.position", "and m.message_id > s.position and s.is_following = 1"
+    )
+
+
+def a_thread_is_read_and_its_place_not_told() -> None:
+    store = threads_service._store
+
+    async def stored(*about: Any) -> bool:
+        await store(*about)
+        return False
+
+    threads_service._store = stored
+
+
+def a_thread_is_read_and_its_place_has_not_changed() -> None:
+    threads_service.write = _nothing
+
+
 def muted_places_are_in_the_badge() -> None:
     count = service.badge
     service.badge = lambda states, unread: count([replace(one, is_muted=False) for one in states], unread)
@@ -168,6 +193,10 @@ async def _nothing(*_: Any, **__: Any) -> None:
 def threads_outlive_memberships() -> None:
     follows.leave = follows.leave_all_but_members = _nothing
     threads_following.leave = threads_following.leave_all_but_members = _nothing
+
+
+def who_joins_has_threads_unread() -> None:
+    threads_following.enter = threads_following.enter_by_default = _nothing
 
 
 def who_replies_does_not_follow() -> None:
@@ -305,8 +334,13 @@ FAULTS: list[Callable[[], None]] = [
     signals_take_the_place_of_those_for_others,
     nobody_is_mentioned,
     mentions_count_for_who_has_read_them,
+    what_everybody_was_told_is_for_who_came_later,
+    a_mention_where_one_follows_not_counts_nothing,
+    a_thread_is_read_and_its_place_not_told,
+    a_thread_is_read_and_its_place_has_not_changed,
     muted_places_are_in_the_badge,
     threads_outlive_memberships,
+    who_joins_has_threads_unread,
     who_replies_does_not_follow,
     who_wrote_the_parent_does_not_follow,
     who_is_mentioned_does_not_follow,

@@ -117,6 +117,7 @@ _COPIED = (
     "reactions",
     "added_by",
     "came",
+    "began",
     "choices",
     "keywords",
     "defaults",
@@ -133,7 +134,7 @@ class Place:
     `seen_from` is, for members with a bound, how much of the history they don't see; `named` are those who
     are to be its members when it becomes private the next time, and so on.  `by_name` and `by_word` are whom
     messages mention, replies too, `ever` whom they ever have.  `came` is after how much of the history
-    somebody became a member.
+    somebody became a member, and `began` after which message, by whatever way.
     """
 
     kind: str = "channel"
@@ -157,6 +158,7 @@ class Place:
     reactions: dict[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
     added_by: dict[str, str] = field(default_factory=dict)
     came: dict[str, str] = field(default_factory=dict)
+    began: dict[str, str] = field(default_factory=dict)
     choices: dict[str, Choice] = field(default_factory=dict)
     keywords: dict[str, frozenset[str]] = field(default_factory=dict)
     defaults: dict[str, str] = field(default_factory=dict)
@@ -199,14 +201,15 @@ class Place:
         return {one for one, author in authors.items() if self.texts[one].is_wide and author != user}
 
     def mentioned(self, user: str, state: State) -> int:
-        """Count what is unread and mentions somebody: a reply is by its thread, if they follow that."""
+        """Count what is unread and mentions somebody: a reply is unread by its thread alone.
+
+        What is for everybody is for those who were members then.
+        """
         if self.is_archived:
             return 0
-        seen, own, wide = set(self.visible(user)), self.mentions(user), self.wide(user)
-        count = sum(one > state.mark.position for one in seen & (own | wide))
-        for id_, reply in self.replies.items():
-            if reply.parent in seen and not state.follows(reply.parent):
-                count += id_ in own and id_ > state.mark.position
+        seen, began = set(self.visible(user)), self.began.get(user, BEGINNING)
+        named = self.mentions(user) | {one for one in self.wide(user) if one > began}
+        count = sum(one > state.mark.position for one in seen & named)
         return count + sum(self.mentioned_in(user, parent, state) for parent in seen)
 
     def unread_in(self, user: str, parent: str, state: State) -> int:
@@ -217,11 +220,11 @@ class Place:
         return sum(id_ > position and self.replies[id_].author != user for id_ in self.replies_to(parent))
 
     def mentioned_in(self, user: str, parent: str, state: State) -> int:
-        """Count the unread replies of a thread that one follows that mention one."""
+        """Count the unread replies that mention one; for everybody is for who follows the thread."""
         thread = state.thread(parent)
-        if thread is None or not thread.is_following or self.is_archived:
+        if thread is None or self.is_archived:
             return 0
-        named = self.mentions(user) | self.wide(user)
+        named = self.mentions(user) | (self.wide(user) if thread.is_following else set())
         return sum(id_ > thread.position for id_ in self.replies_to(parent) if id_ in named)
 
     def position_in(self, parent: str, state: State) -> str:
@@ -259,12 +262,6 @@ class Place:
     def newest(self, user: str) -> str | None:
         """Return the newest message that a member sees."""
         return max(self.visible(user), default=None)
-
-    def readable_to(self, user: str) -> str | None:
-        """Return the newest message that a member may have read: a reply, if it mentions them."""
-        seen = set(self.visible(user))
-        named = [one for one in self.mentions(user) if one in seen or self._parent(one) in seen]
-        return max([*seen, *named], default=None)
 
     def _parent(self, id_: str) -> str | None:
         return self.replies[id_].parent if id_ in self.replies else None
@@ -312,6 +309,9 @@ class Place:
             place._choose(payload)
         elif kind in (REACTED, UNREACTED):
             place._react(payload, is_there=kind == REACTED)
+        for user in place.everyone:
+            if place.has(user) and not self.has(user):
+                place.began[user] = max(self.history, default=BEGINNING)
         # What was chosen ends with a membership (D-4).
         place.choices = {user: chosen for user, chosen in place.choices.items() if place.has(user)}
         return place
@@ -431,7 +431,7 @@ class Place:
 
 def read(place: Place, user: str, mark: Mark, position: str) -> Mark:
     """Return the mark after a place was shown up to a position; it never moves back, nor into the future."""
-    reached = min(position, place.readable_to(user) or mark.position)
+    reached = min(position, place.newest(user) or mark.position)
     return mark._replace(position=max(mark.position, reached), is_marked=False)
 
 
@@ -493,6 +493,7 @@ def moved(
     had, has = before_it.has(user), after_it.has(user)
     if has and not had:
         state = state._replace(mark=state.mark.successor(max(after_it.there, default=BEGINNING)))
+        state = _entered(before_it, state)
     if _ends(before_it, after_it, had=had, has=has):
         state = _ended(before_it, state)
     if kind == REPLIED:
@@ -510,6 +511,15 @@ def _ends(before_it: Place, after_it: Place, *, had: bool, has: bool) -> bool:
     closed = after_it.is_private and not before_it.is_private
     ended_default = before_it.is_default and not after_it.is_default
     return not has and (had or closed or ended_default)
+
+
+def _entered(place: Place, state: State) -> State:
+    """Return the state of who becomes a member: of threads that they don't follow nothing is unread."""
+    for parent, thread in state.threads:
+        if not thread.is_following:
+            position = max(thread.position, place.newest_in(parent) or BEGINNING)
+            state = state.with_thread(parent, thread._replace(position=position, is_marked=False))
+    return state
 
 
 def _ended(place: Place, state: State) -> State:

@@ -593,10 +593,35 @@ class Game:
                     self.wrong.append(f"{user.name} has the threads {told['threads']}, not {threads}")
                 if told["badge"] != badge:
                     self.wrong.append(f"the badge of {user.name} is {told['badge']}, not {badge}")
+            await self._read_at_rest(device, whole.json(), states)
             feed = self._feed_of(user)
             path = "/me/activity?limit=200"
             feed.at_rest.append((await self.site.ask(user, "GET", path)).json())
             feed.unread_at_rest.append((await self.site.ask(user, "GET", f"{path}&unread=true")).json())
+
+    async def _read_at_rest(
+        self, device: Device, before: dict[str, Any], threads: Sequence[dict[str, Any]]
+    ) -> None:
+        """Read a thread that mentions one: all devices hear of what its place counts then, or are told."""
+        counted = {one["placeId"]: one["mentionCount"] for one in before["places"]}
+        found = next((one for one in threads if one["mentionCount"] and one["placeId"] in counted), None)
+        if found is None:
+            return
+        user, place = device.user, found["placeId"]
+        await self._move_thread(device, place, found["messageId"], "read", {"position": "f" * 32})
+        told = (await self.site.ok(user, "GET", f"/me/places?since={before['mark']}"))["places"]
+        counts = {one["placeId"]: one["mentionCount"] for one in told}
+        now = (await self.site.ok(user, "GET", f"/me/places/{place}"))["state"]["mentionCount"]
+        if now != counted[place] - found["mentionCount"] or counts.get(place) != now:
+            self.wrong.append(
+                f"{user.name} has {now} mentions in {place} after {counted[place]}, and is told {counts}"
+            )
+        for other in self.devices:
+            with trio.move_on_after(LATEST):
+                while other.user is user and other.places[place].state["mentionCount"] != now:
+                    await other.changed.wait()
+                continue
+            self.wrong.append(f"{user.name} has not heard of {now} mentions in {place}")
 
     async def _take_heard(self) -> None:
         """Take what READ_STATE and THREAD_STATE events told as what it was at that moment."""
