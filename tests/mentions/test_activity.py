@@ -427,16 +427,32 @@ async def test_reading_a_thread_takes_no_items_away(world: Any) -> None:
         assert await items(it, "max") == shown
 
 
+async def ignore_wide(it: Any, name: str) -> None:
+    async with it.app.storage.write() as tx:
+        await tx.fetch(
+            """insert into notification_levels (user_id, room_id, level, is_muted, ignores_wide, changed)
+            values ($1, $2, 'default', 0, 1, 1)""",
+            *(it.id(name), it.general),
+        )
+
+
+async def test_who_ignores_that_everybody_is_meant_is_told_nothing_of_it(world: Any) -> None:
+    async with world() as it:
+        await ignore_wide(it, "bob")
+        message = (await it.say("ada", it.general, "@channel, look")).message
+        await it.edit("ada", message.id, "look")
+        assert await told(it, "bob") == [] == await items(it, "bob")
+        assert len(await told(it, "eve")) == 2
+        await it.edit("ada", message.id, "@channel and @bob, look")
+        assert await items(it, "bob") == [("mention", message.id)]
+        assert [kind for kind, _ in await told(it, "bob")] == ["NEW_ACTIVITY"]
+
+
 async def test_a_wide_reply_is_a_reply_for_who_ignores_that_everybody_is_meant(world: Any) -> None:
     async with world() as it:
         parent = (await it.say("ada", it.general, "what now?")).message.id
         await it.say("bob", it.general, "this", thread=parent)
-        async with it.app.storage.write() as tx:
-            await tx.fetch(
-                """insert into notification_levels (user_id, room_id, level, is_muted, ignores_wide, changed)
-                values ($1, $2, 'default', 0, 1, 1)""",
-                *(it.id("bob"), it.general),
-            )
+        await ignore_wide(it, "bob")
         reply = (await it.say("ada", it.general, "@channel?", thread=parent)).message.id
         assert await items(it, "bob") == [("reply", reply)]
         assert [payload["kind"] for _, payload in await told(it, "bob")] == ["reply"]

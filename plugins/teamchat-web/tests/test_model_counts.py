@@ -99,6 +99,16 @@ def test_of_two_states_the_greater_generation_is_the_newer_and_then_the_greater_
     assert at("state({ position: '09', unreadCount: 0, asOf: '20' }); count()") == 5
 
 
+def test_after_a_break_in_the_log_what_the_server_says_holds_if_it_is_older_too(at: Counting) -> None:
+    at("state({ generation: 3, position: '05', unreadCount: 1, asOf: '90' }); add(7, 95); null")
+    assert (
+        at("unread.reopen(); state({ generation: 1, position: '02', unreadCount: 4, asOf: '60' }); count()")
+        == 4
+    )
+    assert at("state({ generation: 0, unreadCount: 9, asOf: '61' }); count()") == 4
+    assert at("add(8, 62); count()") == 5
+
+
 def test_a_state_that_comes_late_is_added_to_by_what_came_after_it(at: Counting) -> None:
     at("state({ asOf: '0' }); add(1, 1); add(2, 2); add(3, 3); null")
     assert at("state({ position: '01', unreadCount: 0, asOf: '1' }); count()") == 2
@@ -169,6 +179,22 @@ def test_a_badge_is_direct_messages_and_mentions_without_what_is_muted(at: Count
     assert at("unread.total()") == {"unread": 14, "mentions": 8}
     assert at("[unread.count('d'), unread.isMuted('d'), unread.isMuted('e')]") == [9, True, False]
     assert at("add(1, 1, true); add(1, 1, true, 'b'); unread.total()") == {"unread": 16, "mentions": 10}
+
+
+def test_a_thread_that_one_does_not_follow_is_told_as_read_once_where_its_place_calls(at: Counting) -> None:
+    at("unread.capabilities = { mentions: {} }; state({ mentionCount: 0 }); null")
+    assert at("unread.markRead('t', '07', 'a'); heard.read") == []
+    at("state({ mentionCount: 2, asOf: '1' }); null")
+    assert at("unread.markRead('t', '07', 'a'); unread.markRead('t', '07', 'a'); heard.read") == [
+        ["07", None]
+    ]
+    assert at("unread.markRead('t', '08', 'a'); heard.read.length") == 2
+    # What calls is in a thread that one follows.
+    followed = "{ messageId: 'f', following: true, mentionCount: 2, unreadCount: 2 }"
+    at(f"unread.take({{ ...unread.state('a'), ...{followed} }}, 'f'); null")
+    assert at("unread.markRead('t', '09', 'a'); heard.read.length") == 2
+    assert at("unread.total().mentions") == 1
+    assert at("unread.take({ ...unread.state('f'), following: false }, 'f'); unread.total().mentions") == 2
 
 
 def test_where_the_server_knows_of_no_mentions_those_that_came_count(at: Counting) -> None:

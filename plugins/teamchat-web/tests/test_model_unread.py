@@ -512,6 +512,37 @@ def test_a_thread_that_calls_is_one_in_the_badge_as_at_the_server(serve: Serve, 
     settles(0)
 
 
+def test_a_mention_in_a_thread_that_one_left_is_in_the_badge_until_the_thread_is_shown(
+    serve: Serve, bench: OpenBench
+) -> None:
+    server = serve()
+    one, phone = bench(server), bench(server)
+    other = Other(server)
+    one.post("my question")
+    parent = one.until("bench.timeline.items[0]?.id")
+
+    def settles(badge: int) -> None:
+        for device in (one, phone):
+            device.until(f"bench.model.unread.total().mentions === {badge}")
+        assert badge_at_the_server(server) == badge
+
+    other.reply(parent, "an answer")
+    one.until("(id) => bench.model.threads.has(id)", parent)
+    one.run("(id) => bench.model.threadStates.follow(id, false)", parent)
+    phone.until("(id) => bench.model.unread.state(id)?.following === false", parent)
+    other.reply(parent, "@Ada, and this one?")
+    settles(1)
+    last = other.reply(parent, "nothing for you")
+    other.edit(f"/messages/{parent}/thread/{last['id']}", "for @Ada after all")
+    settles(2)
+    one.page.reload()  # It knows of the thread no more.
+    one.open()
+    settles(2)
+    shown = "(id, last) => bench.model.unread.markRead(id, last, bench.place.id)"
+    one.page.evaluate(f"([id, last]) => ({shown})(id, last)", [parent, last["id"]])
+    settles(0)
+
+
 def test_a_deleted_message_is_not_unread(serve: Serve, bench: OpenBench) -> None:
     server = serve()
     one = bench(server)

@@ -25,6 +25,8 @@ from teamchat.read_state.threads.follows import followers
 
 _ADDED = """select user_id, added_by, joined_at from memberships
 where room_id = $1 and added_by is not null and added_by <> user_id"""
+_IGNORING = """select user_id from notification_levels where room_id = $1 and ignores_wide = 1
+order by user_id"""
 _AUTHOR_IS_USER = "select 1 from users where id = $1 and removed_at is null"
 
 
@@ -57,7 +59,10 @@ async def write(tx: Transaction, written: Written) -> Outcome:
         by_all = await concerned(tx, message.id, gone)
         gone = [one for one in gone if one not in by_all]
     if parent_id is None:
-        all_told, all_gone = about.all_but(telling.known), about.all_but([*telling.there, *gone])
+        is_for_all = telling.everybody or telling.nobody
+        ignoring = [one for (one,) in await tx.fetch(_IGNORING, about.room.id)] if is_for_all else []
+        all_told = about.all_but([*telling.known, *ignoring])
+        all_gone = about.all_but([*telling.there, *gone, *ignoring])
     else:
         is_told = written.before is None or telling.everybody or telling.nobody
         following = await _following(tx, about) if is_told else []

@@ -28,7 +28,7 @@ export class ReadStatesApi {
     return { ...state, asOf };
   }
   /** A place, or a thread, was shown up to a message: {state, changed}; `keepalive` for a page that goes. */
-  read(id, { position, generation }, { keepalive, isThread } = {}) {
+  read(id, { position, generation, isThread }, { keepalive } = {}) {
     const address = isThread ? path`/me/threads/${id}/read` : path`/me/places/${id}/read`;
     return this.#api.send("PUT", address, { keepalive, body: { position, generation } });
   }

@@ -71,9 +71,13 @@ export class Counts {
     return { unread: sum((id) => this.count(id)), mentions: sum((id) => this.#badge(id)) };
   }
 
-  /** A place, or a thread, was shown up to a message; without one, up to the newest that is known. */
-  markRead(id, position = this.newestOf(id)) {
+  /**
+   * A place, or a thread, was shown up to a message; without one, up to the newest that is known.
+   * @param {string} [placeId] the place of a thread
+   */
+  markRead(id, position = this.newestOf(id), placeId = undefined) {
     const list = this.#lists.get(id);
+    if (placeId && !list?.state?.following) this.#looked(id, position, placeId);
     const { isMarkedUnread, generation = 0 } = list?.state ?? {};
     if (!list || !(isMarkedUnread || (position > after(list) && this.count(id)))) return;
     const calls = this.mentionCount(id) > 0 && !this.isMuted(this.#placeOf(id) ?? id);
@@ -81,14 +85,25 @@ export class Counts {
     if (isMarkedUnread) list.state = { ...list.state, isMarkedUnread: false };
     prune(list);
     this.#changed(id);
-    if (list.state) this.#unread.emit("read", { id, position, generation, calls });
+    const isThread = Boolean(this.#placeOf(id));
+    if (list.state) this.#unread.emit("read", { id, position, generation, calls, isThread });
+  }
+
+  /** What mentions one in a thread that one doesn't follow is counted in its place, and read in the thread. */
+  #looked(id, position, placeId) {
+    if (!this.#countsMentions(placeId) || !this.#besideThreads(placeId)) return;
+    const list = this.#list(id);
+    if (position <= (list.looked ?? "")) return;
+    Object.assign(list, { placeId, looked: position });
+    this.#unread.emit("read", { id, position, calls: true, isThread: true });
   }
 
   /** Take up what the server says of a place or a thread, unless something newer is known (D-3). */
   take(told, id = told.messageId ?? told.placeId) {
     const list = this.#list(id);
     const state = { ...told, asOf: Number(told.asOf) };
-    if (list.state && isOlder(state, list.state)) return;
+    if (list.state && !list.isOpen && isOlder(state, list.state)) return;
+    list.isOpen = false;
     if (list.state && list.state.mentionCount !== state.mentionCount) this.#doubtPlaceOf(id);
     if (!list.state) list.shown = null; // The server has not been told of it.
     list.state = state;
@@ -144,6 +159,11 @@ export class Counts {
     if (!this.state(id)) this.markRead(id, message.id);
   }
 
+  /** The server may be as it was earlier: what it says next of each list holds, whatever was known. */
+  reopen() {
+    for (const list of this.#lists.values()) Object.assign(list, { came: new Map(), pruned: 0, isOpen: true });
+  }
+
   /** A place or a thread is gone. */
   forgetPlace(id) {
     if (this.#lists.delete(id)) this.#changed(id);
@@ -163,20 +183,24 @@ export class Counts {
     if (isCounted) this.#unread.emit("doubt", { id: placeId });
   }
 
-  /** What a list adds to the badge. A thread that calls is one, whatever its place counts of it. */
+  /** What a list adds to the badge. A followed thread that calls is one, whatever its place counts of it. */
   #badge(id) {
     const count = this.mentionCount(id);
-    if (this.#placeOf(id)) return Math.min(count, 1);
-    if (!this.#countsMentions(id)) return count;
-    const threads = this.lists().filter((one) => this.#placeOf(one) === id);
+    if (this.#placeOf(id)) return this.state(id)?.following === false ? 0 : Math.min(count, 1);
+    return this.#countsMentions(id) ? this.#besideThreads(id) : count;
+  }
+
+  /** How many of what mentions one at a place are in no thread that one follows. */
+  #besideThreads(id) {
+    const threads = this.lists().filter((one) => this.#placeOf(one) === id && this.state(one)?.following !== false);
     const told = (thread) => Math.max(this.state(thread)?.mentionCount ?? 0, this.mentionCount(thread));
-    return threads.reduce((left, thread) => Math.max(0, left - told(thread)), count);
+    return threads.reduce((left, thread) => Math.max(0, left - told(thread)), this.mentionCount(id));
   }
 
   /** Whether the mentions at a place are those that the server has counted. */
   #countsMentions(id) {
     const list = this.#lists.get(id);
-    return this.#unread.capabilities.mentions && !WHOLE.has(list.state?.kind) && !isAhead(list);
+    return Boolean(list && this.#unread.capabilities.mentions && !WHOLE.has(list.state?.kind) && !isAhead(list));
   }
 
   #sum(id, isMention) {

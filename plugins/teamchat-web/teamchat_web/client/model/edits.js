@@ -8,13 +8,18 @@ export function reconsider(model, message) {
   if (!model.directory.channels.has(channelId)) return;
   const place = { kind: "channel", id: channelId };
   const isMention = threadId ? model.isMention(message) : callsAt(model, place, message);
-  if (threadId && !model.threads.has(threadId)) {
-    if (!isMention) return;
-    model.threads.follow(threadId, channelId, message.createdAt);
-    model.unread.add(threadId, message, true);
-    if (model.threads.isServers) model.unread.emit("doubt", { id: threadId });
-  } else if (threadId && !model.threads.isServers) {
+  const { threads, unread } = model;
+  const { following } = unread.state(threadId) ?? {};
+  // What mentions one in a thread that one doesn't follow is counted in its place.
+  const isOpen = threadId && threads.isServers && !following && (isMention || unread.state(channelId)?.mentionCount);
+  if (isOpen) unread.emit("doubt", { id: channelId });
+  if (threadId && !threads.has(threadId)) {
+    if (!isMention || following === false) return;
+    threads.follow(threadId, channelId, message.createdAt);
+    unread.add(threadId, message, true);
+    if (threads.isServers) unread.emit("doubt", { id: threadId });
+  } else if (threadId && !threads.isServers) {
     return; // Every reply there calls.
-  } else if (!model.unread.edited(threadId ?? channelId, id, isMention)) return;
+  } else if (!unread.edited(threadId ?? channelId, id, isMention)) return;
   if (isLive(model, updatedAt)) tell(model, place, message, true);
 }

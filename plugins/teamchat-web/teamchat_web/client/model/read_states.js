@@ -93,7 +93,10 @@ export class ReadStates {
     if (type === "NOTIFICATION_SETTINGS" && payload.placeId) this.#doubt(payload.placeId);
     if (!OPENING.test(type)) return;
     if (members && !members.some(({ userId }) => userId === this.#model.me.id)) return;
-    if (type === "RESYNC") this.#mark = null;
+    if (type === "RESYNC") {
+      this.#mark = null;
+      this.#model.unread.reopen();
+    }
     this.#isStale = true;
     this.#soon();
   }

@@ -60,8 +60,7 @@ export class Reading {
   }
 
   async #tell(id, shown, options) {
-    const isThread = Boolean(this.#unread.state(id)?.messageId);
-    const { changed } = await this.#api.read(id, shown, { ...options, isThread });
+    const { changed } = await this.#api.read(id, shown, options);
     // Another device has moved it meanwhile, and this one hasn't heard of it.
     if (!changed) this.#unread.emit("doubt", { id });
   }

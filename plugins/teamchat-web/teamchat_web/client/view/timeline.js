@@ -270,7 +270,8 @@ export class TimelineView {
     this.#turn();
     if (this.#anchor.isAtEnd) this.#missed = 0;
     if (newest && this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched() && !this.#line.isHeld) {
-      this.#ctx.model.unread.markRead(this.#line.list, newest.id);
+      const { parentId, place } = this.#timeline;
+      this.#ctx.model.unread.markRead(this.#line.list, newest.id, parentId && place.id);
     }
     const isFar = hasNewer || scrollHeight - scrollTop - clientHeight > FAR_SCREENS * clientHeight;
     this.#pill.hidden = !this.#missed && !isFar;

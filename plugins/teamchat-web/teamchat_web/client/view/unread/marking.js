@@ -12,22 +12,36 @@ export async function markUnread(ctx, { id, place, parentId }) {
   if (isDone) ctx.announce(t("unread.marked_unread"));
 }
 
-/** A place was read. */
+/** A place was read, and what mentions one in its threads. */
 export function markRead(ctx, { id, label }) {
-  ctx.model.unread.markRead(id);
-  ctx.model.unread.emit("left", { id }); // It is told at once.
+  for (const one of [id, ...calling(ctx.model, id)]) read(ctx.model, one);
   ctx.announce(t("unread.marked_read", { name: label }));
 }
 
 /** Everything was read. */
 export async function markAllRead(ctx) {
-  const isDone = await tried(ctx, () => ctx.model.readStates.markAllRead());
-  if (isDone) ctx.announce(t("unread.marked_all_read"));
+  const { model } = ctx;
+  const isDone = await tried(ctx, () => model.readStates.markAllRead());
+  if (!isDone) return;
+  for (const { id } of model.threads.sorted()) if (model.unread.mentionCount(id)) read(model, id);
+  ctx.announce(t("unread.marked_all_read"));
 }
 
 /** Whether anything of a place is unread. */
-export function isUnread({ unread }, id) {
-  return unread.count(id) > 0 || Boolean(unread.state(id)?.isMarkedUnread);
+export function isUnread(model, id) {
+  const { unread } = model;
+  return unread.count(id) > 0 || Boolean(unread.state(id)?.isMarkedUnread) || calling(model, id).length > 0;
+}
+
+/** The threads of a place that one follows and is mentioned in: its count of mentions is theirs, too. */
+function calling({ threads, unread }, placeId) {
+  const calls = (thread) => thread.placeId === placeId && unread.mentionCount(thread.id) > 0;
+  return threads.sorted().filter(calls).map(({ id }) => id);
+}
+
+function read({ unread }, id) {
+  unread.markRead(id);
+  unread.emit("left", { id }); // It is told at once.
 }
 
 async function tried(ctx, act) {
