@@ -135,7 +135,7 @@ _IS_HANDED = {
     )
 } | {
     *("stream/places.py", "stream/rooms.py"),
-    *(f"mentions/{name}.py" for name in ("exported", "tables")),
+    *(f"mentions/{name}.py" for name in ("everybody", "exported", "tables")),
     *(f"mentions/activity/{name}.py" for name in ("exported", "feed", "noting", "reminding", "tables")),
     *(
         f"read_state/{name}.py"
