@@ -73,11 +73,11 @@ export class Counts {
 
   /**
    * A place, or a thread, was shown up to a message; without one, up to the newest that is known.
-   * @param {string} [placeId] the place of a thread
+   * @param {string} [placeId] where it is, of a thread
    */
   markRead(id, position = this.newestOf(id), placeId = undefined) {
     const list = this.#lists.get(id);
-    if (placeId && !list?.state?.following) this.#looked(id, position, placeId);
+    if (placeId && placeId !== id && !list?.state?.following) this.#looked(id, position, placeId);
     const { isMarkedUnread, generation = 0 } = list?.state ?? {};
     if (!list || !(isMarkedUnread || (position > after(list) && this.count(id)))) return;
     const calls = this.mentionCount(id) > 0 && !this.isMuted(this.#placeOf(id) ?? id);

@@ -37,7 +37,6 @@ const HANDLERS = {
     const isIn = takesPart(model, payload) || model.isMention(message);
     const counts = isIn && model.unread.state(threadId)?.following !== false;
     if (counts) model.threads.follow(threadId, channelId, reply.createdAt);
-    else if (model.isMention(message)) model.unread.emit("doubt", { id: channelId });
     arrive(model, { kind: "channel", id: channelId }, message, at, counts);
   },
   UPDATE_THREAD_REPLY: (model, payload) => update(model, payload.reply ?? payload),

@@ -84,27 +84,13 @@ export class Model extends Emitter {
     this.pictures.clear();
   }
 
-  sortedChannels() {
-    return this.directory.sortedChannels();
-  }
-  sortedDirect() {
-    return this.directory.sortedDirect();
-  }
   /** What the server announces, by name, and what the user may do there (model/rights.js). */
   setRights(capabilities, may) {
     Object.assign(this, { capabilities, may });
     this.unread.capabilities = capabilities;
     this.emit("rights");
   }
-  names() {
-    return this.directory.names();
-  }
-  userName(id) {
-    return this.directory.userName(id);
-  }
-  place(id) {
-    return this.directory.place(id);
-  }
+
   /** Whether the user is a member of a place, as far as is known here. */
   isIn(id) {
     return this.channels.get(id)?.isMember !== false;
@@ -289,6 +275,9 @@ export class Model extends Emitter {
 // The directory's own: who and what there is.
 for (const name of ["me", "serverName", "users", "channels", "conversations"]) {
   Object.defineProperty(Model.prototype, name, { get() { return this.directory[name]; } });
+}
+for (const name of ["sortedChannels", "sortedDirect", "names", "userName", "place"]) {
+  Model.prototype[name] = function (id) { return this.directory[name](id); };
 }
 
 function changed(message, change) {

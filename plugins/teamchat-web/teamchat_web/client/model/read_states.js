@@ -89,13 +89,14 @@ export class ReadStates {
   #heard(type, payload) {
     const { members } = payload;
     if (type === "READ_STATE") this.#take(payload);
+    if (type === "NEW_THREAD_REPLY") this.#replied(payload);
     if (/^(NEW|DELETE)_ACTIVITY$/.test(type) && payload.kind === "mention") this.#named(type, payload);
     if (type === "NOTIFICATION_SETTINGS" && payload.placeId) this.#doubt(payload.placeId);
     if (!OPENING.test(type)) return;
     if (members && !members.some(({ userId }) => userId === this.#model.me.id)) return;
     if (type === "RESYNC") {
       this.#mark = null;
-      this.#model.unread.reopen();
+      this.#model.unread.tell("reopen", []);
     }
     this.#isStale = true;
     this.#soon();
@@ -106,6 +107,12 @@ export class ReadStates {
     const { named, me } = this.#model;
     if (type === "DELETE_ACTIVITY") named.delete(messageId);
     else if (actor !== me.id) named.add(messageId);
+  }
+
+  /** What mentions one in a thread that one doesn't follow is counted in its place. */
+  #replied({ parentMessageId: threadId, channelId, reply }) {
+    const isElsewhere = !this.#model.threads.has(threadId) && this.#model.isMention({ ...reply, channelId, threadId });
+    if (isElsewhere) this.#doubt(channelId);
   }
 
   #doubt(id) {

@@ -15,7 +15,7 @@ const ASKED = {
   has: false,
   total: { unread: 0, mentions: 0 },
 };
-const TOLD = ["markRead", "take", "add", "edited", "gone", "answered", "forgetPlace", "reopen"];
+const TOLD = ["markRead", "take", "add", "edited", "gone", "answered", "forgetPlace"];
 
 /**
  * Emits "changed" {placeId}, the id of a place or of a thread's parent; "read" {id, position, generation,

@@ -249,7 +249,7 @@ class Shell {
 
   /** A press in the sidebar. A link takes the place of the drawer's entry in the history. */
   #pressed(event) {
-    if (!leads(event.target)) return;
+    if (!event.target.closest("a, button:not([aria-haspopup])")) return; // It opens a menu.
     const hash = event.target.closest("a")?.hash;
     const isOther = this.#isOpen && hash && hash !== location.hash && !event.ctrlKey && !event.metaKey;
     this.#drawer(false, isOther);
@@ -289,24 +289,19 @@ class Shell {
     const isTyping = event.target.closest?.("input, textarea, select, dialog");
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     if (isCommand && !event.shiftKey && event.key.toLowerCase() === "k") palette(this.#ctx);
-    else if (event.key === "?" && !isCommand && !isTyping) shortcuts(this.#ctx);
+    else if (event.key === "?" && !isCommand && !isTyping) this.#explain();
     else if (event.altKey && step && !isCommand) this.#step(step, event.shiftKey);
     else if (event.key === "Escape" && !isTyping && this.#isOpen) this.#drawer(false);
     else return;
     event.preventDefault();
   }
 
+  async #explain() {
+    (await part(import("./shortcuts.js"))).openShortcuts(this.#ctx);
+  }
+
   /** Goes to the next place of the sidebar, or the next unread one. */
   async #step(by, isUnread) {
     (await import("./neighbour.js")).goToNeighbour(this.#side, by, isUnread);
   }
-}
-
-/** Whether a press in the sidebar leads somewhere: all do but the one that opens the menu. */
-function leads(target) {
-  return target.closest("a, button:not([aria-haspopup])");
-}
-
-async function shortcuts(ctx) {
-  (await part(import("./shortcuts.js"))).openShortcuts(ctx);
 }

@@ -270,8 +270,7 @@ export class TimelineView {
     this.#turn();
     if (this.#anchor.isAtEnd) this.#missed = 0;
     if (newest && this.#isPlaced && this.#anchor.isAtEnd && this.#isWatched() && !this.#line.isHeld) {
-      const { parentId, place } = this.#timeline;
-      this.#ctx.model.unread.markRead(this.#line.list, newest.id, parentId && place.id);
+      this.#ctx.model.unread.markRead(this.#line.list, newest.id, this.#timeline.place.id);
     }
     const isFar = hasNewer || scrollHeight - scrollTop - clientHeight > FAR_SCREENS * clientHeight;
     this.#pill.hidden = !this.#missed && !isFar;
