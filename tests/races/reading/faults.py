@@ -154,10 +154,6 @@ def mentions_count_for_who_has_read_them() -> None:
     mentioned._IN_PLACES = mentioned._IN_PLACES.replace("w.message_id > a.after", "a.after > ''", 1)
 
 
-def what_everybody_was_told_is_for_who_came_later() -> None:
-    mentioned._IN_PLACES = mentioned._IN_PLACES.replace("and w.message_id > a.began", "and a.began >= ''")
-
-
 def a_mention_where_one_follows_not_counts_nothing() -> None:
     mentioned._IN_THREADS = mentioned._IN_THREADS.replace(
         "and m.message_id > s.position", "and m.message_id > s.position and s.is_following = 1"
@@ -193,10 +189,6 @@ async def _nothing(*_: Any, **__: Any) -> None:
 def threads_outlive_memberships() -> None:
     follows.leave = follows.leave_all_but_members = _nothing
     threads_following.leave = threads_following.leave_all_but_members = _nothing
-
-
-def who_joins_has_threads_unread() -> None:
-    threads_following.enter = threads_following.enter_by_default = _nothing
 
 
 def who_replies_does_not_follow() -> None:
@@ -334,13 +326,11 @@ FAULTS: list[Callable[[], None]] = [
     signals_take_the_place_of_those_for_others,
     nobody_is_mentioned,
     mentions_count_for_who_has_read_them,
-    what_everybody_was_told_is_for_who_came_later,
     a_mention_where_one_follows_not_counts_nothing,
     a_thread_is_read_and_its_place_not_told,
     a_thread_is_read_and_its_place_has_not_changed,
     muted_places_are_in_the_badge,
     threads_outlive_memberships,
-    who_joins_has_threads_unread,
     who_replies_does_not_follow,
     who_wrote_the_parent_does_not_follow,
     who_is_mentioned_does_not_follow,
