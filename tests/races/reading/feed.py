@@ -41,10 +41,28 @@ def judge(
     """Return what is wrong with somebody's feed. `tracks` are explained, by their places."""
     if feed is None or not feed.at_rest:
         return []
+    wrong = _wrong(user, tracks, feed, said, _holds(user, tracks, {id_: [] for id_ in tracks}))
+    if wrong:
+        # Other orders explain what was told, too: somebody may have followed a thread from elsewhere on.
+        others = {id_: list(track.others()) for id_, track in tracks.items()}
+        wrong = _wrong(user, tracks, feed, said, _holds(user, tracks, others))
+    return wrong
+
+
+def _holds(user: str, tracks: Mapping[str, Track], others: Mapping[str, Sequence[State]]) -> _Holds:
+    """Return what a feed holds after whatever order: what it must by all of them, and may by some."""
     holds = _Holds(set(), set())
     for id_, track in tracks.items():
-        for item, is_required in _items(user, id_, track.places[-1], track.last):
+        all_held = [dict(_items(user, id_, track.places[-1], one)) for one in (track.last, *others[id_])]
+        for item in set().union(*all_held):
+            is_required = all(one.get(item) for one in all_held)
             (holds.required if is_required else holds.optional).add(item)
+    return holds
+
+
+def _wrong(
+    user: str, tracks: Mapping[str, Track], feed: Feed, said: Mapping[str, Sequence[Words]], holds: _Holds
+) -> list[str]:
     wrong: list[str] = []
     for told, unread in zip(feed.at_rest, feed.unread_at_rest, strict=True):
         items = [one for one in told["items"] if one["placeId"] in tracks]

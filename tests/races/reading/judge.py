@@ -27,6 +27,8 @@ from tests.races.reading.model import (
 )
 
 FOREVER = 1 << 60
+MOST_MOMENTS = 20_000
+"""How many moments are looked at for further orders, where there is one that explains everything."""
 
 
 @dataclass(eq=False)
@@ -103,20 +105,32 @@ class Track:
         """Return None if an order explains everything, else how far the best one came, and what was left."""
         self._prepare()
         # Who is no member yet may begin with any generation.
-        best = _Moment(0, 0, State(Mark(least=0 if self.places[0].has(self.user) else -1)))
-        todo, seen = [best], set[_Moment]()
+        self._best = _Moment(0, 0, State(Mark(least=0 if self.places[0].has(self.user) else -1)))
+        self._ends = self._search(self._best)
+        for state in self._ends:
+            self.last = state
+            return None
+        return self._told(self._best)
+
+    def others(self) -> Iterator[State]:
+        """Yield what else the user may have read after all of it: by other orders, which are as good."""
+        return self._ends
+
+    def _search(self, begin: _Moment) -> Iterator[State]:
+        """Yield the state after everything, for each order in which that is what was told."""
+        todo, seen, left = [begin], set[_Moment](), FOREVER
         everything = (1 << len(self.items)) - 1
-        while todo:
+        while todo and left:
             moment = todo.pop()
             if moment in seen:
                 continue
             seen.add(moment)
+            left -= 1
             if moment.events == len(self.events) and moment.taken == everything:
-                self.last = moment.state
-                return None
-            best = max(best, moment, key=lambda one: one.events + one.taken.bit_count())
+                yield moment.state
+                left = min(left, MOST_MOMENTS)
+            self._best = max(self._best, moment, key=lambda one: one.events + one.taken.bit_count())
             todo += self._next(moment)
-        return self._told(best)
 
     def _prepare(self) -> None:
         seqs = [event.seq for event in self.events]
