@@ -65,13 +65,12 @@ class Verdict:
             payload["words"] = Words()
         if event.kind == CHANGED and done is not None:
             if done.asked.kind == "close":
-                before.named = [{done.asked.who, *done.asked.users}]
+                before.named, before.closer = [{done.asked.who, *done.asked.users}], done.asked.who
             elif done.asked.kind == "open":
                 before.hidden = [done.asked.value == "hide"]
-        after = before.after(event.kind, payload)
-        if before.needs_manager and after.needs_manager and event.kind not in (REMOVED, RANKED):
+        if before.heirs and event.kind not in (REMOVED, RANKED):
             self.wrong.append(f"nobody manages {room_id} at {event.seq} {event.kind}")
-        self._go_on(event, rooms | {room_id: after})
+        self._go_on(event, rooms | {room_id: before.after(event.kind, payload)})
 
     def _go_on(self, event: Happened, rooms: dict[str, Room]) -> None:
         self.states.append(rooms)
@@ -104,7 +103,7 @@ class Verdict:
         if kind == "group" and any(_is_of(one, room.members) for one in rooms.values()):
             self.wrong.append(f"there was a group of these already: {shown(done)}")
         room.managers = set() if kind == "group" else {done.asked.who}
-        room.since = dict.fromkeys(room.members, event.payload["createdAt"])
+        room.since = dict.fromkeys(room.members, 0)
         return rooms | {id_: room}
 
     def _follows(self, event: Happened, before: Room) -> bool:
@@ -114,17 +113,11 @@ class Verdict:
             return "reason" in told
         if event.kind == REMOVED:  # In a public channel it is told to who has left and to the others.
             return told["userId"] not in before.members
-        if event.kind == RANKED and before.members and not before.managers:
-            is_next = told["role"] == MANAGER and told["userId"] in before.successors()
-            if not is_next and not self._was_closed(before, told):
-                self.wrong.append(f"{told} at {event.seq}, but {before.successors()} should manage it")
+        if event.kind == RANKED and before.heirs:
+            if told["role"] != MANAGER or told["userId"] not in before.heirs:
+                self.wrong.append(f"{told} at {event.seq}, but {before.heirs} should manage it")
             return True
         return False
-
-    @staticmethod
-    def _was_closed(before: Room, told: dict[str, Any]) -> bool:
-        """Who closes a channel manages it if no manager stays."""
-        return before.is_private and told["role"] == MANAGER
 
     def _claimed(self, event: Happened, room_id: str, before: Room) -> Done | None:
         """Return the request that has made an event: one that was under way, and allowed it."""

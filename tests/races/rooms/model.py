@@ -35,14 +35,16 @@ class Answer(NamedTuple):
 
 @dataclass
 class Room(Place):
-    """A channel or a group with its managers. `since` is when its members came, in epoch milliseconds.
+    """A channel or a group with its managers. `since` has its members in the order in which they came.
 
-    `was_empty`: since nobody was in it for a while nobody manages it.
+    `heirs` are those of whom one manages it in the next event, `closer` is who makes it private.  If nobody
+    was in it for a while, nobody manages it who has joined since: whom an admin makes one does.
     """
 
     managers: set[str] = field(default_factory=set)
-    since: dict[str, float] = field(default_factory=dict)
-    was_empty: bool = False
+    since: dict[str, int] = field(default_factory=dict)
+    heirs: frozenset[str] = frozenset()
+    closer: str = ""
     was_group: bool = False
 
     def answer(self, asked: Asked, *, is_admin: bool) -> Answer:
@@ -124,34 +126,30 @@ class Room(Place):
     def _manages(self, asked: Asked, is_admin: bool) -> bool:
         return self.kind == "channel" and (is_admin or asked.who in self.managers)
 
-    @property
-    def needs_manager(self) -> bool:
-        """Whether somebody is in it, and nobody manages it."""
-        return self.kind == "channel" and bool(self.members) and not self.managers and not self.was_empty
-
-    def successors(self) -> set[str]:
+    def successors(self) -> frozenset[str]:
         """Return who has been in it for longest: one of them manages it when nobody does any more (B-3)."""
         first = min(self.since[user] for user in self.members)
-        return {user for user in self.members if self.since[user] == first}
+        return frozenset(user for user in self.members if self.since[user] == first)
 
     def after(self, kind: str, payload: dict[str, Any]) -> Self:
         """Return the room as it is after an event."""
         room = super().after(kind, payload)
-        room.managers, room.since = set(self.managers), dict(self.since)
-        if kind == ADDED:
-            room.since |= {one["userId"]: one["joinedAt"] for one in payload["members"]}
-        elif kind == RANKED:
+        room.managers, room.heirs = set(self.managers), frozenset()
+        is_closed = kind == CHANGED and room.is_private and not self.is_private
+        if kind == RANKED:
             room.managers.discard(payload["userId"])
             if payload["role"] == MANAGER:
                 room.managers.add(payload["userId"])
-                room.was_empty = False
         elif kind == CHANGED and self.kind == "group" and room.kind == "channel":
             room.managers, room.was_group = set(room.members), True
-        elif kind == CHANGED and room.is_private and not self.is_private:
-            latest = max(self.since.values(), default=0) + 0.5  # Nobody is told when: after all others.
-            room.since |= dict.fromkeys(room.members - self.members, latest)
         room.managers &= room.members
+        latest = 1 + max(self.since.values(), default=0)
+        room.since = {user: self.since.get(user, latest) for user in room.members}
+        if room.kind == "channel" and room.members and not room.managers:
+            if kind == REMOVED:
+                room.heirs = room.successors()
+            elif is_closed:
+                room.heirs = frozenset({self.closer})
         if not room.members:
-            room.was_empty = True
             room.is_archived = room.is_archived or (room.is_private and bool(self.members))
         return room
