@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities
-from teamchat.chat import channel_rows, membership, permissions, sight
+from teamchat.chat import channel_rows, permissions, sight
 from teamchat.chat.channels import delete
 from teamchat.chat.joining import let_in, members_among
 from teamchat.chat.leaving import set_role
@@ -100,10 +100,7 @@ class Administration:
                     tx, self._capabilities, room, [user_id], by=user_id, role=MANAGER, reason="admin"
                 )
             elif room.role != MANAGER:
-                if room.role is None:
-                    await membership.change(tx, room.id, joined=[user_id], visible_from=room.public_from)
-                [(epoch,)] = await tx.fetch("select epoch from rooms where id = $1", room.id)
-                await set_role(tx, room, user_id, MANAGER, room._replace(epoch=epoch).in_room)
+                await set_role(tx, room, user_id, MANAGER)
             await note(tx, "channel.enter", "channel", room.id, by=user_id, reason=reason)
             return await channel_rows.channel(tx, room.id, user_id)
 

@@ -18,7 +18,10 @@ from teamchat.storage.statements import chunks
 
 MOST_IN_GROUP = 9
 
-_MEMBER = "u.id, m.role, m.joined_at, m.added_by, u.created_at, r.created_at"
+JOINED_AT = """coalesce(m.joined_at,
+case when u.created_at > r.created_at then u.created_at else r.created_at end)"""
+"""When the user `u` joined the room `r`; who has no row `m` is in it since there are both."""
+_MEMBER = f"u.id, m.role, {JOINED_AT}, m.added_by"
 EVERYBODY = f"""select {_MEMBER} from users u join rooms r on r.id = $1
 left join memberships m on m.room_id = r.id and m.user_id = u.id
 where u.removed_at is null
@@ -112,5 +115,5 @@ async def members_among(tx: Transaction, room: Room, user_ids: Sequence[str]) ->
 
 def member_of(row: Row) -> Member:
     """Return the member of a row of `EVERYBODY` or `ROWS`."""
-    user_id, role, joined_at, added_by, came_at, made_at = row
-    return Member(user_id, role or "member", joined_at or max(came_at, made_at), added_by)
+    user_id, role, joined_at, added_by = row
+    return Member(user_id, role or "member", joined_at, added_by)

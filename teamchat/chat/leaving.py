@@ -5,10 +5,11 @@ from __future__ import annotations
 import trio
 
 from teamchat.capabilities import Capabilities, Changes, TooMuch
-from teamchat.chat import channel_rows, membership
+from teamchat.chat import channel_rows, membership, sight
+from teamchat.chat.joining import JOINED_AT
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.sight import ROOM, Room
-from teamchat.events import ChannelMemberRemoved, ChannelMemberUpdated, DeleteChannel, InRoom
+from teamchat.events import ChannelMemberRemoved, ChannelMemberUpdated, DeleteChannel
 from teamchat.interfaces import Transaction
 from teamchat.model import now_ms
 
@@ -22,18 +23,18 @@ PART_SECONDS = 1.0
 
 _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
 where m.user_id = $1 and r.kind <> 'direct' order by r.id limit $2"""  # noqa: S608
-_MANAGED = """select 1 from memberships m join users u on u.id = m.user_id
-where m.room_id = $1 and m.role = $2 and u.deactivated_at is null"""
+_MANAGED = """select 1 from memberships x join users y on y.id = x.user_id
+where x.room_id = $1 and x.role = $2 and y.deactivated_at is null"""
 # A manager who is deactivated stays one, beside who manages meanwhile. No bot becomes one by itself.
 _SUCCESSOR = f"""select o.user_id from memberships o join users s on s.id = o.user_id
 where o.room_id = $1 and s.deactivated_at is null and s.is_bot = 0 and not exists ({_MANAGED})
-order by o.joined_at, o.user_id limit 1"""  # noqa: S608
-# Of a default channel in which nobody has a row, and so nobody manages.
-_EVERYBODY = """select u.id from users u where u.removed_at is null and u.deactivated_at is null
-and u.is_bot = 0 and not exists (select 1 from memberships m join users a on a.id = m.user_id
-  where m.room_id = $1 and a.deactivated_at is null)
-and not exists (select 1 from departures d where d.room_id = $1 and d.user_id = u.id)
-order by u.id limit 1"""
+order by o.joined_at, o.since_epoch, o.user_id limit 1"""  # noqa: S608
+# Of a default channel, which everybody is in, with a row or without.
+_NEXT_OF_ALL = f"""select u.id from users u join rooms r on r.id = $1
+left join memberships m on m.room_id = r.id and m.user_id = u.id
+where u.removed_at is null and u.deactivated_at is null and u.is_bot = 0 and not exists ({_MANAGED})
+and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = u.id)
+order by {JOINED_AT}, coalesce(m.since_epoch, 0), u.id limit 1"""  # noqa: S608
 # Of a channel `r`, with the role of managers as $1: nobody who is there manages it, and whether one could.
 _IS_UNMANAGED = """r.kind = 'channel' and not exists (select 1
 from memberships o join users u on u.id = o.user_id
@@ -93,7 +94,7 @@ class Departures(Changes):
         end, has_found = trio.current_time() + PART_SECONDS, False
         for row in rows:
             room = Room.of(row)
-            has_found |= await keep_a_manager(tx, room, room.in_room)
+            has_found |= await keep_a_manager(tx, room)
             if has_found and trio.current_time() >= end:
                 return True
         return len(rows) == PART and has_found
@@ -117,7 +118,7 @@ async def leave(tx: Transaction, capabilities: Capabilities, room: Room, user_id
         else:  # Who sees it still is told of their own removal too, for their other devices.
             await tx.append(removed.to(audience.only([user_id])))
         await tx.append(removed.to(audience.of_members))
-    await keep_a_manager(tx, room, audience)
+    await keep_a_manager(tx, room)
     if room.is_private:
         await tx.fetch(
             """update rooms set archived_at = coalesce(archived_at, $2) where id = $1
@@ -128,38 +129,45 @@ async def leave(tx: Transaction, capabilities: Capabilities, room: Room, user_id
     await capabilities.in_transaction.members_changed(tx, room, [], [user_id])
 
 
-async def keep_a_manager(tx: Transaction, room: Room, audience: InRoom) -> bool:
+async def keep_a_manager(tx: Transaction, room: Room) -> bool:
     """Where a channel has no manager any more, the member of longest standing becomes one.
 
     Returns whether somebody did.
     """
     if room.kind != "channel":
         return False
-    if (next_one := await successor(tx, room.id)) is not None:
-        await set_role(tx, room, next_one, MANAGER, audience)
-        return True
-    if room.is_default and (found := await tx.fetch(_EVERYBODY, room.id)):
-        them = [found[0][0]]
-        audience = await membership.change(tx, room.id, joined=them, by_default=them, role=MANAGER)
-        await _tell_role(tx, room, found[0][0], MANAGER, audience)
-        return True
-    return False
+    if room.is_default:
+        found = await tx.fetch(_NEXT_OF_ALL, room.id, MANAGER)
+        next_one = found[0][0] if found else None
+    else:
+        next_one = await successor(tx, room.id)
+    if next_one is None:
+        return False
+    await set_role(tx, room, next_one, MANAGER)
+    return True
 
 
 async def successor(tx: Transaction, room_id: str) -> str | None:
-    """Return the member of longest standing of a channel that has no manager; None if it has one (B-3)."""
+    """Return the member of longest standing of a channel that has no manager; None if it has one (B-3).
+
+    The channel is not a default one.
+    """
     rows = await tx.fetch(_SUCCESSOR, room_id, MANAGER)
     return rows[0][0] if rows else None
 
 
-async def set_role(tx: Transaction, room: Room, user_id: str, role: str, audience: InRoom) -> None:
-    """Give a member who has a row in `memberships` another role, with its event."""
-    await tx.fetch(
-        "update memberships set role = $3 where room_id = $1 and user_id = $2", room.id, user_id, role
+async def set_role(tx: Transaction, room: Room, user_id: str, role: str) -> None:
+    """Give a member another role, with its event. Who is in a default channel without a row gets one."""
+    now = await sight.made(tx, room.id)
+    changed = await tx.fetch(
+        "update memberships set role = $3 where room_id = $1 and user_id = $2 returning role",
+        *(room.id, user_id, role),
     )
-    await _tell_role(tx, room, user_id, role, audience)
-
-
-async def _tell_role(tx: Transaction, room: Room, user_id: str, role: str, audience: InRoom) -> None:
+    audience = now.in_room
+    if not changed:
+        them = [user_id]
+        audience = await membership.change(
+            tx, room.id, joined=them, by_default=them, role=role, visible_from=now.public_from
+        )
     event = ChannelMemberUpdated(room.id, user_id, role)
-    await tx.append(event.to(audience.only([user_id]) if room.is_default else audience.of_members))
+    await tx.append(event.to(audience.only([user_id]) if now.is_default else audience.of_members))

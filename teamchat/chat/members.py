@@ -9,14 +9,13 @@ from msgspec import Struct
 
 from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities
-from teamchat.chat import channel_rows, membership, permissions, sight
+from teamchat.chat import channel_rows, permissions, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.joining import EVERYBODY, ROWS, check_known, check_size, let_in, member_of, members_among
 from teamchat.chat.leaving import leave, set_role
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.sight import Room
 from teamchat.errors import BadRequest, Forbidden, NotFound
-from teamchat.events import InRoom
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Channel, Member
 from teamchat.model.ids import could_be_id, is_conversation_id
@@ -110,12 +109,7 @@ class Members:
                 return member
             if role != MANAGER:
                 await _check_may_lower(tx, caller, room, user_id)
-            if room.is_default and not await _has_row(tx, room, user_id):
-                them = [user_id]
-                await membership.change(
-                    tx, room.id, joined=them, by_default=them, visible_from=room.public_from
-                )
-            await set_role(tx, room, user_id, role, await _audience(tx, room))
+            await set_role(tx, room, user_id, role)
             await _note(tx, caller, "member.role", room, userId=user_id, role=role)
             return await _found(tx, room, user_id)
 
@@ -187,16 +181,6 @@ async def _role(tx: Transaction, room: Room, user_id: str) -> str | None:
         "select role from memberships where room_id = $1 and user_id = $2", room.id, user_id
     )
     return rows[0][0] if rows else None
-
-
-async def _has_row(tx: Transaction, room: Room, user_id: str) -> bool:
-    return await _role(tx, room, user_id) is not None
-
-
-async def _audience(tx: Transaction, room: Room) -> InRoom:
-    """Return the room's audience as it is now, after what changed it in this transaction."""
-    [(epoch,)] = await tx.fetch("select epoch from rooms where id = $1", room.id)
-    return room._replace(epoch=epoch).in_room
 
 
 def _after(cursor: str | None) -> str:

@@ -102,7 +102,7 @@ class Privacy:
         await tx.append(lost.to(audience.of_outsiders))
         channel = await read_again(tx, caller, room.id)
         if not any(roles.get(user_id) == MANAGER for user_id in wanted):
-            await set_role(tx, room, caller.user.id, MANAGER, audience)
+            await set_role(tx, room, caller.user.id, MANAGER)
             return await channel_rows.channel(tx, room.id, caller.user.id)
         return channel
 

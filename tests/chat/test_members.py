@@ -450,3 +450,55 @@ async def test_of_posts_and_a_conversion_at_once_no_post_of_an_outsider_comes_af
     kinds = [kind for kind, _ in await told(world, after=end)]
     assert kinds.count("NEW_MESSAGE") == posted
     assert "NEW_MESSAGE" not in kinds[kinds.index("DELETE_CHANNEL") :]
+
+
+async def test_b3_of_those_who_came_in_the_same_moment_the_first_to_come_is_next(
+    world, ada, bob, eve, monkeypatch
+):
+    monkeypatch.setattr("teamchat.chat.membership.now_ms", lambda: 1)
+    first, second = sorted((bob, eve), key=lambda one: one.user.id, reverse=True)
+    secret = await private(world, ada)
+    await world.chat.members.add(ada, secret, [first.user.id])
+    await world.chat.members.add(ada, secret, [second.user.id])
+    await world.chat.members.leave(ada, secret)
+    assert await managers(world, bob, secret) == {first.user.id}
+
+
+async def test_b3_in_a_default_channel_who_never_left_comes_before_who_is_back(world, ada, bob, eve):
+    made = (await world.chat.channels.create(ada, "Everybody's")).id
+    await world.chat.members.leave(bob, made)
+    await world.chat.members.join(bob, made)
+    [before] = [
+        one
+        for one in (await world.chat.members.page(eve, made, 200, None)).members
+        if one.user_id == eve.user.id
+    ]
+    await world.chat.members.leave(ada, made)
+    assert await managers(world, bob, made) == {eve.user.id}
+    [now] = [
+        one
+        for one in (await world.chat.members.page(eve, made, 200, None)).members
+        if one.user_id == eve.user.id
+    ]
+    assert now.joined_at == before.joined_at, "a manager is no newer member"
+
+
+async def test_b8_who_inherits_a_default_channel_sees_nothing_of_what_is_hidden(world, ada, bob):
+    secret = await private(world, ada)
+    await world.chat.messages.post(ada, secret, Draft("hidden"))
+    await world.chat.privacy.change(ada, secret, PrivacyChange(is_private=False, history="hide"))
+    await world.chat.channels.change(ada, secret, ChannelChange(is_default=True))
+    await world.chat.members.leave(ada, secret)
+    assert await managers(world, bob, secret) == {bob.user.id}
+    assert await texts(world, bob, secret) == []
+
+
+async def test_b7_who_manages_a_channel_from_when_it_is_private_is_told_to_its_members(
+    world, ada, bob, channel
+):
+    await world.chat.administration.enter(ada, channel, "a look")
+    other = await world.user("Root", is_admin=True)
+    end = await log_end(world)
+    await world.chat.privacy.change(other, channel, PrivacyChange(is_private=True, members=[bob.user.id]))
+    ranked = [audience for kind, audience in await told(world, after=end) if kind == "CHANNEL_MEMBER_UPDATED"]
+    assert [(one.is_private, one.users) for one in ranked] == [(True, ())]
