@@ -95,6 +95,12 @@ class AskingStorage:
             yield tx
 
 
+def acting_user() -> str | None:
+    """Return the id of the user on whose behalf this task writes; None if the server does on its own."""
+    caller = _acting_caller()
+    return None if caller is None else caller.user.id
+
+
 def _acting_caller() -> Caller | None:
     """Return on whose behalf this task writes.
 

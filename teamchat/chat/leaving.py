@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import trio
 
+from teamchat.accounts.acting import acting_user
 from teamchat.capabilities import Capabilities, Changes, TooMuch
 from teamchat.chat import channel_rows, membership, sight
 from teamchat.chat.joining import JOINED_AT
@@ -50,7 +51,11 @@ and {_IS_UNMANAGED} and {_HAS_SOMEBODY}"""  # noqa: S608
 
 
 class Departures(Changes):
-    """Ends what a user is in when their account ends (decision D-22)."""
+    """Ends what a user is in when their account ends (decision D-22).
+
+    The members are told who has done it: who asks, or the user themself where nobody does, as on the command
+    line.
+    """
 
     def __init__(self, capabilities: Capabilities) -> None:
         self._capabilities = capabilities
@@ -64,7 +69,7 @@ class Departures(Changes):
         if len(rows) > AT_ONCE:
             raise TooMuch(f"the user is in more than {AT_ONCE} rooms")
         for row in rows:
-            await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
+            await leave(tx, self._capabilities, Room.of(row), user_id, by=acting_user() or user_id)
         await tx.fetch("delete from departures where user_id = $1", user_id)
 
     async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
@@ -78,7 +83,7 @@ class Departures(Changes):
         rows = await tx.fetch(_ROOMS_OF, user_id, PART)
         end = trio.current_time() + PART_SECONDS
         for row in rows:
-            await leave(tx, self._capabilities, Room.of(row), user_id, by=user_id)
+            await leave(tx, self._capabilities, Room.of(row), user_id, by=acting_user() or user_id)
             if trio.current_time() >= end:
                 return True
         return len(rows) == PART
