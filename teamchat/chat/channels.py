@@ -115,7 +115,7 @@ class Channels:
         request = keyed_room(caller.user.id, key, f"{'private ' * is_private}channel", draft)
         async with self._storage.write() as tx:
             if (made := await made_before(tx, request)) is not None:
-                room_id = (await sight.channel(tx, caller, made)).id
+                room_id = (await sight.channel(tx, caller, made.id)).id
             else:
                 await check_known(tx, others)
                 room_id = await self._make(tx, caller, wanted, others, request, is_default, is_private)

@@ -61,14 +61,16 @@ class Groups:
         request = keyed_room(caller.user.id, key, "group", asked)
         async with self._storage.write() as tx:
             if (made := await made_before(tx, request)) is not None:
-                room = await sight.channel(tx, caller, made)
-                return await channel_rows.channel(tx, room.id, caller.user.id), True
-            await check_known(tx, others)
-            if (found := await group_of(tx, people)) is not None:
-                return await channel_rows.channel(tx, found, caller.user.id), False
-            room_id = await self._make(tx, caller, "group", people)
-            await note(tx, request, room_id)
-            return await channel_rows.channel(tx, room_id, caller.user.id), True
+                room_id, is_new = (
+                    (await sight.channel(tx, caller, made.id)).id,
+                    made.beside.get("isNew", True),
+                )
+            else:
+                await check_known(tx, others)
+                found = await group_of(tx, people)
+                room_id, is_new = found or await self._make(tx, caller, "group", people), found is None
+                await note(tx, request, room_id, {} if is_new else {"isNew": False})
+            return await channel_rows.channel(tx, room_id, caller.user.id), is_new
 
     async def notes(self, caller: Caller) -> tuple[Channel, bool]:
         """Return the caller's notes, and whether they were made now."""

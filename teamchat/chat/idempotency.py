@@ -66,13 +66,20 @@ class Answered(NamedTuple):
     beside: Mapping[str, Any]
 
 
-async def made_before(tx: Transaction, request: KeyedRequest | None) -> str | None:
-    """Return the id of what a request made before, or None if it is to be made.
+class Made(NamedTuple):
+    """What a request was answered: the id of a room, and what stood beside it."""
+
+    id: str
+    beside: Mapping[str, Any]
+
+
+async def made_before(tx: Transaction, request: KeyedRequest | None) -> Made | None:
+    """Return what a request made or found before, or None if it is to be done.
 
     Raises `BadRequest` if the key was used for something else.
     """
-    found = await _noted(tx, request)
-    return None if found is None else found[0]
+    noted = await _noted(tx, request)
+    return None if noted is None else Made(noted[0], _decoded(noted[1]))
 
 
 async def _noted(tx: Transaction, request: KeyedRequest | None) -> tuple[str, str] | None:
@@ -110,7 +117,11 @@ async def earlier_answer(
     message = await records.message(tx, message_id)
     if message is None or (message.thread_id or message.id) < first_seen:
         raise BadRequest("The message made under this Idempotency-Key was deleted.")
-    return Answered(message, msgspec.json.decode(beside) if beside else {})
+    return Answered(message, _decoded(beside))
+
+
+def _decoded(beside: str) -> Mapping[str, Any]:
+    return msgspec.json.decode(beside) if beside else {}
 
 
 async def note(

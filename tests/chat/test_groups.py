@@ -326,3 +326,17 @@ async def test_c8_in_a_group_the_author_alone_deletes_a_message(world, ada, bob,
         await world.chat.messages.delete(ada, said)
     await world.chat.messages.delete(bob, said)
     assert await texts(world, ada, room) == []
+
+
+async def test_c1_a_group_that_was_found_is_answered_again_though_it_is_another_set_by_now(world, people):
+    ada, bob, eve, finn, *_ = people
+    made = await opened(world, bob, ada, eve)
+    for _ in range(2):
+        again, is_new = await group(world, ada, bob, eve, key="a key")
+        assert (again.id, is_new) == (made, False)
+        await world.chat.groups.add(ada, made, [finn.user.id])
+    with pytest.raises(BadRequest):
+        await group(world, ada, bob, finn, key="a key")
+    await world.chat.members.leave(ada, made)
+    with pytest.raises(NotFound):
+        await group(world, ada, bob, eve, key="a key")
