@@ -239,6 +239,26 @@ async def test_the_same_people_go_on_in_the_group_that_they_have_here(tmp_path: 
         )
 
 
+async def test_groups_that_differ_in_people_alone_who_are_gone_stay_two(tmp_path: Path) -> None:
+    gone = [person("U8", "Gone", deleted=True), person("U9", "Left", deleted=True)]
+    slack = workspace(
+        tmp_path / "slack",
+        users=[*people, *gone],
+        mpims=[room("M1", "mpdm-1", "U2", "U3", "U8"), room("M2", "mpdm-2", "U2", "U3", "U9")],
+        **{"mpdm-1": [said("U8", "with Gone")], "mpdm-2": [said("U9", "with Left")]},
+    )
+    async with world_in(tmp_path / "data") as world:
+        for _ in range(2):
+            report = await bring(world, slack)
+            ben = await caller(world, "Ben")
+            said_in = [
+                [one.content for one in (await world.chat.messages.page(ben, channel.id, Page(50))).messages]
+                for channel in await world.chat.channels.list(ben)
+            ]
+            assert sorted(said_in) == [["with Gone"], ["with Left"]]
+            assert not [line for line in report.lines() if "Merged" in line and "group" in line]
+
+
 async def test_names_clash_with_none_that_is_not_seen_and_tell_of_none(tmp_path: Path) -> None:
     first = workspace(tmp_path / "first")
     second = workspace(

@@ -91,12 +91,14 @@ class ChannelWriter:
     ) -> str | None:
         """Return the notes of the same user, or the group of the same people, if they have one here.
 
-        A group of which somebody sees less than all stays one of its own: in another they would see more.
+        A group of which somebody sees less than all stays one of its own: in another they would see more.  So
+        does one whose people are not all users here: two that differ in these alone are of others (C-4).
         """
         found = None
+        is_whole = all(self._users.get(one.user_id) in members for one in channel.members)
         if channel.kind == "notes":
             found = await notes_of(tx, *members)
-        elif channel.kind == "group" and not any(one.visible_from for one in members.values()):
+        elif channel.kind == "group" and is_whole and not any(one.visible_from for one in members.values()):
             found = await group_of(tx, sorted(members))
         if found is not None:
             where = channel.origin or channel.id
