@@ -127,7 +127,11 @@ class ChatSettings(Section, frozen=True):
         Literal["admins", "everyone"], Meta(description="Who makes public channels: admins or everyone.")
     ] = "admins"
     private_channels_by: Annotated[
-        Literal["admins", "everyone"], Meta(description="Who makes private channels: admins or everyone.")
+        Literal["admins", "everyone"],
+        Meta(
+            description="Who makes new private channels: admins or everyone. Everybody converts a group they "
+            "are in, and managers make their channel private, in either case."
+        ),
     ] = "everyone"
     new_channels_are_default: Annotated[
         bool,
