@@ -38,7 +38,7 @@ _OLD = """from read_state_left where left_at < $1 and (user_id = $2
 or not exists (select 1 from rooms r where r.id = read_state_left.room_id))"""
 _ANY_OLD, _FORGET = f"select 1 {_OLD} limit 1", f"delete {_OLD}"
 _LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
-values ($1, $2, $3, $4, $5) on conflict (user_id, room_id)
+values {} on conflict (user_id, room_id)
 do update set generation = excluded.generation, changed = excluded.changed, left_at = excluded.left_at"""
 _ALL_LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
 select m.user_id, m.room_id, 0, $2, $3 from memberships m where m.room_id = $1
@@ -47,7 +47,6 @@ _UNSETTLED = """select m.user_id, s.position, s.generation, s.is_marked,
 u.created_at, m.since_epoch, m.joined_at from memberships m join users u on u.id = m.user_id
 left join read_state s on s.room_id = m.room_id and s.user_id = m.user_id
 where m.room_id = $1 and s.began is null"""
-_END = "delete from read_state where user_id = $1 and room_id = $2 returning generation"
 _END_ALL, _END_LEFT = (
     f"delete from {table} where room_id = $1 and user_id in ({{}}) returning user_id, generation"  # noqa: S608
     for table in ("read_state", "read_state_left")
@@ -128,7 +127,7 @@ class Following(Changes):
         changed, now = await tick(tx), now_ms()
         await tx.fetch(_ALL_LEFT, room.id, changed, now)
         if room.is_default:
-            await tx.fetch(_LEFT, BY_DEFAULT, room.id, 0, changed, now)
+            await _left(tx, [(BY_DEFAULT, room.id, 0, changed, now)])
 
     async def members_changed(
         self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
@@ -137,11 +136,8 @@ class Following(Changes):
         changed = await tick(tx)
         newest, _, epoch = await _now(tx, room.id)
         await tx.fetch(_SEEN, room.id, newest, epoch, changed)
-        for user_id in left:
-            gone = await tx.fetch(_END, user_id, room.id)
-            # Who was a member without a row had a generation all the same, newer than what had ended before.
-            generation = gone[0][0] if gone else (await _generations(tx, room.id, [user_id]))[user_id]
-            await tx.fetch(_LEFT, user_id, room.id, generation, changed, now_ms())
+        if left:
+            await _end(tx, room.id, left, changed)
         if joined:
             generations = await _generations(tx, room.id, joined)
             marks = [(user_id, room.id, Mark(newest, generations[user_id])) for user_id in joined]
@@ -195,9 +191,26 @@ async def _generations(tx: Transaction, room_id: str, users: Sequence[str]) -> M
     return generations
 
 
+async def _end(tx: Transaction, room_id: str, users: Sequence[str], changed: int) -> None:
+    """End the states of users who leave, however many: a channel that becomes private may lose thousands."""
+    ended: dict[str, int] = {}
+    for marks, piece in chunks(users, after=1):
+        ended.update(await tx.fetch(_END_ALL.format(marks), room_id, *piece))
+    # Who was a member without a row had a generation all the same, newer than what had ended before.
+    ended |= await _generations(tx, room_id, [one for one in users if one not in ended])
+    await _left(tx, [(user_id, room_id, ended[user_id], changed, now_ms()) for user_id in users])
+
+
+async def _left(tx: Transaction, rows: Sequence[tuple[str, str, int, int, int]]) -> None:
+    for piece in in_pieces(rows):
+        await tx.fetch(
+            _LEFT.format(values("({0}, {1}, {2}, {3}, {4})", 5, len(piece), after=0)), *flat(piece)
+        )
+
+
 async def _end_default(tx: Transaction, room_id: str, changed: int) -> None:
     """End the states of those who were members by default alone."""
-    await tx.fetch(_LEFT, BY_DEFAULT, room_id, 0, changed, now_ms())
+    await _left(tx, [(BY_DEFAULT, room_id, 0, changed, now_ms())])
     await tx.fetch(_STRAY_LEFT, room_id, changed, now_ms())
     await tx.fetch(f"delete {_STRAY} and room_id = $1", room_id)
     await tx.fetch(_NEXT_GENERATION, room_id)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import pytest
 import trio
 
 from teamchat import BadRequest, Forbidden, NotFound
-from teamchat.chat import membership
+from teamchat.chat import membership, sight
 from teamchat.chat.channel_drafts import ChannelChange
 from teamchat.chat.groups import GroupOf
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
 from teamchat.model import ids, now_ms
 from teamchat.read_state import places
-from teamchat.read_state.following import KEPT_MS, Upkeep
+from teamchat.read_state.following import KEPT_MS, Following, Upkeep
 from teamchat.testing import CapabilityContract
 from tests.read_state.world import Offered, World
 
@@ -353,6 +354,38 @@ async def test_d12_a_mark_of_before_a_restore_is_answered_with_everything(world:
         assert len((await it.overview("bob", mark)).states) == everything
         later = f"{change}.{now_ms()}"
         assert (await it.overview("bob", later)).states == []
+
+
+async def test_d4_to_end_the_states_of_many_at_once_takes_no_more_statements(world: Opened) -> None:
+    async with world() as it:
+        room = await it.public("ada", "news")
+        await it.app.chat.members.join(it.callers["bob"], room)
+        message = await it.post("ada", room)
+        await it.states.read(it.callers["bob"], room, message, None)
+        counts: list[int] = []
+        for many in ([], [it.id("bob"), *(ids.new_id() for _ in range(125))]):
+            async with it.app.storage.write() as tx:
+                counted: Any = Counted(tx)
+                left = [ids.new_id(), ids.new_id(), *many]
+                await Following().members_changed(counted, await sight.made(tx, room), [], left)
+                rows = await tx.fetch("select user_id from read_state_left where room_id = $1", room)
+            assert {user_id for (user_id,) in rows} >= set(left)
+            counts.append(counted.statements)
+        assert counts[1] <= counts[0]
+
+
+class Counted:
+    """A transaction that counts what is asked of it."""
+
+    def __init__(self, tx: Any) -> None:
+        self._tx, self.statements = tx, 0
+
+    async def fetch(self, sql: str, *params: Any) -> Any:
+        self.statements += 1
+        return await self._tx.fetch(sql, *params)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
 
 
 async def test_a_channel_becomes_everybodys_and_is_no_longer(world: Opened) -> None:
