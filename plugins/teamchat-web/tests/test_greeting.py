@@ -10,6 +10,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from teamchat.testing import ADMIN, PASSWORD
 
+from .rooms import Rooms
+
 WITH_ALL_PARTS = True
 
 pytestmark = pytest.mark.slow
@@ -159,3 +161,17 @@ def asked(page: Page) -> set[str]:
     """The names of the files that a page has asked for."""
     urls = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
     return {url.rpartition("/")[2] for url in urls}
+
+
+def test_who_is_new_comes_to_the_channel_that_everybody_was_in_first(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    rooms = Rooms(server)
+    rooms.public("announcements", isDefault=True)
+    page = visit(server.base)
+    page.get_by_label("Email").fill(GRACE)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="General", level=1)).to_be_visible()
+    # One glass leads to all places; in the head there is one on phones, where the sidebar is away.
+    expect(page.get_by_role("button", name="Jump to")).to_have_count(1)
+    page.set_viewport_size(PHONE["viewport"])
+    expect(page.locator("#main").get_by_role("button", name="Jump to")).to_be_visible()

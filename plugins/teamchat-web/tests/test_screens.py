@@ -192,7 +192,7 @@ def shoot(page: Page, file: Path, options: dict[str, Any]) -> None:
 def enter(page: Page, place: str, thread: dict[str, Any] | None = None) -> None:
     page.get_by_label("Email").fill(ADMIN)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("design")
+    expect(page.get_by_role("heading", level=1)).to_have_text("General")
     end = f"/thread/{thread['id']}" if thread else ""
     page.evaluate("(hash) => { location.hash = hash; }", f"#/channel/{place}{end}")
     expect(page.get_by_role("heading", name="launch", level=1)).to_be_visible()

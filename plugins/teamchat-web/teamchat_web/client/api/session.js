@@ -128,11 +128,11 @@ export class Session extends Emitter {
   }
 
   /** Sign out, at the server if it can be reached. Who does it to sign in "anew" keeps their drafts. */
-  async end(why) {
+  async end(reason) {
     if (!this.#tokens) return;
     // What fails has ended already, or it ends when its refresh token expires.
-    await import("./sign_out.js").then(({ signOut }) => signOut(this.#http, this, why)).catch(() => {});
-    this.forget(why);
+    await import("./sign_out.js").then(({ signOut }) => signOut(this.#http, this, reason)).catch(() => {});
+    this.forget(reason);
   }
 
   /** Forget the session here. */

@@ -1,7 +1,7 @@
 // The head of the conversation: what is shown, what can be done with it, and on phones the way to the sidebar.
 import { element, icon } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
-import { palette } from "./sidebar.js";
+import { iconButton, palette } from "./sidebar.js";
 
 /**
  * @param {object} ctx
@@ -22,17 +22,8 @@ export function bar(ctx, openDrawer) {
     icon("menu"),
     element("span", { class: "dot", hidden: true }),
   );
-  const find = element(
-    "button",
-    {
-      type: "button",
-      class: "icon-button",
-      "aria-label": t("sidebar.jump"),
-      title: t("sidebar.jump"),
-      on: { click: () => palette(ctx) },
-    },
-    icon("search"),
-  );
+  const find = iconButton("search", t("sidebar.jump"), () => palette(ctx));
+  find.classList.add("drawer-button"); // Beside the sidebar, which has its own, it would be the second glass.
   return element(
     "header",
     { class: "bar" },

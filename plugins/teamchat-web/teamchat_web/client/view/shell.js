@@ -102,9 +102,11 @@ class Shell {
     else this.#vacant(null);
   }
 
+  /** The channel that was there first, of those that are everybody's, if there are any. */
   #first() {
     const { model } = this.#ctx;
-    const [channel] = model.sortedChannels();
+    const age = (one) => one.createdAt + !one.isDefault * 1e15;
+    const [channel] = model.sortedChannels().sort((a, b) => age(a) - age(b));
     return channel ? model.place(channel.id) : model.sortedDirect()[0];
   }
 

@@ -26,7 +26,7 @@ export function sidebar(ctx) {
     class: "button button-quiet",
     on: { click: () => settings(ctx) },
   });
-  const addChannel = add(t("sidebar.add_channel"), () => newChannel(ctx));
+  const addChannel = iconButton("plus", t("sidebar.add_channel"), () => newChannel(ctx));
 
   const body = element(
     "div",
@@ -35,7 +35,7 @@ export function sidebar(ctx) {
     section(
       "side-people",
       t("sidebar.people"),
-      add(t("sidebar.add_person"), () => palette(ctx, "people")),
+      iconButton("plus", t("sidebar.add_person"), () => palette(ctx, "people")),
       people,
     ),
   );
@@ -96,17 +96,7 @@ export function sidebar(ctx) {
       "footer",
       { class: "side-foot" },
       me,
-      element(
-        "button",
-        {
-          type: "button",
-          class: "icon-button",
-          "aria-label": t("settings.title"),
-          title: t("settings.title"),
-          on: { click: () => settings(ctx) },
-        },
-        icon("settings"),
-      ),
+      iconButton("settings", t("settings.title"), () => settings(ctx)),
     ),
   );
 }
@@ -174,11 +164,12 @@ function section(id, title, button, list) {
   );
 }
 
-function add(label, run) {
+/** A button that shows a sign alone. */
+export function iconButton(sign, label, run) {
   return element(
     "button",
     { type: "button", class: "icon-button", "aria-label": label, title: label, on: { click: run } },
-    icon("plus"),
+    icon(sign),
   );
 }
 
