@@ -270,6 +270,28 @@ async def test_x9_a_stream_may_be_told_of_those_rooms_alone_that_its_user_is_in(
         assert await all_of(again, world) == ["1", "2"], "of a public room also what was before"
 
 
+@pytest.mark.parametrize(("is_private", "wanted"), [(False, ["1", "2", "3"]), (True, ["3"])])
+async def test_x9_who_has_left_and_is_back_gets_each_event_once_that_they_see(
+    storage: Storage, way: str, most_events: int, is_private: bool, wanted: list[str]
+) -> None:
+    """Of a public room that is all, for everybody sees it; of a private one, what was said since (X-5)."""
+    async with running(storage, way, recent=Recent(most_events)) as world:
+        room = await Room(world).make()
+        await room.change(joined=["alice", "bob"], is_private=is_private)
+        bob = await world.connected(caller("bob"), "", joined_alone=True)
+        await room.say("before")
+        assert await all_of(bob, world) == ["before"]
+        position = str(bob.last_id)
+        await room.say(1)
+        await room.change(left=["bob"])
+        await room.say(2)
+        await room.change(joined=["bob"])
+        await room.say(3)
+        await world.at_end()
+        again = await world.connected(caller("bob"), position, joined_alone=True)
+        assert await all_of(again, world) == wanted
+
+
 @pytest.mark.parametrize("joined_alone", [False, True])
 async def test_an_event_of_a_private_room_costs_the_same_however_many_streams_are_open_elsewhere(
     storage: Storage, way: str, joined_alone: bool
