@@ -526,3 +526,20 @@ async def test_e2_a_filter_that_takes_a_name_away_drops_its_entity(world: Any, b
         assert entities(message) == [("user", message.content.index("@Eve"), 4, it.id("eve"))]
         assert await it.mentions("bob", it.general) == 0
         assert await it.mentions("eve", it.general) == 1
+
+
+@pytest.mark.parametrize("is_private", [False, True])
+async def test_d4_who_joins_has_no_mention_unread_in_a_reply_either(world: Any, is_private: bool) -> None:
+    async with world() as it:
+        room = await (it.private("ada") if is_private else it.public("ada", "news"))
+        add = it.app.chat.members.add
+        await add(it.callers["ada"], room, [it.id("bob")])
+        parent = (await it.say("ada", room, "hello")).message.id
+        await it.say("ada", room, "what do you say, @bob?", thread=parent)
+        assert await it.mentions("bob", room) == 1
+        await it.app.chat.members.leave(it.callers["bob"], room)
+        await add(it.callers["ada"], room, [it.id("bob")])
+        state = await it.state("bob", room)
+        assert (state.unread_count, state.mention_count) == (0, 0)
+        await it.say("ada", room, "@bob?", thread=parent)
+        assert await it.mentions("bob", room) == 1
