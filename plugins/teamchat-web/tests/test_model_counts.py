@@ -101,12 +101,8 @@ def test_of_two_states_the_greater_generation_is_the_newer_and_then_the_greater_
 
 def test_after_a_break_in_the_log_what_the_server_says_holds_if_it_is_older_too(at: Counting) -> None:
     at("state({ generation: 3, position: '05', unreadCount: 1, asOf: '90' }); add(7, 95); null")
-    assert (
-        at(
-            "unread.tell('reopen', []); state({ generation: 1, position: '02', unreadCount: 4, asOf: '60' }); count()"
-        )
-        == 4
-    )
+    earlier = "{ generation: 1, position: '02', unreadCount: 4, asOf: '60' }"
+    assert at(f"unread.tell('reopen', []); state({earlier}); count()") == 4
     assert at("state({ generation: 0, unreadCount: 9, asOf: '61' }); count()") == 4
     assert at("add(8, 62); count()") == 5
 
