@@ -95,7 +95,9 @@ class Accounts:
         sessions = Sessions(storage, auth, tokens, clock, capabilities)
         second_steps = SecondSteps(storage, auth, limits, capabilities, clock)
         needs_invite = auth.is_invite_required
-        proofs = Proofs(sessions, clock, is_invite_required=needs_invite, capabilities=capabilities)
+        proofs = Proofs(
+            storage, sessions, second_steps, clock, is_invite_required=needs_invite, capabilities=capabilities
+        )
         users = Users(
             storage,
             sessions,
@@ -214,7 +216,8 @@ class Accounts:
         async with self.storage.read() as tx:
             known = await user_by_email(tx, text.email(email))
         tried = attempt(email, ip, way or self.settings.auth_mode)
-        passed = await self.second_steps.verify(tried, known.id if known else None, code, is_proof=is_proved)
+        verify = self.proofs.verify if is_proved else self.second_steps.verify
+        passed = await verify(tried, known.id if known else None, code)
         try:
             async with self.storage.write() as tx:
                 user = await self.users.find_or_create_in(tx, email)

@@ -1,8 +1,9 @@
 """The first proof of an address (decision D-40).
 
 Whoever registers shows no proof that the email is theirs, so an account may be taken before its owner comes.
-The owner keeps the account, and what came before their proof ends: every session, the password, and second
-factors.  An admin who gives somebody a password vouches for them.
+The owner keeps the account, and what came before their proof ends: every session and the password.  A second
+factor stays (extension M): who reads somebody's mail must not be rid of it.  An admin who gives somebody a
+password vouches for them.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from teamchat.accounts.attempts import Attempt
+from teamchat.accounts.audit import note
 from teamchat.accounts.records import is_first_proof_in
 from teamchat.accounts.scrypt import nobodys_hash
-from teamchat.accounts.second_steps import Passed
+from teamchat.accounts.second_steps import Passed, SecondSteps
 from teamchat.accounts.sessions import Sessions
 from teamchat.capabilities.changes import NoCapabilities, TakesPart
-from teamchat.interfaces import Transaction
+from teamchat.errors import SecondFactorNeeded
+from teamchat.interfaces import Storage, Transaction
 from teamchat.model import SignedIn
 from teamchat.observability.logs import get_logger
 
@@ -28,16 +32,33 @@ class Proofs:
 
     def __init__(
         self,
+        storage: Storage,
         sessions: Sessions,
+        second_steps: SecondSteps,
         clock: Callable[[], int],
         *,
         is_invite_required: bool,
         capabilities: TakesPart | None = None,
     ) -> None:
         self._capabilities = capabilities or NoCapabilities()
+        self._storage = storage
         self._sessions = sessions
+        self._second_steps = second_steps
         self._clock = clock
         self._is_invite_required = is_invite_required
+
+    async def verify(self, tried: Attempt, user_id: str | None, code: str | None) -> Passed | None:
+        """Ask who has just proved their address for their second factor, as `SecondSteps.verify` does.
+
+        What the first proof ends has ended, too, when `SecondFactorNeeded` is raised.
+        """
+        try:
+            return await self._second_steps.verify(tried, user_id, code)
+        except SecondFactorNeeded:
+            if user_id is not None:
+                async with self._storage.write() as tx:
+                    await self.note_in(tx, user_id)
+            raise
 
     async def sign_in_in(
         self, tx: Transaction, user_id: str, ip: str, user_agent: str, *, passed: Passed | None = None
@@ -50,10 +71,7 @@ class Proofs:
         return telling(await self._sessions.start_in(tx, user_id, ip, user_agent, passed=passed), has_ended)
 
     async def note_in(self, tx: Transaction, user_id: str) -> bool:
-        """Note a proof, in a transaction that is open; return whether it ended something.
-
-        That is a session, a password or a second factor.
-        """
+        """Note a proof, in a transaction that is open; return whether it ended a session or a password."""
         rows = await tx.fetch("select email_proved_at, password_hash from users where id = $1", user_id)
         if not rows or rows[0][0]:
             return False
@@ -64,15 +82,14 @@ class Proofs:
         password_hash = rows[0][1]
         count = await self._sessions.end_all_in(tx, user_id)
         await self._capabilities.in_transaction.address_proved(tx, user_id)
-        # Whoever took the account must not keep its owner out by a second factor.
-        step = self._capabilities.second_step
-        had_factor = step is not None and await step.forget_in(tx, user_id)
-        if password_hash is not None:
+        had_password = password_hash is not None
+        if had_password:
             await _end_password(tx, user_id)
-        if count or had_factor or password_hash is not None:
-            _log.warning("an address was proved, so what came before ended", user=user_id, sessions=count)
-            return True
-        return False
+        if not count and not had_password:
+            return False
+        await note(tx, "user.proof", "user", user_id, endedSessions=count, endedPassword=had_password)
+        _log.warning("an address was proved, so what came before ended", user=user_id, sessions=count)
+        return True
 
 
 def telling(signed_in: SignedIn, has_ended: bool) -> SignedIn:

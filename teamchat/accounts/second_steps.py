@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from teamchat.accounts import keys
 from teamchat.accounts.attempts import Attempt, Limits
 from teamchat.accounts.counters import Counters
-from teamchat.accounts.records import is_bot_in, is_first_proof_in, user_by_id
+from teamchat.accounts.records import is_bot_in, user_by_id
 from teamchat.capabilities.changes import TakesPart
 from teamchat.capabilities.second_step import SecondStep
 from teamchat.errors import BadRequest, SecondFactorNeeded, Unauthorized
@@ -63,7 +63,6 @@ class SecondSteps:
     ) -> None:
         self._storage = storage
         self._demanded = auth.second_factor
-        self._is_invite_required = auth.is_invite_required
         self._most = auth.rate_limit.attempts
         self._limits = limits
         self._counters = Counters(auth.rate_limit, clock)
@@ -76,12 +75,9 @@ class SecondSteps:
         """What tells who has a second factor; None where no capability does."""
         return self._capabilities.second_step
 
-    async def verify(
-        self, tried: Attempt, user_id: str | None, code: str | None, *, is_proof: bool = False
-    ) -> Passed | None:
+    async def verify(self, tried: Attempt, user_id: str | None, code: str | None) -> Passed | None:
         """Return that a user may go on, whose first proof was right; None if they have no second factor.
 
-        With `is_proof` it proved the address, too: the first such proof ends second factors, and wants none.
         Raises `SecondFactorNeeded` without a code or for a wrong one, which is counted; `TooManyRequests`
         beyond the limits.
         """
@@ -89,7 +85,7 @@ class SecondSteps:
         if step is None or user_id is None:
             return None
         async with self._storage.read() as tx:
-            if not await self.is_needed_in(tx, user_id, is_proof=is_proof):
+            if not await self.is_needed_in(tx, user_id):
                 return None
         if code is None:
             raise SecondFactorNeeded(step.methods)
@@ -123,13 +119,10 @@ class SecondSteps:
             await self._limits.fail_in(tx, tried)
             await self._counters.add(tx, subject)
 
-    async def is_needed_in(self, tx: Transaction, user_id: str, *, is_proof: bool = False) -> bool:
-        """Return whether no session of a user begins without a second factor; `is_proof` as in `verify`."""
+    async def is_needed_in(self, tx: Transaction, user_id: str) -> bool:
+        """Return whether no session of a user begins without a second factor."""
         step = self.step
-        if step is None or not await step.is_set_in(tx, user_id):
-            return False
-        needs_invite = self._is_invite_required
-        return not (is_proof and await is_first_proof_in(tx, user_id, is_invite_required=needs_invite))
+        return step is not None and await step.is_set_in(tx, user_id)
 
     def is_demanded_of(self, user: User) -> bool:
         """Return whether `auth.secondFactor` wants a user to have one."""

@@ -59,6 +59,9 @@ async def test_d40_a_magic_link_shuts_out_whoever_registered_the_address_before(
     caller = await accounts.authenticate(proved.access_token)
     assert caller.user == stranger.user, "the account stays"
     assert (await world.events("_SESSIONS_ENDED"))[-1]["sessionIds"] == [stranger.session_id]
+    assert await world.fetch("select target_id, details from audit_entries where action = 'user.proof'") == [
+        (stranger.user.id, '{"endedSessions":1,"endedPassword":true}')
+    ]
 
 
 async def test_d40_it_is_the_first_proof_alone_that_ends_anything(world: World) -> None:

@@ -16,6 +16,7 @@ from teamchat_second_factor.endpoints import SecondProof, finish
 from teamchat_second_factor.factors import MOST, PENDING_MS
 
 from teamchat import BadRequest, CodeNeeded, Conflict, Forbidden, NotFound, TooManyRequests, Unauthorized
+from teamchat.accounts import Purpose
 from teamchat.errors import SecondFactorNeeded
 from teamchat.model import now_ms
 from teamchat.settings import Settings
@@ -370,18 +371,43 @@ async def test_a_mailed_reset_needs_the_code_and_stays_good_until_it_comes(tmp_p
         assert await outcome(world.login()) == "Unauthorized"
 
 
-async def test_d40_who_took_an_account_does_not_keep_its_owner_out_by_a_second_factor(tmp_path: Path) -> None:
+async def link_to_who_registered(world: World, purpose: Purpose) -> str:
+    """Have Bob be one who registered without a proof; return the token of a link to him."""
+    links = world.app.accounts.links
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update users set email_proved_at = null where email = $1", BOB)
+        await links.issue_in(tx, purpose, BOB)
+    [(id_,)] = await world.rows("select id from links where purpose = $1", purpose)
+    return parse_qs(urlsplit(links.url(id_, purpose, BOB)).query)["token"][0]
+
+
+async def test_m_a_mailed_reset_leaves_the_factor_of_who_registered(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         _, secret, _ = await world.set_up(world.bob)
-        async with world.app.storage.write() as tx:
-            await tx.fetch("update users set email_proved_at = null where email = $1", BOB)
-            await world.app.accounts.links.issue_in(tx, "magic", BOB)
-        [(id_,)] = await world.rows("select id from links")
-        token = parse_qs(urlsplit(world.app.accounts.links.url(id_, "magic", BOB)).query)["token"][0]
-        owned = await MagicLinks(world.app.accounts).verify(BOB, token, ELSEWHERE, "tests")
-        assert owned.earlier_access_ended is True
-        assert (await world.factors.own(await world.caller(owned))).second_factors == []
+        token = await link_to_who_registered(world, "reset")
+
+        def set_up(code: str | None) -> Awaitable[Any]:
+            return world.passwords.set_up(BOB, token, "another password", ELSEWHERE, "tests", code)
+
+        for code in (None, "12345"):
+            assert await outcome(set_up(code)) == "SecondFactorNeeded"
+        owned = await set_up(world.code(secret))
+        assert len((await world.factors.own(await world.caller(owned))).second_factors) == 1
+
+
+async def test_d40_the_first_proof_ends_what_was_before_it_also_without_the_code(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        token, magic = await link_to_who_registered(world, "magic"), MagicLinks(world.app.accounts)
+        for _ in range(2):
+            assert await outcome(magic.verify(BOB, token, ELSEWHERE, "tests")) == "SecondFactorNeeded"
+        assert await world.rows("select 1 from sessions where user_id = $1", world.bob.user.id) == []
         assert await outcome(world.login(code=world.code(secret))) == "Unauthorized"
+        assert await world.rows(
+            "select target_id, details from audit_entries where action = 'user.proof'"
+        ) == [(world.bob.user.id, '{"endedSessions":1,"endedPassword":true}')]
+        owned = await magic.verify(BOB, token, ELSEWHERE, "tests", world.code(secret))
+        assert len((await world.factors.own(await world.caller(owned))).second_factors) == 1
 
 
 async def test_a_magic_link_needs_the_code_and_stays_good_until_it_comes(tmp_path: Path) -> None:

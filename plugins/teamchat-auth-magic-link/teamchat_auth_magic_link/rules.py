@@ -32,7 +32,6 @@ class MagicLinks:
         self._storage = accounts.storage
         self._users = accounts.users
         self._proofs = accounts.proofs
-        self._second_steps = accounts.second_steps
         self._limits = accounts.limits
         self._mail_limits = accounts.mail_limits
         self._links = accounts.links
@@ -67,7 +66,7 @@ class MagicLinks:
             await self._links.check(["magic"], email, token)
             async with self._storage.read() as tx:
                 known = await user_by_email(tx, email)
-            passed = await self._second_steps.verify(tried, known.id if known else None, code, is_proof=True)
+            passed = await self._proofs.verify(tried, known.id if known else None, code)
             async with self._storage.write() as tx:
                 await self._limits.succeed_in(tx, tried)
                 link = await self._links.spend_in(tx, ["magic"], email, token)

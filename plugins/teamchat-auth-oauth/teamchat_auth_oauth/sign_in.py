@@ -179,7 +179,9 @@ class OAuth:
             # Somebody known may have another email by now, which proves nothing of the one they have here.
             is_proved = text.is_same_mailbox(user.email, profile.email)
             steps = self._accounts.second_steps
-            if await steps.is_needed_in(tx, user.id, is_proof=is_proved):
+            if await steps.is_needed_in(tx, user.id):
+                if is_proved:
+                    await self._accounts.proofs.note_in(tx, user.id)
                 if at.identity is not None:
                     await at.identity.signed_in_in(tx, user, profile, None)
                 return user.id, Waiting(await steps.ticket_in(tx, user.id, is_proved=is_proved))

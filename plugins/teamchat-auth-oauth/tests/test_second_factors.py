@@ -71,3 +71,15 @@ async def test_a_ticket_is_good_for_ten_minutes_and_unchanged(world: World, step
     world.clock.now += 600_000
     with pytest.raises(BadRequest):
         await steps.redeem(ticket)
+
+
+async def test_d40_the_first_proof_ends_sessions_and_password_before_the_code_comes(world: World) -> None:
+    await world.sign_in()
+    taking_part: Any = world.app.accounts.sessions._capabilities
+    taking_part.second_step = Step()
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update users set email_proved_at = null, password_hash = 'a hash'")
+    assert set(await world.sign_in()) == {"second_factor"}
+    assert await world.count("sessions") == 0
+    kept = "select 1 from users where email_proved_at is not null and password_hash = 'a hash'"
+    assert await world.fetch(kept) == []

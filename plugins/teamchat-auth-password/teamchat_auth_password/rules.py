@@ -148,7 +148,7 @@ class Passwords:
             await self._links.check(_SETTING_UP, email, token)
             async with self._storage.read() as tx:
                 user = await user_by_email(tx, email)
-            passed = await self._second_steps.verify(tried, user.id if user else None, code, is_proof=True)
+            passed = await self._proofs.verify(tried, user.id if user else None, code)
             password_hash = await self._hasher.hash(password)
             async with self._storage.write() as tx:
                 await self._limits.succeed_in(tx, tried)
