@@ -20,7 +20,7 @@ from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import ChannelChange, NewChannel, NewPrivateChannel, accepted, named
 from teamchat.chat.idempotency import KeyedRequest, keyed_room, made_before, note
 from teamchat.chat.images_table import forget_images_in
-from teamchat.chat.joining import ROWS, check_known, member_of
+from teamchat.chat.joining import ROWS, check_known, member_of, note_members
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.rooms_table import check_name_is_free
 from teamchat.chat.sight import Room
@@ -147,6 +147,7 @@ class Channels:
             name=wanted["name"],
             isPrivate=is_private,
         )
+        await note_members(tx, "member.add", room_id, others, by=caller.user.id)
         return room_id
 
     def _is_default(self, draft: NewChannel | NewPrivateChannel, *, is_private: bool) -> bool:

@@ -13,7 +13,14 @@ from teamchat.chat import channel_rows, membership, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.channels import delete, insert, read_again
 from teamchat.chat.idempotency import keyed_room, made_before, note
-from teamchat.chat.joining import MOST_IN_GROUP, check_known, check_size, let_in, members_among
+from teamchat.chat.joining import (
+    MOST_IN_GROUP,
+    check_known,
+    check_size,
+    let_in,
+    members_among,
+    note_members,
+)
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.sight import ROOM, Room
 from teamchat.errors import BadRequest, NotFound
@@ -113,6 +120,11 @@ class Groups:
             await audit.note(
                 *(tx, "channel.create", "channel", room.id), by=caller.user.id, name=accepted, isPrivate=True
             )
+            rows = await tx.fetch(
+                "select user_id from memberships where room_id = $1 order by user_id", room.id
+            )
+            others = [user_id for (user_id,) in rows if user_id != caller.user.id]
+            await note_members(tx, "member.add", room.id, others, by=caller.user.id)
             return await read_again(tx, caller, room.id)
 
     async def _make(self, tx: Transaction, caller: Caller, kind: str, people: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
+from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, membership
 from teamchat.chat.sight import Room
@@ -17,6 +18,7 @@ from teamchat.model.ids import could_be_id
 from teamchat.storage.statements import chunks
 
 MOST_IN_GROUP = 9
+_NAMED_IN_ENTRY = 200
 
 JOINED_AT = """coalesce(m.joined_at,
 case when u.created_at > r.created_at then u.created_at else r.created_at end)"""
@@ -61,6 +63,15 @@ async def let_in(
     else:
         await tx.append(ChannelMembersAdded(room.id, members, by, reason).to(audience.of_members))
     await capabilities.in_transaction.members_changed(tx, room, user_ids, [])
+
+
+async def note_members(
+    tx: Transaction, action: str, room_id: str, user_ids: Sequence[str], *, by: str
+) -> None:
+    """Write ``member.add`` or ``member.remove`` of many into the audit log, 200 in an entry."""
+    for start in range(0, len(user_ids), _NAMED_IN_ENTRY):
+        named = list(user_ids[start : start + _NAMED_IN_ENTRY])
+        await note(tx, action, "channel", room_id, by=by, userIds=named)
 
 
 async def first_seen_by_joiners(tx: Transaction, room: Room) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import trio
 
 from teamchat.accounts.acting import acting_user
+from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities, Changes, TooMuch
 from teamchat.chat import channel_rows, membership, sight
 from teamchat.chat.joining import JOINED_AT
@@ -149,6 +150,7 @@ async def keep_a_manager(tx: Transaction, room: Room) -> bool:
     if next_one is None:
         return False
     await set_role(tx, room, next_one, MANAGER)
+    await note_role(tx, room, next_one, MANAGER)
     return True
 
 
@@ -176,3 +178,8 @@ async def set_role(tx: Transaction, room: Room, user_id: str, role: str) -> None
         )
     event = ChannelMemberUpdated(room.id, user_id, role)
     await tx.append(event.to(audience.only([user_id]) if now.is_default else audience.of_members))
+
+
+async def note_role(tx: Transaction, room: Room, user_id: str, role: str, *, by: str | None = None) -> None:
+    """Write into the audit log that a member has another role in a channel; by default who asks did it."""
+    await note(tx, "member.role", "channel", room.id, by=by, userId=user_id, role=role)

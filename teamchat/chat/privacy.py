@@ -11,8 +11,8 @@ from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.channels import read_again
-from teamchat.chat.joining import check_known, members_among
-from teamchat.chat.leaving import set_role
+from teamchat.chat.joining import check_known, members_among, note_members
+from teamchat.chat.leaving import note_role, set_role
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.sight import Room
 from teamchat.errors import BadRequest, Forbidden
@@ -95,6 +95,8 @@ class Privacy:
                 visible_from=room.public_from,
                 added_by=caller.user.id,
             )
+        await note_members(tx, "member.add", room.id, joined, by=caller.user.id)
+        await note_members(tx, "member.remove", room.id, leaving, by=caller.user.id)
         if joining or leaving:
             await self._capabilities.in_transaction.members_changed(tx, room, joining, leaving)
         [(name,)] = await tx.fetch("select name from rooms where id = $1", room.id)
@@ -103,6 +105,7 @@ class Privacy:
         channel = await read_again(tx, caller, room.id)
         if not any(roles.get(user_id) == MANAGER for user_id in wanted):
             await set_role(tx, room, caller.user.id, MANAGER)
+            await note_role(tx, room, caller.user.id, MANAGER, by=caller.user.id)
             return await channel_rows.channel(tx, room.id, caller.user.id)
         return channel
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from teamchat.accounts.audit import asked_by
 from teamchat.chat import Draft
-from teamchat.chat.channel_drafts import ChannelChange, NewPrivateChannel
+from teamchat.chat.channel_drafts import ChannelChange, NewChannel, NewPrivateChannel
 from teamchat.chat.groups import GroupOf
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.errors import Problem
@@ -53,6 +54,7 @@ async def test_l4_whatever_is_done_to_a_channel_and_its_members_has_an_entry(wor
         (one, "channel.unarchive", secret, {}),
         (bob.user.id, "channel.update", secret, {"fields": ["topic"]}),
         (one, "channel.privacy", secret, {"isPrivate": False, "history": "hide"}),
+        (one, "member.remove", secret, {"userIds": [bob.user.id]}),
         (one, "channel.privacy", secret, {"isPrivate": True}),
         (one, "channel.delete", secret, {"name": "Top secret"}),
     ]
@@ -74,7 +76,50 @@ async def test_l4_groups_notes_and_what_is_said_have_none(world, ada, bob, eve, 
     assert await entries(world) == before
     await world.chat.groups.convert(bob, group.id, "Now a channel")
     made = {"name": "Now a channel", "isPrivate": True}
-    assert (await entries(world))[len(before) :] == [(bob.user.id, "channel.create", group.id, made)]
+    assert (await entries(world))[len(before) :] == [
+        (bob.user.id, "channel.create", group.id, made),
+        (bob.user.id, "member.add", group.id, {"userIds": [ada.user.id]}),
+    ]
+
+
+async def test_l4_who_is_in_it_from_the_first_has_an_entry(world, ada, bob, eve):
+    secret = await secret_of(world, bob, ada, eve)
+    assert await entries(world) == [
+        (bob.user.id, "channel.create", secret, {"name": "Top secret", "isPrivate": True}),
+        (bob.user.id, "member.add", secret, {"userIds": [ada.user.id, eve.user.id]}),
+    ]
+
+
+async def test_l4_who_is_left_in_a_channel_that_becomes_private_has_an_entry(world, ada, bob, eve):
+    channel = (await world.chat.channels.create(ada, "Plans")).id
+    before = await entries(world)
+    await world.chat.privacy.change(ada, channel, PrivacyChange(is_private=True, members=[bob.user.id]))
+    assert (await entries(world))[len(before) :] == [
+        (ada.user.id, "member.add", channel, {"userIds": [bob.user.id]}),
+        (ada.user.id, "channel.privacy", channel, {"isPrivate": True}),
+    ]
+
+
+async def test_l4_very_many_who_lose_a_channel_are_named_in_several_entries(world, ada, monkeypatch):
+    monkeypatch.setattr("teamchat.chat.joining._NAMED_IN_ENTRY", 2)
+    channel = (await world.chat.channels.create(ada, NewChannel("Plans", is_default=False))).id
+    others = [await world.user(f"user{number}") for number in range(5)]
+    await world.chat.members.add(ada, channel, [one.user.id for one in others])
+    await world.chat.privacy.change(ada, channel, PrivacyChange(is_private=True, members=[]))
+    gone = [one[3]["userIds"] for one in await entries(world) if one[1] == "member.remove"]
+    assert [len(one) for one in gone] == [2, 2, 1]
+    assert {user_id for one in gone for user_id in one} == {one.user.id for one in others}
+
+
+async def test_l4_b3_who_manages_after_the_last_manager_has_an_entry(world, ada, bob, eve):
+    secret = await secret_of(world, bob, eve, ada)
+    with asked_by(bob.user.id):
+        await world.chat.members.leave(bob, secret)
+    successor = min(eve.user.id, ada.user.id)
+    assert (await entries(world))[-2:] == [
+        (bob.user.id, "member.role", secret, {"userId": successor, "role": "manager"}),
+        (bob.user.id, "member.remove", secret, {"userId": bob.user.id}),
+    ]
 
 
 async def test_l4_what_is_refused_or_changes_nothing_has_no_entry(world, ada, bob, channel):

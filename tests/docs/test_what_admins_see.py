@@ -137,8 +137,8 @@ def test_who_enters_sees_what_a_joiner_sees_and_leaves_entries_in_the_audit_log(
         assert server.end() == 0
     assert [one["action"] for one in done] == [
         "channel.enter", "channel.update", "member.remove", "channel.enter", "member.role", "member.remove",
-        "member.add", "channel.archive", "channel.unarchive", "channel.privacy", "channel.privacy",
-        "channel.delete",
+        "member.add", "channel.archive", "channel.unarchive", "channel.privacy", "member.remove",
+        "channel.privacy", "channel.delete",
     ]  # fmt: skip
     assert {one["details"]["reason"] for one in done if one["action"] == "channel.enter"} == {"a complaint"}
     log = server.log.read_text()
