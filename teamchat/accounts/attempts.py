@@ -22,7 +22,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from teamchat.accounts import keys
 from teamchat.accounts.audit import note_failure
@@ -95,14 +95,14 @@ class Limits:
             await self.fail_in(tx, attempt)
         _log.info("sign-in failed", way=attempt.way, ip=attempt.ip)
 
-    async def fail_in(self, tx: Transaction, attempt: Attempt) -> None:
-        """Do what `fail` does, in a transaction that is open."""
+    async def fail_in(self, tx: Transaction, attempt: Attempt, **details: Any) -> None:
+        """Do what `fail` does, in a transaction that is open. `details` are for the audit log."""
         await self._refuse_blocked(tx, attempt)
         await self._counters.add(tx, attempt.address_subject)
         if attempt.email_key is not None and await self._counters.add(tx, attempt.pair_subject) == 1:
             await self._counters.add(tx, attempt.account_subject)
         user_id = await _account_of(tx, attempt.email_key)
-        await note_failure(tx, user_id, ip=attempt.ip, way=attempt.way)
+        await note_failure(tx, user_id, ip=attempt.ip, way=attempt.way, **details)
 
     async def refuse_in(self, tx: Transaction, attempt: Attempt) -> None:
         """Raise `TooManyRequests` if the attempt is blocked, as a transaction that is open sees it."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from teamchat.accounts import keys
 from teamchat.accounts.attempts import Attempt, Limits
+from teamchat.accounts.audit import note_challenge
 from teamchat.accounts.counters import Counters
 from teamchat.accounts.records import is_bot_in, user_by_id
 from teamchat.capabilities.changes import TakesPart
@@ -88,6 +89,8 @@ class SecondSteps:
             if not await self.is_needed_in(tx, user_id):
                 return None
         if code is None:
+            async with self._storage.write() as tx:
+                await note_challenge(tx, user_id, ip=tried.ip, way=tried.way)
             raise SecondFactorNeeded(step.methods)
         if await self.try_code(tried, user_id, code):
             return Passed(user_id)
@@ -116,7 +119,7 @@ class SecondSteps:
             await self._limits.refuse_in(tx, tried)
             await tx.fetch("delete from attempts where subject = $1", subject)
         else:
-            await self._limits.fail_in(tx, tried)
+            await self._limits.fail_in(tx, tried, secondFactor=True)
             await self._counters.add(tx, subject)
 
     async def is_needed_in(self, tx: Transaction, user_id: str) -> bool:
@@ -147,12 +150,14 @@ class SecondSteps:
         self._known.keep(caller.session_id, True, tags, position=position, size=_SIZE)
         return False
 
-    async def ticket_in(self, tx: Transaction, user_id: str, *, is_proved: bool) -> str:
+    async def ticket_in(self, tx: Transaction, user_id: str, *, is_proved: bool, way: str = "oauth") -> str:
         """Return what stands for a first proof, where the code comes in another request.
 
+        `way` is how it was shown, for the audit log.
         It is good for ten minutes, for one session, and until the user's sessions are ended.
         """
         ticket, now = secrets.token_urlsafe(32), self._clock()
+        await note_challenge(tx, user_id, way=way)
         await tx.fetch("delete from waiting_sign_ins where expires_at <= $1", now)
         await tx.fetch(
             "insert into waiting_sign_ins (hash, user_id, is_proved, expires_at) values ($1, $2, $3, $4)",

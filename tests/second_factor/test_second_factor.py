@@ -17,6 +17,7 @@ from teamchat_second_factor.factors import MOST, PENDING_MS
 
 from teamchat import BadRequest, CodeNeeded, Conflict, Forbidden, NotFound, TooManyRequests, Unauthorized
 from teamchat.accounts import Purpose
+from teamchat.accounts.audit import asked_by
 from teamchat.errors import SecondFactorNeeded
 from teamchat.model import now_ms
 from teamchat.settings import Settings
@@ -547,6 +548,36 @@ async def test_what_is_set_up_and_taken_away_is_in_the_audit_log_without_a_secre
             ("second-factor.remove", world.bob.user.id),
         ]
         assert not [one for one in (secret, *codes) if one in json.dumps(entries)]
+
+
+async def test_l4_a_right_password_without_the_right_code_is_in_the_audit_log(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        _, secret, _ = await world.set_up(world.bob)
+        for code, ip in ((None, HOME), (None, HOME), (None, ELSEWHERE), ("12345", HOME)):
+            assert await outcome(world.login(code=code, ip=ip)) == "SecondFactorNeeded"
+        assert await outcome(world.login(password="wrong horse")) == "Unauthorized"
+        await world.login(code=world.code(secret))
+        entries = await world.rows(
+            """select action, actor_id, target_id, ip, details from audit_entries
+               where action in ('session.challenge', 'session.fail') order by id"""
+        )
+        bob = world.bob.user.id
+        assert entries == [
+            ("session.challenge", None, bob, HOME, '{"way":"password"}'),  # Of two within a minute one.
+            ("session.challenge", None, bob, ELSEWHERE, '{"way":"password"}'),
+            ("session.fail", None, bob, HOME, '{"way":"password","secondFactor":true}'),
+            ("session.fail", None, bob, HOME, '{"way":"password"}'),
+        ]
+
+
+async def test_l4_a_sign_in_elsewhere_that_waits_for_the_code_is_in_the_audit_log(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.set_up(world.bob)
+        with asked_by(None, lambda: ELSEWHERE):
+            await ticket_of(world)
+        assert await world.rows(
+            "select target_id, ip, details from audit_entries where action = 'session.challenge'"
+        ) == [(world.bob.user.id, ELSEWHERE, '{"way":"oauth"}')]
 
 
 def test_the_setting_knows_three_words() -> None:

@@ -8,6 +8,15 @@ nothing that was said.
 from __future__ import annotations
 
 from teamchat.accounts.audit.entries import Audit, AuditEntry, AuditPage, AuditQuery
-from teamchat.accounts.audit.writing import asked_by, note, note_failure
+from teamchat.accounts.audit.writing import asked_by, note, note_challenge, note_failure
 
-__all__ = ["Audit", "AuditEntry", "AuditPage", "AuditQuery", "asked_by", "note", "note_failure"]
+__all__ = [
+    "Audit",
+    "AuditEntry",
+    "AuditPage",
+    "AuditQuery",
+    "asked_by",
+    "note",
+    "note_challenge",
+    "note_failure",
+]

@@ -18,6 +18,7 @@ FAILURES_AN_HOUR = 200
 """How many failed sign-ins an hour have entries: many computers together must not fill the disk."""
 
 _HOUR_MS = 3_600_000
+_MINUTE_MS = 60_000
 _ACTION = re.compile(r"[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)+")
 _MOST_DETAILS = 16_384
 _INSERT = """insert into audit_entries (id, at, actor_id, ip, action, target_type, target_id, details)
@@ -98,3 +99,22 @@ async def note_failure(
     asking = _asking.get()
     with asked_by(None, asking.address if asking is not None else lambda: None):
         await note(tx, "session.fail", *target, ip=ip, **details, othersFollow=is_last or None)
+
+
+async def note_challenge(tx: Transaction, user_id: str, *, ip: str | None = None, way: str) -> None:
+    """Write that somebody had the first proof of an account right and was asked for the second.
+
+    Nobody is the actor.  An account and an address have one such entry in a minute.
+    """
+    asking = _asking.get()
+    if ip is None and asking is not None:
+        ip = asking.address()
+    since = id_at(now_ms() - _MINUTE_MS, "")
+    if await tx.fetch(
+        """select 1 from audit_entries where action = 'session.challenge' and target_id = $1
+           and id >= $2 and coalesce(ip, '') = $3 limit 1""",
+        *(user_id, since, ip or ""),
+    ):
+        return
+    with asked_by(None, lambda: ip):
+        await note(tx, "session.challenge", "user", user_id, way=way)
