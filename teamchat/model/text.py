@@ -33,6 +33,8 @@ _UNSEEN = re.compile(
     "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
+# What joins characters, or keeps them apart, in words of Persian and Hindi, and says how an emoji is drawn.
+_JOINING = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 _SPACE = re.compile(r"\s+")
 
 
@@ -80,6 +82,22 @@ def name(field: str, text: str, *, most: int = MAX_NAME, present: str | None = N
     return accepted
 
 
+def label(field: str, text: str, *, most: int) -> str:
+    """Return a text of one line that is nobody's alone, such as a title: a name, but one that may be blank.
+
+    As nobody is told from others by it, it may hold what joins characters (ZWJ, ZWNJ, variation selectors).
+    """
+    trimmed = storable(field, text).strip()
+    bare = _JOINING.sub("", trimmed).strip()
+    if not bare:
+        return ""
+    name(field, bare, most=most)
+    line = squeezed(trimmed)
+    if len(line) > most:
+        raise BadRequest(f"{field} is longer than {most} characters.")
+    return line
+
+
 def note(field: str, text: str, *, most: int, may_be_blank: bool = True) -> str:
     """Return a text about something, trimmed: at most `most` characters, maybe of several lines."""
     trimmed = storable(field, text).strip()
@@ -109,13 +127,13 @@ def squeezed(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-def reaction(text: str) -> str:
+def reaction(text: str, field: str = "reaction") -> str:
     """Return a reaction: 1 to 64 characters, unchanged."""
-    text = storable("reaction", text)
+    text = storable(field, text)
     if not text.strip():
-        raise BadRequest("reaction is blank.")
+        raise BadRequest(f"{field} is blank.")
     if len(text) > MAX_REACTION:
-        raise BadRequest(f"reaction is longer than {MAX_REACTION} characters.")
+        raise BadRequest(f"{field} is longer than {MAX_REACTION} characters.")
     return text
 
 

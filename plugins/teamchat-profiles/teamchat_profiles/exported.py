@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 
 from msgspec import Struct
 
-from teamchat import ExportPart, Imported, Transaction
+from teamchat import BadRequest, ExportPart, Imported, Transaction
+from teamchat.model import text
 
 _PAGE = 100
 _AFTER = """select user_id, full_name, title, pronouns, timezone, locale from profiles
@@ -46,7 +47,14 @@ class ProfilesExported(ExportPart):
             texts = (record.full_name, record.title, record.pronouns, record.timezone, record.locale)
             if user is None:
                 imported.omit(record.user_id, "by nobody among the users of the export")
-            elif any(len(one) > _MOST or not one.isprintable() for one in texts):
+            elif not all(_can_stand(one) for one in texts):
                 imported.omit(record.user_id, "a field can't stand in a profile")
             else:
                 (imported.create if await tx.fetch(_STORE, user, *texts) else imported.find)()
+
+
+def _can_stand(one: str) -> bool:
+    try:
+        return text.label("field", one, most=_MOST) == one
+    except BadRequest:
+        return False

@@ -39,6 +39,7 @@ class NewStatus(Struct, frozen=True):
     """What one is at: an emoji, a text or both, and when it ends, in epoch milliseconds."""
 
     emoji: str = ""
+    """What a reaction may be, of up to 64 characters."""
     text: str = ""
     until: int | None = None
 
@@ -69,7 +70,7 @@ class Profiles:
 
     async def set_status(self, caller: Caller, status: NewStatus) -> User:
         """Set the caller's status."""
-        emoji = text.note("emoji", status.emoji, most=text.MAX_REACTION)
+        emoji = text.reaction(status.emoji, "emoji") if status.emoji.strip() else ""
         said = text.squeezed(text.note("text", status.text, most=MOST))
         now = now_ms()
         if not (emoji or said):
@@ -122,10 +123,9 @@ def _status(emoji: str, said: str, until: int | None) -> dict[str, Any]:
 
 
 def _checked(name: str, value: str) -> str:
-    field = {"full_name": "fullName"}.get(name, name)
-    if not value.strip():
+    accepted = text.label({"full_name": "fullName"}.get(name, name), value, most=MOST)
+    if not accepted:
         return ""
-    accepted = text.name(field, value, most=MOST)
     if name == "timezone" and accepted not in available_timezones():
         raise BadRequest("timezone is none of the IANA time zones, such as Europe/Berlin.")
     if name == "locale" and not _LOCALE.fullmatch(accepted):

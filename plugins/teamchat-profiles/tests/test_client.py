@@ -50,6 +50,13 @@ def test_a_face_set_here_is_seen_there_at_once_and_so_are_name_and_status(
     dialog.get_by_role("button", name="Set status").click()
 
     expect(said.locator(".name")).to_have_attribute("data-status", "🚆", timeout=30_000)
+    # Long ones are cut, whatever stands beside the name.
+    widths = """it => {
+      it.dataset.status = "wide ".repeat(12);
+      const width = parseFloat(getComputedStyle(it, "::after").width);
+      return width / parseFloat(getComputedStyle(it).fontSize);
+    }"""
+    assert said.locator(".name").evaluate(widths) <= 4
     said.locator("[data-person]").first.click()
     card = grace.locator("dialog.person, dialog[open]").last
     expect(card).to_contain_text("Augusta Ada King", timeout=30_000)

@@ -46,7 +46,7 @@ class TestProfiles(CapabilityContract):
         return open_storage(directory)
 
     async def use(self, app: Application, caller: Caller, message: Message) -> None:
-        await Profiles(app).change(caller, ProfileChange(full_name="Augusta Ada King"))
+        await Profiles(app).change(caller, ProfileChange(full_name="Ada King 👩\u200d🔬"))
 
 
 class TestTelling(ServiceContract):
@@ -138,6 +138,9 @@ async def test_what_one_says_of_oneself_is_shown_and_told_and_can_be_taken_back(
         ProfileChange(full_name="a" * 101),
         ProfileChange(full_name="Ada\u202e"),
         ProfileChange(title="line\nbreak"),
+        ProfileChange(title="a\u200d" * 51),
+        ProfileChange(full_name="Ada\u200b"),
+        ProfileChange(timezone="Europe/\u200cBerlin"),
         ProfileChange(timezone="Europe/Atlantis"),
         ProfileChange(timezone="../../etc/passwd"),
         ProfileChange(locale="en_GB; drop"),
@@ -148,6 +151,29 @@ async def test_what_can_not_stand_in_a_profile_is_refused(tmp_path: Path, change
         with pytest.raises(BadRequest):
             await world.profiles.change(world.ada, change)
         assert await world.told() == []
+
+
+@pytest.mark.parametrize(
+    "name", ["علی\u200cرضا", "क्\u200dष", "👩\u200d🚀 Ada ❤\ufe0f", "👩🏽\u200d🤝\u200d👩🏻"]
+)
+async def test_names_and_titles_hold_what_joins_characters_in_scripts_and_emoji(
+    tmp_path: Path, name: str
+) -> None:
+    async with opened(tmp_path) as world:
+        await world.profiles.change(world.ada, ProfileChange(name, name, "\u200d\ufe0f"))
+        shown = await world.shown(world.ada)
+        assert (shown["fullName"], shown["title"]) == (name, name)
+        assert "pronouns" not in shown, "nothing of it is seen"
+
+
+async def test_the_emoji_of_a_status_is_what_a_reaction_may_be(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        for good in ("👩\u200d🚀", ":parrot:", "e" * 64):
+            await world.profiles.set_status(world.ada, NewStatus(good))
+            assert (await world.shown(world.ada))["status"] == {"emoji": good}
+        for bad in ("e" * 65, "\0", "\ud800"):
+            with pytest.raises(BadRequest, match="emoji"):
+                await world.profiles.set_status(world.ada, NewStatus(bad))
 
 
 async def test_changes_of_ten_seconds_are_told_at_once_and_once_more_as_they_are_then(tmp_path: Path) -> None:
