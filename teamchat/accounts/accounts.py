@@ -105,6 +105,7 @@ class Accounts:
             links,
             clock,
             capabilities,
+            second_steps,
             is_invite_required=needs_invite,
             sends_invites=has_mail and sign_in.asks_for_passwords,
         )

@@ -131,26 +131,34 @@ class SecondSteps:
         """Return whether `auth.secondFactor` wants a user to have one."""
         return self._demanded == "all" or (self._demanded == "admins" and user.is_admin)
 
+    async def is_missing_in(self, tx: Transaction, user_id: str) -> bool:
+        """Return whether a user has to set one up first. A bot can't."""
+        user, step = await user_by_id(tx, user_id), self.step
+        if user is None or step is None or not self.is_demanded_of(user):
+            return False
+        return not await step.is_set_in(tx, user_id) and not await is_bot_in(tx, user_id)
+
     async def is_missing(self, caller: Caller, as_of: int) -> bool:
-        """Return whether a caller, found `as_of` an end of the log, has to set one up first. A bot can't.
+        """Return whether a caller, found `as_of` an end of the log, has to set one up first.
 
         That somebody has one is remembered until their session ends, as it does when an operator takes it
         away, or the user changes: who it is not demanded of may take it away, and become an admin after that.
         """
-        step = self.step
-        if step is None or not self.is_demanded_of(caller.user):
+        # By a token without the scope `admin` an admin is none, and must have one all the same.
+        may_be_admin = caller.scopes is not None and self._demanded == "admins"
+        if self.step is None or not (may_be_admin or self.is_demanded_of(caller.user)):
             return False
         position = await self._known.catch_up(as_of)
         if self._known.get(caller.session_id) is not None:
             return False
         async with self._storage.read() as tx:
-            if not await step.is_set_in(tx, caller.user.id) and not await is_bot_in(tx, caller.user.id):
+            if await self.is_missing_in(tx, caller.user.id):
                 return True
         tags = (cache.session(caller.session_id), cache.user(caller.user.id))
         self._known.keep(caller.session_id, True, tags, position=position, size=_SIZE)
         return False
 
-    async def ticket_in(self, tx: Transaction, user_id: str, *, is_proved: bool, way: str = "oauth") -> str:
+    async def ticket_in(self, tx: Transaction, user_id: str, *, is_proved: bool, way: str) -> str:
         """Return what stands for a first proof, where the code comes in another request.
 
         `way` is how it was shown, for the audit log.

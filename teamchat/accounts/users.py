@@ -31,11 +31,12 @@ from teamchat.accounts.records import (
 )
 from teamchat.accounts.scopes import SESSION_ALONE, check_scopes
 from teamchat.accounts.scrypt import Hasher, check_password
+from teamchat.accounts.second_steps import SecondSteps
 from teamchat.accounts.sessions import Sessions
 from teamchat.capabilities.changes import TakesPart
 from teamchat.capabilities.guarded import ChangeFailed, TooMuch
 from teamchat.errors import BadRequest, NotFound, Unauthorized, Unavailable
-from teamchat.events import Event, NewUser, RemoveUser, UpdateUser, UserExit, UserGone
+from teamchat.events import Event, NewUser, RemoveUser, StreamsEnded, UpdateUser, UserExit, UserGone
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, ListedUser, User, text
 from teamchat.model.ids import new_id
@@ -60,6 +61,7 @@ class Users:
         links: Links,
         clock: Callable[[], int],
         capabilities: TakesPart,
+        second_steps: SecondSteps,
         *,
         is_invite_required: bool,
         sends_invites: bool,
@@ -70,6 +72,7 @@ class Users:
         self._links = links
         self._clock = clock
         self._capabilities = capabilities
+        self._second_steps = second_steps
         self._is_invite_required = is_invite_required
         self._sends_invites = sends_invites
 
@@ -315,8 +318,9 @@ class Users:
     ) -> None:
         """Make a user an admin, or one no longer, in a transaction that is open.
 
-        It is sent as UPDATE_USER, so that no server goes on with what it remembers of them.  Raises
-        `BadRequest` for the last admin, and to make a bot one (extension K-2).
+        It is sent as UPDATE_USER, so that no server goes on with what it remembers of them.  Streams of who
+        must have a second factor as an admin, and has none, end.  Raises `BadRequest` for the last admin, and
+        to make a bot one (extension K-2).
         """
         if is_admin and await is_bot_in(tx, user.id):
             raise BadRequest("A bot can't be an admin.")
@@ -327,6 +331,8 @@ class Users:
         await tx.append(UpdateUser(user.id, user.user_name).to())
         if not is_admin:
             await self._capabilities.in_transaction.admin_demoted(tx, user.id)
+        elif await self._second_steps.is_missing_in(tx, user.id):
+            await tx.append(StreamsEnded(user.id).to())
 
     async def deactivate_in(self, tx: Transaction, account: Account, *, by: str | None = None) -> None:
         """Do what `deactivate` does, in a transaction that is open.

@@ -30,6 +30,7 @@ from teamchat.events.internal import (
     RoomGone,
     SessionsEnded,
     StreamsDisplaced,
+    StreamsEnded,
     UserGone,
 )
 from teamchat.events.messages import (
@@ -93,6 +94,7 @@ __all__ = [
     "SessionsEnded",
     "Signal",
     "StreamsDisplaced",
+    "StreamsEnded",
     "UpdateChannel",
     "UpdateDirectMessage",
     "UpdateMessage",

@@ -29,6 +29,13 @@ class UserGone(Payload, frozen=True):
     user_id: str
 
 
+class StreamsEnded(Payload, frozen=True):
+    """Internal: all streams of a user end, and their sessions go on, though not as they did."""
+
+    type = "_STREAMS_ENDED"
+    user_id: str
+
+
 class Blanked(Payload, frozen=True):
     """Internal: the log's events until here carry no more what was said in these messages of a room.
 

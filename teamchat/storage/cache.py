@@ -25,6 +25,7 @@ from teamchat.events import (
     RoomGone,
     SessionsEnded,
     StreamsDisplaced,
+    StreamsEnded,
     UserGone,
 )
 from teamchat.interfaces import Storage
@@ -41,7 +42,7 @@ _UNTOUCHED = {
     "NEW_CHANNEL", "UPDATE_CHANNEL", "NEW_USER", "NEW_CONVERSATION", "NEW_DM_MESSAGE", "UPDATE_DM_MESSAGE",
     "DELETE_DM_MESSAGE", "NEW_WEBHOOK", "DELETE_WEBHOOK", "UPDATE_SERVER_SETTINGS",
     "CHANNEL_MEMBERS_ADDED", "CHANNEL_MEMBER_REMOVED", "CHANNEL_MEMBER_UPDATED",
-    Blanked.type, MemberJoined.type, StreamsDisplaced.type,
+    Blanked.type, MemberJoined.type, StreamsDisplaced.type, StreamsEnded.type,
 }  # fmt: skip
 
 

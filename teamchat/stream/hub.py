@@ -33,6 +33,7 @@ from teamchat.events import (
     RoomGone,
     SessionsEnded,
     StreamsDisplaced,
+    StreamsEnded,
     UserGone,
 )
 from teamchat.interfaces import SignalCarrier, Storage
@@ -282,7 +283,7 @@ class Hub:
         payload = json.loads(event.payload)
         if event.type == SessionsEnded.type:
             self._streams.end_sessions(payload["sessionIds"])
-        elif event.type == UserGone.type:
+        elif event.type in (UserGone.type, StreamsEnded.type):
             self._streams.end_user(payload["userId"])
         elif event.type == Blanked.type:
             told = msgspec.convert(payload, Blanked)

@@ -335,6 +335,21 @@ async def test_where_admins_must_have_one_who_becomes_an_admin_must(tmp_path: Pa
             await world.app.accounts.authenticate(token)
 
 
+async def test_streams_end_of_who_becomes_an_admin_without_the_one_that_admins_must_have(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        demanding(world, "admins")
+        users, bob = world.app.accounts.users, world.bob.user.id
+        ended = "select payload from events where type = '_STREAMS_ENDED'"
+        for role in ("admin", "user"):
+            await users.set_role(world.ada, bob, role)
+            assert await world.rows(ended) == [(json.dumps({"userId": bob}, separators=(",", ":")),)]
+        await world.set_up(world.bob)
+        await users.set_role(world.ada, bob, "admin")
+        assert len(await world.rows(ended)) == 1
+
+
 async def test_who_took_it_away_while_no_admin_must_have_one_again_in_the_same_session(
     tmp_path: Path,
 ) -> None:
@@ -459,7 +474,9 @@ async def test_a_ticket_is_good_with_a_code_for_its_user_and_for_ten_minutes(tmp
 async def ticket_of(world: World) -> str:
     """Show Bob's first proof, and return what waits for the second."""
     async with world.app.storage.write() as tx:
-        return await world.app.accounts.second_steps.ticket_in(tx, world.bob.user.id, is_proved=True)
+        return await world.app.accounts.second_steps.ticket_in(
+            tx, world.bob.user.id, is_proved=True, way="oauth"
+        )
 
 
 ENDINGS: dict[str, Callable[[World], Awaitable[object]]] = {

@@ -146,7 +146,12 @@ async def test_d37_the_oldest_stream_is_closed_beyond_the_limit(storage: Storage
 
 
 @pytest.mark.parametrize(
-    "ending", [events.SessionsEnded(["ended", "unknown"]).to(), events.UserGone("leaver").to()]
+    "ending",
+    [
+        events.SessionsEnded(["ended", "unknown"]).to(),
+        events.UserGone("leaver").to(),
+        events.StreamsEnded("leaver").to(),
+    ],
 )
 async def test_d09_a_stream_ends_with_its_session_or_user_and_says_no_more(
     world: World, ending: events.Event

@@ -184,7 +184,8 @@ class OAuth:
                     await self._accounts.proofs.note_in(tx, user.id)
                 if at.identity is not None:
                     await at.identity.signed_in_in(tx, user, profile, None)
-                return user.id, Waiting(await steps.ticket_in(tx, user.id, is_proved=is_proved))
+                ticket = await steps.ticket_in(tx, user.id, is_proved=is_proved, way="oauth")
+                return user.id, Waiting(ticket)
             start_in = self._accounts.proofs.sign_in_in if is_proved else self._accounts.sessions.start_in
             signed_in = await start_in(tx, user.id, callback.ip, callback.user_agent)
             if at.identity is not None:

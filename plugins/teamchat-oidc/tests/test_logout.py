@@ -138,7 +138,7 @@ async def test_where_a_second_factor_comes_between_all_sessions_of_the_user_end(
         await tx.fetch("update oidc_sessions set session_id = null")
         [(user_id,)] = await tx.fetch("select user_id from oidc_sessions")
         steps = world.app.accounts.second_steps
-        ticket = await steps.ticket_in(tx, user_id, is_proved=True)
+        ticket = await steps.ticket_in(tx, user_id, is_proved=True, way="oauth")
     assert (await steps.redeem(ticket)).user.id == user_id
     assert (await world.log_out(world.idp.logout_token(sid="a"))).status == 200
     assert not await world.is_in(tokens)

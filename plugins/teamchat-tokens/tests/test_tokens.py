@@ -19,7 +19,7 @@ from teamchat_tokens.uses import Uses
 
 from teamchat import Capability, NewCredential, Storage
 from teamchat.application import Application
-from teamchat.model import Caller, Message, now_ms
+from teamchat.model import Caller, Message, User, now_ms
 from teamchat.testing import CapabilityContract
 from tests.leaks.test_streams import Listener, mark
 from tests.leaks.world import Person, World, open_world
@@ -209,6 +209,17 @@ async def test_m1_where_a_second_factor_is_wanted_one_of_a_user_without_is_none_
                 await tx.fetch("update users set is_bot = 1 where user_name = $1", "bob")
         answer = await mine.call("GET", "/channels")
         assert answer.status == (200 if is_bot else 403)
+
+
+async def test_m1_where_admins_must_have_one_no_token_of_theirs_is_good_without(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (world, bob):
+        mine = await holder(world, bob, "read")
+        vars(world.app.accounts.second_steps)["_demanded"] = "admins"
+        await mine.ok("GET", "/channels")
+        async with world.app.storage.write() as tx:
+            user = User(bob.id, "bob", "bob@example.org", is_admin=False)
+            await world.app.accounts.users.set_role_in(tx, user, is_admin=True)
+        (await mine.call("GET", "/channels")).problem(403)
 
 
 async def test_one_that_was_revoked_or_has_expired_is_as_one_that_never_was(tmp_path: Path) -> None:
