@@ -239,6 +239,20 @@ async def test_passwords_that_are_asked_again_are_counted(tmp_path: Path) -> Non
             await world.factors.begin(world.bob, HOME, PASSWORD, None)
 
 
+async def test_x13_a_repeated_key_makes_no_other_secret(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        begun = await world.factors.begin(world.bob, HOME, None, None, "a key")
+        with pytest.raises(Conflict):
+            await world.factors.begin(world.bob, HOME, None, None, "a key")
+        await world.factors.begin(world.ada, HOME, None, None, "a key")
+        with pytest.raises(BadRequest):
+            await world.factors.begin(world.bob, HOME, None, None, "a" * 256)
+        await world.factors.confirm(world.bob, begun.id, world.code(begun.secret), HOME)
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update second_factor_keys set created_at = created_at - $1", 24 * 3_600_000 + 1)
+        await world.factors.begin(world.bob, HOME, None, None, "a key")
+
+
 async def test_nobody_confirms_or_removes_what_is_not_theirs(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         waiting = await world.factors.begin(world.ada, HOME, None, None)
@@ -546,9 +560,10 @@ async def test_an_operator_takes_it_away_and_nothing_is_left_of_who_is_removed(t
             assert not await world.codes.forget_in(tx, world.bob.user.id)
         await world.login()
         await world.set_up(world.bob)
+        await world.factors.begin(world.bob, HOME, None, None, "a key")
         async with world.app.storage.write() as tx:
             await world.app.accounts.users.remove_in(tx, world.bob.user)
-        for table in ("second_factor_totp", "second_factor_recovery"):
+        for table in ("second_factor_totp", "second_factor_recovery", "second_factor_keys"):
             assert await world.rows(f"select 1 from {table}") == []
 
 

@@ -69,6 +69,9 @@ def section_for(app: Teamchat, factors: Factors) -> Section:
     section = Section("second factors")
     endpoint = section.endpoint
 
+    async def check_own(caller: Caller, factor_id: str) -> None:
+        await factors.check_own(caller, factor_id)
+
     @endpoint(
         "GET", "/me/second-factors", answer=OwnFactors, scopes=SESSION_ALONE, before_password_change=True
     )
@@ -85,9 +88,11 @@ def section_for(app: Teamchat, factors: Factors) -> Section:
         scopes=SESSION_ALONE,
         before_password_change=True,
     )
-    async def begin_second_factor(caller: Caller, visitor: Visitor, body: NewFactor) -> NewSecret:
+    async def begin_second_factor(
+        caller: Caller, visitor: Visitor, body: NewFactor, key: str | None
+    ) -> NewSecret:
         """Make a secret for an app; it counts once it is confirmed by its first code."""
-        begun = await factors.begin(caller, visitor.ip, body.password or None, body.code or None)
+        begun = await factors.begin(caller, visitor.ip, body.password or None, body.code or None, key)
         return NewSecret(begun.id, begun.secret, begun.uri, begun.qr_code)
 
     @endpoint(
@@ -95,6 +100,7 @@ def section_for(app: Teamchat, factors: Factors) -> Section:
         "/me/second-factors/:factorId",
         body=FactorCode,
         answer=Confirmed,
+        first=check_own,
         scopes=SESSION_ALONE,
         before_password_change=True,
     )
@@ -109,6 +115,7 @@ def section_for(app: Teamchat, factors: Factors) -> Section:
         "/me/second-factors/:factorId",
         body=Removal,
         answer=Success,
+        first=check_own,
         optional=True,
         scopes=SESSION_ALONE,
         before_password_change=True,

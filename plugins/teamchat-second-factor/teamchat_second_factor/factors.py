@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from teamchat import BadRequest, Changes, CodeNeeded, Conflict, Forbidden, NotFound, Transaction
 from teamchat.accounts import attempt
-from teamchat.model import Caller
+from teamchat.model import Caller, text
 from teamchat_second_factor import recovery, totp
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ PENDING_MS = 60 * 60_000
 MOST = 5
 WAY = "second factor"
 _MOST_ISSUER = 40
+_KEY_MS = 24 * 60 * 60_000
+_MOST_KEY = 255
 _FORGET_PENDING = "delete from second_factor_totp where user_id = $1 and confirmed_at is null"
 
 
@@ -72,6 +74,7 @@ class Going(Changes):
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Remove the factors and recovery codes."""
         await tx.fetch("delete from second_factor_totp where user_id = $1", user_id)
+        await tx.fetch("delete from second_factor_keys where user_id = $1", user_id)
         await recovery.forget_in(tx, user_id)
 
 
@@ -95,17 +98,26 @@ class Factors:
         is_required = self._app.accounts.second_steps.is_demanded_of(caller.user)
         return Own([SecondFactor(*row) for row in rows], left, is_required)
 
-    async def begin(self, caller: Caller, ip: str, password: str | None, code: str | None) -> Begun:
+    async def check_own(self, caller: Caller, id_: str) -> None:
+        """Raise `NotFound` for a factor that is none of the caller's."""
+        async with self._app.storage.read() as tx:
+            await self._is_confirmed(tx, caller.user.id, id_)
+
+    async def begin(
+        self, caller: Caller, ip: str, password: str | None, code: str | None, key: str | None = None
+    ) -> Begun:
         """Make a secret, which counts once it is confirmed; one that waits already is forgotten.
 
-        Raises `Forbidden` for who has not signed in just now and gives no right password, or no right code
-        where one is wanted; `BadRequest` for more than there may be.
+        `key` is the Idempotency-Key: one that has made a secret is `Conflict`, for it was shown.  Raises
+        `Forbidden` for who has not signed in just now and gives no right password, or no right code where one
+        is wanted; `BadRequest` for more than there may be.
         """
         await self._check_recent(caller, ip, password, code)
         user, now = caller.user, self._app.accounts.clock()
         id_, secret = secrets.token_hex(16), totp.new_secret()
         sealed = self._sealer.seal(secret, f"{user.id}:{id_}")
         async with self._app.storage.write() as tx:
+            await _spend(tx, user.id, key, now)
             await tx.fetch(_FORGET_PENDING, user.id)
             if await self._count(tx, user.id) >= MOST:
                 raise BadRequest(f"{MOST} second factors are enough. Remove one first.")
@@ -220,6 +232,21 @@ class Factors:
             one.is_current_session and 0 <= now - one.created_at < RECENT_MS
             for one in await self._app.accounts.sessions.list(caller)
         )
+
+
+async def _spend(tx: Transaction, user_id: str, key: str | None, now: int) -> None:
+    """Take note of an Idempotency-Key: what shows a secret is answered once (X-13)."""
+    if key is None:
+        return
+    if not 1 <= len(key) <= _MOST_KEY:
+        raise BadRequest(f"Idempotency-Key must have 1 to {_MOST_KEY} characters.")
+    await tx.fetch("delete from second_factor_keys where created_at < $1", now - _KEY_MS)
+    if not await tx.fetch(
+        """insert into second_factor_keys (user_id, key, created_at) values ($1, $2, $3)
+           on conflict do nothing returning key""",
+        *(user_id, text.storable("Idempotency-Key", key), now),
+    ):
+        raise Conflict("A secret was made under this Idempotency-Key, and is shown once. Begin anew.")
 
 
 def _drawn(uri: str) -> str:

@@ -16,6 +16,14 @@ MIGRATIONS = (
                on delete cascade, code_hash text not null, primary key (user_id, code_hash)){table_end}""",
         ),
     ),
+    Migration(
+        2,
+        (
+            # Under which keys of requests a secret was made, which is shown once (X-13).
+            """create table second_factor_keys (user_id text not null references users(id) on delete cascade,
+               key text not null, created_at {int} not null, primary key (user_id, key)){table_end}""",
+        ),
+    ),
 )
 
 CHECKS = (
