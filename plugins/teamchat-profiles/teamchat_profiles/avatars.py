@@ -76,6 +76,10 @@ class Avatars:
             await store(tx, self._app, caller.user.id, {"avatar_version": ""})
             return await self._app.accounts.users.whole_in(tx, caller.user)
 
+    async def check(self, user_id: str) -> None:
+        """Raise `NotFound` for who has no face, or is not there."""
+        await self.get(user_id, SIZES[0])
+
     async def get(self, user_id: str, size: int) -> Face:
         """Return a user's face. Raises `NotFound` for who has none, or is not there."""
         async with self._app.storage.read() as tx:

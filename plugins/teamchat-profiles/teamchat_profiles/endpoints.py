@@ -54,7 +54,12 @@ def section_for(profiles: Profiles, avatars: Avatars) -> Section:
         """Take one's picture away."""
         return Changed(await avatars.remove(caller))
 
-    @section.endpoint("GET", "/users/:id/avatar", within_places=True, answer=bytes, query=("size", "v"))
+    async def check_face(caller: Caller, id: str) -> None:  # noqa: ARG001
+        await avatars.check(id)
+
+    @section.endpoint(
+        "GET", "/users/:id/avatar", within_places=True, answer=bytes, query=("size", "v"), first=check_face
+    )
     async def read_avatar(
         caller: Caller,  # noqa: ARG001
         id: str,
