@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teamchat.interfaces.credentials import Credential, Credentials, NewCredential, TokenInfo
+from teamchat.interfaces.credentials import Credential, Credentials, NewCredential, TokenInfo, TokenPage
 from teamchat.interfaces.file_checks import CheckedFile, FileCheck
 from teamchat.interfaces.file_stores import FileStore, WrittenPart
 from teamchat.interfaces.protocols import (
@@ -66,6 +66,7 @@ __all__ = [
     "Storage",
     "T_co",
     "TokenInfo",
+    "TokenPage",
     "Transaction",
     "Upgrade",
     "WrittenPart",

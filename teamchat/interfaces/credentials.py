@@ -8,7 +8,7 @@ transaction, as is done for sessions: streams end by it, and what is remembered 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -54,6 +54,13 @@ class TokenInfo(Struct, frozen=True, rename="camel"):
     ip: str | None = None
 
 
+class TokenPage(NamedTuple):
+    """Some tokens, newest first, and the cursor to those that follow."""
+
+    tokens: Sequence[TokenInfo]
+    next: str | None
+
+
 class Credentials(Protocol):
     """The tokens of a server."""
 
@@ -72,8 +79,8 @@ class Credentials(Protocol):
     def used(self, id_: str, ip: str) -> None:
         """Note that a token was used, from an address. It is called with each request, and never waits."""
 
-    async def of_user(self, tx: Transaction, user_id: str) -> Sequence[TokenInfo]:
-        """Return a user's tokens, newest first."""
+    async def page(self, tx: Transaction, user_id: str, limit: int, cursor: str | None = None) -> TokenPage:
+        """Return up to `limit` tokens of a user, newest first. Raises `BadRequest` for a bad cursor."""
 
     async def give(
         self,

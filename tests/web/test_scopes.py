@@ -25,7 +25,7 @@ NEEDED = {
     "GET /auth/me": "read *",
     "DELETE /auth/sessions": "-",
     "GET /auth/sessions": "-",
-    "GET /bots": "admin",
+    "GET /bots": "read admin",
     "POST /bots": "admin",
     "DELETE /bots/<botId>": "admin",
     "PUT /bots/<botId>": "admin",

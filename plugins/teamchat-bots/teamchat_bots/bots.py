@@ -8,7 +8,7 @@ no admin.  Here is who may make one, whose it is, and who gives it tokens.  Admi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -20,10 +20,12 @@ from teamchat import (
     NewCredential,
     NotFound,
     TokenInfo,
+    TokenPage,
     Transaction,
 )
 from teamchat.accounts import Account
 from teamchat.model import Caller, User, now_ms
+from teamchat.model.ids import could_be_id
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
@@ -47,6 +49,13 @@ class Bot(Struct, frozen=True, rename="camel"):
     is_bot: bool
     owner_id: str | None
     is_deactivated: bool | UnsetType = UNSET
+
+
+class BotPage(NamedTuple):
+    """Some bots, and the cursor to those that follow."""
+
+    bots: Sequence[Bot]
+    next: str | None
 
 
 class Going(Changes):
@@ -80,15 +89,21 @@ class Bots:
         async with self._app.storage.read() as tx:
             await self._managed(tx, caller, bot_id)
 
-    async def list(self, caller: Caller) -> Sequence[Bot]:
-        """Return the bots that the caller looks after, in the order in which they were made."""
+    async def page(self, caller: Caller, limit: int, cursor: str | None = None) -> BotPage:
+        """Return up to `limit` bots that the caller looks after, in the order in which they were made.
+
+        Raises `BadRequest` for a cursor that is none.
+        """
         await self.check_make(caller)
+        if cursor is not None and not could_be_id(cursor):
+            raise BadRequest("cursor is none that was given out.")
+        whose, given = ("", ()) if caller.user.is_admin else ("and b.owner_id = $3", (caller.user.id,))
         async with self._app.storage.read() as tx:
-            if caller.user.is_admin:
-                rows = await tx.fetch(f"{_BOTS} order by u.id")
-            else:
-                rows = await tx.fetch(f"{_BOTS} and b.owner_id = $1 order by u.id", caller.user.id)
-        return [_bot(row) for row in rows]
+            rows = await tx.fetch(
+                f"{_BOTS} and u.id > $1 {whose} order by u.id limit $2", cursor or "", limit + 1, *given
+            )
+        found = [_bot(row) for row in rows[:limit]]
+        return BotPage(found, found[-1].id if len(rows) > limit else None)
 
     async def create(self, caller: Caller, user_name: str, key: str | None = None) -> Bot:
         """Make a bot; `key` is the Idempotency-Key (decision D-07b).
@@ -135,11 +150,11 @@ class Bots:
 
         await self._app.accounts.users.remove_found(find, by=caller.user.id)
 
-    async def tokens(self, caller: Caller, bot_id: str) -> Sequence[TokenInfo]:
-        """Return a bot's tokens, newest first, without their texts."""
+    async def tokens(self, caller: Caller, bot_id: str, limit: int, cursor: str | None = None) -> TokenPage:
+        """Return up to `limit` tokens of a bot, newest first, without their texts."""
         async with self._app.storage.read() as tx:
             await self._managed(tx, caller, bot_id)
-            return await self._credentials.of_user(tx, bot_id)
+            return await self._credentials.page(tx, bot_id, limit, cursor)
 
     async def give(
         self, caller: Caller, bot_id: str, asked: NewCredential, key: str | None = None

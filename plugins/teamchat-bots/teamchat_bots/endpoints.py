@@ -1,4 +1,4 @@
-"""The endpoints of bots. Tokens are given in a session alone; all else an admin's token may ask for, too."""
+"""The endpoints of bots. Tokens are given in a session alone; for all but the list, a token is an admin's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 
 from teamchat import NewCredential, TokenInfo
 from teamchat.model import Caller
-from teamchat.web import SESSION_ALONE, Answer, Section, Success
+from teamchat.web import SESSION_ALONE, Answer, Section, Success, read_limit
 from teamchat_bots.bots import Bot
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ class BotName(Struct, frozen=True, rename="camel"):
 
 
 class BotList(Answer, frozen=True):
-    """The bots that the caller looks after."""
+    """The bots that the caller looks after, and the cursor to those that follow."""
 
     bots: Sequence[Bot]
+    next: str | None
 
 
 class OneBot(Answer, frozen=True):
@@ -38,9 +39,13 @@ class OneBot(Answer, frozen=True):
 
 
 class BotTokens(Answer, frozen=True):
-    """A bot's tokens, newest first. Those that have expired are listed for 30 days."""
+    """A bot's tokens, newest first, and the cursor to those that follow.
+
+    Those that have expired are listed for 30 days.
+    """
 
     tokens: Sequence[TokenInfo]
+    next: str | None
 
 
 class BotToken(TokenInfo, frozen=True):
@@ -65,10 +70,17 @@ def section_for(bots: Bots) -> Section:
     async def check_manage(caller: Caller, bot_id: str) -> None:
         await bots.check_manage(caller, bot_id)
 
-    @section.endpoint("GET", "/bots", answer=BotList, scopes=_ADMIN)
-    async def list_bots(caller: Caller) -> BotList:
+    @section.endpoint(
+        "GET",
+        "/bots",
+        answer=BotList,
+        scopes=("read", *_ADMIN),
+        query=("limit", "cursor"),
+        first=check_make,
+    )
+    async def list_bots(caller: Caller, limit: str | None, cursor: str | None) -> BotList:
         """List the bots: all to an admin, one's own to others (chat.botsBy)."""
-        return BotList(await bots.list(caller))
+        return BotList(*await bots.page(caller, read_limit(limit), cursor))
 
     @section.endpoint("POST", "/bots", body=BotName, answer=OneBot, scopes=_ADMIN, first=check_make)
     async def create_bot(caller: Caller, body: BotName, key: str | None) -> OneBot:
@@ -86,10 +98,19 @@ def section_for(bots: Bots) -> Section:
         await bots.remove(caller, bot_id)
         return Success()
 
-    @section.endpoint("GET", "/bots/:botId/tokens", answer=BotTokens, scopes=SESSION_ALONE)
-    async def list_bot_tokens(caller: Caller, bot_id: str) -> BotTokens:
+    @section.endpoint(
+        "GET",
+        "/bots/:botId/tokens",
+        answer=BotTokens,
+        scopes=SESSION_ALONE,
+        query=("limit", "cursor"),
+        first=check_manage,
+    )
+    async def list_bot_tokens(
+        caller: Caller, bot_id: str, limit: str | None, cursor: str | None
+    ) -> BotTokens:
         """List a bot's tokens (admin, or its owner)."""
-        return BotTokens(await bots.tokens(caller, bot_id))
+        return BotTokens(*await bots.tokens(caller, bot_id, read_limit(limit), cursor))
 
     @section.endpoint(
         "POST",

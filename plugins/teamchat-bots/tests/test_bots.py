@@ -154,7 +154,6 @@ async def test_it_makes_no_tokens_and_no_bots_and_is_no_admin(tmp_path: Path) ->
             ("POST", "/me/tokens", asked),
             ("GET", "/me/tokens", None),
             ("POST", "/bots", {"userName": "More"}),
-            ("GET", "/bots", None),
             ("PUT", f"/bots/{bot.id}", {"userName": "More"}),
             ("DELETE", f"/bots/{bot.id}", None),
             ("POST", f"/bots/{bot.id}/tokens", asked),
@@ -164,6 +163,7 @@ async def test_it_makes_no_tokens_and_no_bots_and_is_no_admin(tmp_path: Path) ->
             ("POST", "/users/exit", None),
         ):
             (await bot.client.call(method, path, body)).problem(403)
+        assert (await bot.client.ok("GET", "/bots"))["bots"] == []
         assert "create-bots" not in (await bot.client.ok("GET", "/me"))["may"]
         (await admin.call("PUT", f"/users/{bot.id}/role", {"role": "admin"})).problem(400)
         (await admin.call("PUT", f"/users/{bot.id}/role", {"role": "guest"})).problem(400)
@@ -173,6 +173,35 @@ async def test_it_makes_no_tokens_and_no_bots_and_is_no_admin(tmp_path: Path) ->
         (await nobody.call("POST", "/auth/dev-login", {"email": f"bot-{bot.id}@bots.invalid"})).problem(400)
         (await admin.call("POST", "/users/add", {"email": "eve@bots.invalid"})).problem(400)
         (await admin.call("POST", f"/users/{bot.id}/reset-password", {"password": "a" * 12})).problem(400)
+
+
+async def test_x11_bots_and_their_tokens_are_listed_page_by_page(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (world, admin):
+        made = [await make(world, admin, f"Robot {number}") for number in range(5)]
+        first = await admin.ok("GET", "/bots?limit=2")
+        assert [one["id"] for one in first["bots"]] == [one.id for one in made[:2]]
+        # What a cursor points at may be gone since.
+        await admin.ok("DELETE", f"/bots/{made[1].id}")
+        second = await admin.ok("GET", f"/bots?limit=2&cursor={first['next']}")
+        assert [one["id"] for one in second["bots"]] == [one.id for one in made[2:4]]
+        third = await admin.ok("GET", f"/bots?limit=2&cursor={second['next']}")
+        assert ([one["id"] for one in third["bots"]], third["next"]) == ([made[4].id], None)
+
+        tokens, asked = f"/bots/{made[0].id}/tokens", {"name": "CI", "scopes": ["read"]}
+        for _ in range(2):
+            await admin.ok("POST", tokens, asked)
+        whole = await admin.ok("GET", tokens)
+        assert (len(whole["tokens"]), whole["next"]) == (3, None)
+        page = await admin.ok("GET", f"{tokens}?limit=2")
+        assert page["tokens"] == whole["tokens"][:2]
+        rest = await admin.ok("GET", f"{tokens}?limit=2&cursor={page['next']}")
+        assert (rest["tokens"], rest["next"]) == (whole["tokens"][2:], None)
+        for bad in ("limit=0", "limit=x", "cursor=", "cursor=a%20b"):
+            for address in ("/bots", tokens):
+                (await admin.call("GET", f"{address}?{bad}")).problem(400)
+        bob = (await world.person("bob")).client
+        for address in ("/bots", tokens):
+            (await bob.call("GET", f"{address}?limit=0")).problem(403)
 
 
 async def test_by_default_admins_alone_make_and_look_after_bots(tmp_path: Path) -> None:
@@ -221,8 +250,8 @@ async def test_where_everyone_makes_bots_each_looks_after_their_own(tmp_path: Pa
         assert [one["id"] for one in (await admin.ok("GET", "/bots"))["bots"]] == [bot.id]
         token = {"name": "CI", "scopes": ALL}
         held = Client(world.site, (await bob.client.ok("POST", "/me/tokens", token))["token"]["token"])
+        assert [one["id"] for one in (await held.ok("GET", "/bots"))["bots"]] == [bot.id]
         for method, path, body in (
-            ("GET", "/bots", None),
             ("POST", "/bots", {"userName": "More"}),
             ("POST", f"/bots/{bot.id}/tokens", token),
         ):

@@ -32,7 +32,7 @@ area = Area(
     "Tokens",
     capability="tokens",
     endpoints=(
-        Endpoint("GET", "/me/tokens", known={"tokens": LISTED}),
+        Endpoint("GET", "/me/tokens", known={"tokens": LISTED, "next": None}),
         Endpoint("POST", "/me/tokens", known={"token": {**LISTED, "token": None}}),
         Endpoint("DELETE", "/me/tokens/:id", known={"success": None}),
     ),

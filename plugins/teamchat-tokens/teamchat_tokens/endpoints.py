@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from teamchat import NewCredential, TokenInfo
 from teamchat.model import Caller
-from teamchat.web import SESSION_ALONE, Answer, Section, Success
+from teamchat.web import SESSION_ALONE, Answer, Section, Success, read_limit
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
@@ -17,9 +17,13 @@ if TYPE_CHECKING:
 
 
 class TokenList(Answer, frozen=True):
-    """One's tokens, newest first. Those that have expired are listed for 30 days."""
+    """One's tokens, newest first, and the cursor to those that follow.
+
+    Those that have expired are listed for 30 days.
+    """
 
     tokens: Sequence[TokenInfo]
+    next: str | None
 
 
 class MadeToken(TokenInfo, frozen=True):
@@ -38,11 +42,11 @@ def section_for(app: Teamchat, tokens: Tokens) -> Section:
     """Return the endpoints."""
     section = Section("tokens")
 
-    @section.endpoint("GET", "/me/tokens", answer=TokenList, scopes=SESSION_ALONE)
-    async def list_tokens(caller: Caller) -> TokenList:
+    @section.endpoint("GET", "/me/tokens", answer=TokenList, scopes=SESSION_ALONE, query=("limit", "cursor"))
+    async def list_tokens(caller: Caller, limit: str | None, cursor: str | None) -> TokenList:
         """List one's tokens."""
         async with app.storage.read() as tx:
-            return TokenList(await tokens.of_user(tx, caller.user.id))
+            return TokenList(*await tokens.page(tx, caller.user.id, read_limit(limit), cursor))
 
     @section.endpoint("POST", "/me/tokens", body=NewCredential, answer=OneToken, scopes=SESSION_ALONE)
     async def create_token(caller: Caller, body: NewCredential, key: str | None) -> OneToken:

@@ -222,6 +222,25 @@ async def test_m1_where_admins_must_have_one_no_token_of_theirs_is_good_without(
         (await mine.call("GET", "/channels")).problem(403)
 
 
+async def test_x11_they_are_listed_page_by_page_newest_first(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (_, bob):
+        made = [(await make(bob, "read"))["id"] for _ in range(5)]
+        whole = await bob.client.ok("GET", "/me/tokens")
+        listed = [one["id"] for one in whole["tokens"]]
+        assert (sorted(listed), whole["next"]) == (sorted(made), None)
+        found, query = [], "?limit=2"
+        while query:
+            page = await bob.client.ok("GET", f"/me/tokens{query}")
+            assert len(page["tokens"]) <= 2
+            found += [one["id"] for one in page["tokens"]]
+            # What a cursor points at may be gone since.
+            await bob.client.ok("DELETE", f"/me/tokens/{found[-1]}")
+            query = page["next"] and f"?limit=2&cursor={page['next']}"
+        assert found == listed
+        for bad in ("limit=0", "limit=x", "cursor=", "cursor=1.2", "cursor=" + "9" * 40):
+            (await bob.client.call("GET", f"/me/tokens?{bad}")).problem(400)
+
+
 async def test_one_that_was_revoked_or_has_expired_is_as_one_that_never_was(tmp_path: Path) -> None:
     async with opened(tmp_path) as (world, bob):
         made = await make(bob)

@@ -12,8 +12,13 @@ export function bots(teamchat, dialog) {
 
   async function read() {
     if (dialog.signal.aborted) return;
-    const found = await api.get("/bots");
-    listed.draw(found.bots.map(line));
+    const found = [];
+    for (let next = ""; next !== null; ) {
+      const page = await api.get(`/bots?limit=200${next && `&cursor=${encodeURIComponent(next)}`}`);
+      found.push(...page.bots);
+      next = page.next;
+    }
+    listed.draw(found.map(line));
   }
 
   async function make({ userName }) {

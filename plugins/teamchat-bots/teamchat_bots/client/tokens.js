@@ -58,7 +58,7 @@ export function tokens(teamchat, bot) {
   }
 
   async function read() {
-    const found = await api.get(path);
+    const found = await api.get(`${path}?limit=200`); // There are no more.
     listed.draw(found.tokens.map(line));
   }
 

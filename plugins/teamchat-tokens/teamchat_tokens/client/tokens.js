@@ -36,7 +36,7 @@ export function tokens(teamchat, dialog) {
   );
 
   async function read() {
-    const found = await api.get("/me/tokens");
+    const found = await api.get("/me/tokens?limit=200"); // There are no more.
     listed.draw(found.tokens.map(line));
   }
 
