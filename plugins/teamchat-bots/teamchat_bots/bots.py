@@ -7,6 +7,7 @@ no admin.  Here is who may make one, whose it is, and who gives it tokens.  Admi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +26,6 @@ from teamchat import (
 )
 from teamchat.accounts import Account
 from teamchat.model import Caller, User, now_ms
-from teamchat.model.ids import could_be_id
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
@@ -35,6 +35,7 @@ MOST_BOTS = 100
 _KEY_MS = 24 * 60 * 60 * 1000
 _BOTS = """select u.id, u.user_name, u.email, u.created_at, u.deactivated_at, b.owner_id
 from users u left join bots b on b.user_id = u.id where u.is_bot = 1 and u.removed_at is null"""
+_ID = re.compile(r"[0-9a-f]{32}")
 _COUNT = "select count(*) from bots where owner_id = $1"
 
 
@@ -95,7 +96,7 @@ class Bots:
         Raises `BadRequest` for a cursor that is none.
         """
         await self.check_make(caller)
-        if cursor is not None and not could_be_id(cursor):
+        if cursor is not None and not _ID.fullmatch(cursor):
             raise BadRequest("cursor is none that was given out.")
         whose, given = ("", ()) if caller.user.is_admin else ("and b.owner_id = $3", (caller.user.id,))
         async with self._app.storage.read() as tx:
