@@ -41,6 +41,7 @@ from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, ListedUser, User, text
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
+from teamchat.storage.log import blank
 
 ROLES = ("user", "admin")
 Find = Callable[[Transaction], Awaitable[Account]]
@@ -100,7 +101,9 @@ class Users:
         if account is not None:
             told = {"id": user_id, "userName": account.user.user_name}
             told |= await self._capabilities.user_fields.of(tx, user_id)
-            await tx.append(Event(UpdateUser.type, msgspec.json.encode(told).decode()))
+            # What was said here of oneself is found by the user's id, to be taken out of the log with them.
+            payload = msgspec.json.encode(told).decode()
+            await tx.append(Event(UpdateUser.type, payload, text_room=user_id, text_message=user_id))
 
     async def check_admin(self, caller: Caller) -> None:
         """Raise `Forbidden` unless the caller is an admin."""
@@ -475,6 +478,8 @@ class Users:
                 has_more = await capabilities.user_settling(tx, user_id, is_going=is_going)
 
     async def _leave(self, tx: Transaction, user: User, farewell: Event) -> None:
+        if said := self._capabilities.user_fields.names:
+            await blank(tx, user.id, [user.id], said)
         await tx.append(farewell)
         await self._sessions.end_all_in(tx, user.id)
         await self._links.forget_in(tx, user.email)

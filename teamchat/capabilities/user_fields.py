@@ -44,6 +44,10 @@ class FieldsOfUsers:
                 f"Two capabilities add the field {twice[0]} to users, or it is there already. "
                 "Turn one of them off."
             )
+        self.names = tuple(
+            field.encode_name for one in self.offered for field in msgspec.structs.fields(one.kind)
+        )
+        """What the fields are called in JSON."""
         self._extended = cache(self._extend)
 
     async def added(

@@ -32,7 +32,7 @@ class Event(Struct, frozen=True):
     """An event on its way into the log. `payload` is its JSON, encoded; `audience` None means everyone.
 
     Where the payload carries what was said in a message, `text_room` is the id of its channel or
-    conversation, and `text_message` its own.
+    conversation, and `text_message` its own; where it carries what a user says of themself, both are theirs.
     """
 
     type: str

@@ -261,10 +261,18 @@ async def test_what_is_no_picture_or_a_hostile_one_is_refused_and_the_face_stays
 
 async def test_nothing_is_left_of_who_is_removed(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
+        await world.profiles.change(world.ada, ProfileChange(full_name="Augusta"))
         await world.profiles.change(world.bob, ProfileChange(full_name="Robert"))
         await world.avatars.set(world.bob, picture())
         async with world.app.storage.write() as tx:
             await world.app.accounts.users.remove_in(tx, world.bob.user)
         async with world.app.storage.read() as tx:
             for table in ("profiles", "profiles_avatars"):
-                assert await tx.fetch(f"select 1 from {table}") == []
+                [(count,)] = await tx.fetch(
+                    f"select count(*) from {table} where user_id = $1", world.bob.user.id
+                )
+                assert count == 0
+        # Nor is it in the log, from which streams go on that were away.
+        augusta, robert = await world.told()
+        assert augusta["fullName"] == "Augusta"
+        assert robert == {"id": world.bob.user.id, "userName": "bob"}
