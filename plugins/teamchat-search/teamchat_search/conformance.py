@@ -57,7 +57,9 @@ area = Area(
     endpoints=(
         Endpoint("GET", "/search/messages", known={"results": HIT, "next": None, "isComplete": None}),
         Endpoint("GET", "/search/files", known={"results": FILE_HIT, "next": None, "isComplete": None}),
-        Endpoint("GET", "/search/people", known={"users": {"id": None, "userName": None}}),
+        Endpoint(
+            "GET", "/search/people", known={"users": dict.fromkeys(["id", "userName", "isDeactivated"])}
+        ),
         Endpoint("GET", "/search/channels", known={"channels": None}),
     ),
 )

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from teamchat import BadRequest
-from teamchat.model import Caller, Channel, Message, UserName
+from teamchat.model import Caller, Channel, Message
 from teamchat.web import Answer, Section, read_limit
 from teamchat_search.asking import Request, checked
 from teamchat_search.matching import Apart, as_one, by_file
+from teamchat_search.names import FoundUser
 from teamchat_search.search import MOST_RESULTS, Hit, Results
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class FileHits(Answer, frozen=True):
 class People(Answer, frozen=True):
     """Users by name, 20 at most."""
 
-    users: Sequence[UserName]
+    users: Sequence[FoundUser]
 
 
 class ChannelsFound(Answer, frozen=True):

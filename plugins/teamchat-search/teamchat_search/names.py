@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import trio
+from msgspec import UNSET, UnsetType
 
 from teamchat import BadRequest, NotFound
 from teamchat.model import Caller, Channel, UserName, text
@@ -24,13 +25,19 @@ _normal = lru_cache(maxsize=32768)(normal)
 _SPACE = re.compile(r"\s+")
 
 
+class FoundUser(UserName, frozen=True):
+    """Somebody who was found. `is_deactivated` is there, and true, for one who can't sign in (L-1)."""
+
+    is_deactivated: bool | UnsetType = UNSET
+
+
 class Names:
     """Finds users and channels on one server."""
 
     def __init__(self, app: Teamchat) -> None:
         self._app = app
 
-    async def people(self, caller: Caller, query: str, place_id: str | None) -> Sequence[UserName]:
+    async def people(self, caller: Caller, query: str, place_id: str | None) -> Sequence[FoundUser]:
         """Return users by name, of a place's members if one is given: first those of whom a word begins so.
 
         Raises `Forbidden` for a direct conversation of others.
@@ -47,18 +54,20 @@ class Names:
             # Nobody is offered to be mentioned who would hear nothing of it.
             present = "" if among is None else " and deactivated_at is null"
             rows = await tx.fetch(
-                f"select id, user_name from users where removed_at is null{present} order by id"  # noqa: S608
+                f"""select id, user_name, deactivated_at from users
+                    where removed_at is null{present} order by id"""  # noqa: S608
             )
             others = await self._app.user_names(tx)
-        found: list[tuple[int, str, str, str]] = []
-        for number, (id_, name) in enumerate(rows):
+        found: list[tuple[int, str, str, FoundUser]] = []
+        for number, (id_, name, deactivated_at) in enumerate(rows):
             if among is None or id_ in among:
                 ranks = [_rank(_normal(one), term) for one in (name, *others.get(id_, ()))]
                 if (rank := min((one for one in ranks if one is not None), default=None)) is not None:
-                    found.append((rank, _normal(name), id_, name))
+                    user = FoundUser(id_, name, is_deactivated=deactivated_at is not None or UNSET)
+                    found.append((rank, _normal(name), id_, user))
             if number % _AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-        return [UserName(id_, name) for _, _, id_, name in sorted(found)[:MOST_FOUND]]
+        return [user for *_, user in sorted(found, key=lambda one: one[:3])[:MOST_FOUND]]
 
     async def channels(self, caller: Caller, query: str) -> Sequence[Channel]:
         """Return channels that the caller sees: by name, then by topic."""

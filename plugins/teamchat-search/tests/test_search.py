@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
+from msgspec import UNSET
 from teamchat_search import index
 from teamchat_search import search as search_module
 from teamchat_search.asking import Request
@@ -19,6 +20,7 @@ from teamchat_search.names import Names
 from teamchat_search.normal import normal
 
 from teamchat import BadRequest, Forbidden, TooManyRequests
+from teamchat.accounts import Account
 from teamchat.chat import MessageEdit
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
@@ -452,6 +454,19 @@ async def test_an_archived_channel_is_searched(tmp_path: Path) -> None:
         message = await world.say("needle", room)
         await world.app.chat.channels.archive(world.ada, room, is_archived=True)
         assert await world.find("needle", world.eve) == [message]
+
+
+async def test_l3_who_is_deactivated_is_found_as_one_who_is(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        names, secret = Names(world.app), await world.private("Quiet", world.bob)
+        [bob] = await names.people(world.ada, "bob", None)
+        assert bob.is_deactivated is UNSET
+        account = Account(world.bob.user, is_deactivated=False)
+        async with world.app.storage.write() as tx:
+            await world.app.accounts.users.deactivate_in(tx, account)
+        [bob] = await names.people(world.ada, "bob", None)
+        assert bob.is_deactivated is True
+        assert await names.people(world.ada, "bob", secret) == [], "who is to be mentioned hears of it"
 
 
 async def test_people_and_channels_are_found_by_their_names(tmp_path: Path) -> None:
