@@ -331,7 +331,7 @@ class Users:
             await _keep_an_admin(tx, user, "must stay one")
         await tx.fetch("update users set is_admin = $2 where id = $1", user.id, int(is_admin))
         await note(tx, "user.role", "user", user.id, by=by, role="admin" if is_admin else "user")
-        await tx.append(UpdateUser(user.id, user.user_name).to())
+        await tx.append(UpdateUser(user.id, user.user_name, is_admin=is_admin).to())
         if not is_admin:
             await self._capabilities.in_transaction.admin_demoted(tx, user.id)
         elif await self._second_steps.is_missing_in(tx, user.id):

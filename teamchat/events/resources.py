@@ -37,12 +37,13 @@ class UserExit(Payload, frozen=True):
 class UpdateUser(Payload, frozen=True):
     """A user changed their name, or became an admin, or is none any more: load `GET /users` anew.
 
-    `is_deactivated` is there when they were deactivated or activated.
+    `is_admin` is there when their role has changed, `is_deactivated` when they were deactivated or activated.
     """
 
     type = "UPDATE_USER"
     id: str
     user_name: str
+    is_admin: bool | UnsetType = UNSET
     is_deactivated: bool | UnsetType = UNSET
 
 

@@ -394,3 +394,14 @@ async def test_d05_an_email_is_matched_without_regard_to_case_and_returned_as_fi
         await accounts.users.add(admin, "grace.hopper@EXAMPLE.ORG", "user", None)
     user, _ = await accounts.sign_in("GRACE.HOPPER@example.org", "192.0.2.1", "tests")
     assert (user.id, user.email) == (user_id, "Grace.Hopper@Example.org")
+
+
+async def test_l7_a_change_of_role_says_what_somebody_is_now(accounts: Accounts, world: World) -> None:
+    admin = await world.admin(accounts)
+    bob = await accounts.users.add(admin, "bob@example.org")
+    for role in ("admin", "admin", "user"):
+        await accounts.users.set_role(admin, bob, role)
+    assert await world.events("UPDATE_USER") == [
+        {"id": bob, "userName": "bob", "isAdmin": True},
+        {"id": bob, "userName": "bob", "isAdmin": False},
+    ]
