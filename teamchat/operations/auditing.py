@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from teamchat.accounts.audit import Audit, AuditEntry, AuditQuery
 from teamchat.accounts.records import account_by_email
+from teamchat.errors import OperatorError
 from teamchat.interfaces import Storage, Transaction
 from teamchat.operations.installation import Installation
 from teamchat.storage.statements import chunks
@@ -32,11 +33,14 @@ class Told(NamedTuple):
 
 
 async def read_audit(installation: Installation, wanted: Wanted, say: Callable[[Told], None]) -> int:
-    """Say every entry that is wanted, the oldest first, and return how many there were."""
+    """Say every entry that is wanted, the oldest first, and return how many there were.
+
+    Raises `OperatorError` for an actor who never was a user, and for an email that is nobody's.
+    """
     count = 0
     async with installation.existing_storage() as storage:
         async with storage.read() as tx:
-            actor, target = await _id_of(tx, wanted.actor), await _id_of(tx, wanted.target)
+            actor, target = await _user(tx, wanted.actor), await _id_of(tx, wanted.target)
         audit = Audit(storage, installation.settings.audit.retention_days)
         waiting: list[AuditEntry] = []
         query = AuditQuery(actor, wanted.action, target)
@@ -65,4 +69,21 @@ async def _id_of(tx: Transaction, who: str | None) -> str | None:
     if who is None or "@" not in who:
         return who
     account = await account_by_email(tx, who)
-    return who if account is None else account.user.id
+    if account is None:
+        raise _unknown(who)
+    return account.user.id
+
+
+async def _user(tx: Transaction, who: str | None) -> str | None:
+    """Return the id of somebody who is a user, or was one."""
+    user_id = await _id_of(tx, who)
+    if user_id is not None and not await tx.fetch("select 1 from users where id = $1", user_id):
+        raise _unknown(user_id)
+    return user_id
+
+
+def _unknown(who: str) -> OperatorError:
+    return OperatorError(
+        f"There is no user {who}. Give an email or an id; teamchat user list shows those of who is there, "
+        "and entries named user.remove those of who is not."
+    )

@@ -110,6 +110,15 @@ async def test_l4_the_audit_log_is_read_beside_a_running_server_in_words_and_as_
     assert "grace" in words
     assert teamchat("audit", "--until", "2020-01-01", "--config", config) == ""
     assert "is no time" in teamchat("audit", "--since", "yesterday", "--config", config, status=2)
+    for option, unknown in (
+        ("--actor", "nobody@example.org"),
+        ("--actor", "grace"),
+        ("--actor", "0" * 32),
+        ("--target", "nobody@example.org"),
+    ):
+        told = teamchat("audit", option, unknown, "--config", config, status=1)
+        assert told.startswith(f"teamchat: There is no user {unknown}.")
+    assert teamchat("audit", "--actor", added, "--config", config) == "", "she has done nothing"
 
 
 @pytest.mark.slow
