@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.places import FIELDS
+from teamchat_conformance.checks.places import FIELDS, add, make_private, make_public, member_at, of
 from teamchat_conformance.checks.steps import at
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
@@ -31,6 +31,12 @@ area.required("AUDIT-WHO-01", "L", "Who is no admin reads none (403)", words=["/
 area.required("AUDIT-USER-01", "L-4", "Adding, promoting, removing users has entries", words=[_ACTIONS])
 area.required("AUDIT-CHAN-01", "L-4", "Making and deleting a channel has an entry each", words=[_ACTIONS])
 area.required("AUDIT-HOOK-01", "L-4", "Webhooks have entries, without their tokens", words=[_ACTIONS])
+area.required("AUDIT-PRIV-01", "L-4", "A change of privacy has an entry",
+              words=["channels (privacy, members, archive, enter)"])  # fmt: skip
+area.required("AUDIT-MEM-01", "L-4", "Whoever is in a private channel from the first, is added or removed, "
+              "has an entry", words=["channels (privacy, members, archive, enter)"])  # fmt: skip
+area.required("AUDIT-FAIL-01", "L", "A sign-in that failed has an entry, whose actor is nobody", "pw",
+              words=["a failed sign-in has `actorId` null"])  # fmt: skip
 area.required("AUDIT-TEXT-01", "L-4", "What was said in a message stands in no entry",
               words=["never message text"])  # fmt: skip
 
@@ -98,3 +104,35 @@ async def of_a_channel(run: Run) -> None:
         require(hook["token"] not in str(of_hook), "the token stands in it")
     with run.verdict("AUDIT-TEXT-01"):
         require(text not in str(await _entries(run)), "what was said stands in it")
+
+
+@area.scenario("AUDIT-MEM-01", "AUDIT-PRIV-01")
+async def of_members(run: Run) -> None:
+    """Make a private channel with a member, let another one in and out, and make a public one private."""
+    if not run.announced.version("private-channels"):
+        return
+    private = await make_private(run, run.u, run.v)
+    await add(run.u, private, run.w)
+    (await run.u.delete(member_at(private, run.w))).expect(200)
+    found = await _entries(run, targetId=str(private["id"]))
+    with run.verdict("AUDIT-MEM-01"):
+        for who, action in ((run.v, "member.add"), (run.w, "member.add"), (run.w, "member.remove")):
+            named = [one for one in found if one["action"] == action and who.user_id in str(one["details"])]
+            require(len(named) == 1, f"{len(named)} entries {action} name somebody once concerned")
+    public = await make_public(run)
+    (await run.a.put(of(public, "privacy"), {"isPrivate": True, "members": []})).expect(200)
+    with run.verdict("AUDIT-PRIV-01"):
+        changes = await _entries(run, targetId=str(public["id"]), action="channel.privacy")
+        require(len(changes) == 1, f"there are {len(changes)}")
+
+
+@area.scenario("AUDIT-FAIL-01")
+async def of_a_failed_sign_in(run: Run) -> None:
+    """Sign in with a wrong password."""
+    someone = await run.new_user(name="whose password is guessed")
+    before = {one["id"] for one in await _entries(run, action="session.fail")}
+    (await run.n.post("/auth/password-login", {"email": someone.email, "password": "a guess"})).expect(401)
+    with run.verdict("AUDIT-FAIL-01"):
+        new = [one for one in await _entries(run, action="session.fail") if one["id"] not in before]
+        require(bool(new), "there is no entry session.fail")
+        require({one["actorId"] for one in new} == {None}, "the actor is somebody")
