@@ -52,6 +52,9 @@ area.required("PROF-FACE-03", SPEC, "What is no picture is refused with 400",
               words=["JPG/PNG/WebP; re-encoded to 512 px"])  # fmt: skip
 
 
+area.recommended("PROF-FACE-04", SPEC, "Asked for by its ETag it is 304, and another picture is 200")
+
+
 async def _shown(run: Run, user: Actor) -> dict[str, Any]:
     return next(one for one in await items(run.u, "/users", "users") if one["id"] == user.user_id)
 
@@ -92,7 +95,7 @@ async def somebody_says_who_they_are(run: Run) -> None:
         require(not (await _shown(run, someone)).get("status"), "it is there still")
 
 
-@area.scenario("PROF-FACE-01", "PROF-FACE-02", "PROF-FACE-03")
+@area.scenario("PROF-FACE-01", "PROF-FACE-02", "PROF-FACE-03", "PROF-FACE-04")
 async def somebody_shows_a_face(run: Run) -> None:
     someone = await run.new_user(name="who has a picture")
     address = at("users", someone.user_id, "avatar")
@@ -108,4 +111,9 @@ async def somebody_shows_a_face(run: Run) -> None:
             answer.expect(200)
             require(bool(answer.header("etag")), "it has no ETag")
         require(bool((await _shown(run, someone)).get("avatarVersion")), "GET /users has no avatarVersion")
+    with run.verdict("PROF-FACE-04"):
+        known = {"If-None-Match": (await run.u.get(address)).header("etag") or ""}
+        (await run.u.get(address, headers=known)).expect(304)
+        (await someone.put("/me/avatar", {"image": _picture(200)})).expect(200)
+        (await run.u.get(address, headers=known)).expect(200)
     (await someone.delete("/me/avatar")).expect(200)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from time import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from teamchat_conformance.checks.steps import at
 from teamchat_conformance.endpoints import Endpoint
@@ -54,6 +55,30 @@ area.required(
     "K-1",
     "A token does what its scopes are for, and is 403 elsewhere",
     words=["scopes `read`, `write`, `files`, `events`, `manage`, `admin`"],
+)
+area.required(
+    "TOKENS-SCOPE-02",
+    "K-1",
+    "events is the stream alone, manage channels and members, and read the stream too",
+    words=["`read` all GETs and the stream", "`events` the stream alone", "`manage` channels and members"],
+)
+area.required(
+    "TOKENS-SCOPE-03",
+    "K-1",
+    "Without the scope admin an admin's token does nothing that only admins may, and others get none with it",
+    words=["`admin` what admins may"],
+)
+area.required(
+    "TOKENS-LIST-01",
+    "X-11",
+    "Tokens are listed in pages, by limit and cursor",
+    words=["take `limit` (1–200, default 50, more means 200) and `cursor`, and answer `next`"],
+)
+area.required(
+    "TOKENS-AUDIT-01",
+    "L-4",
+    "Making and revoking a token has an entry in the audit log, without its text",
+    words=["`token.create`, `token.revoke`"],
 )
 area.required(
     "TOKENS-NEVER-01",
@@ -115,6 +140,53 @@ async def a_token_does_less_than_its_user(run: Run) -> None:
         (await everything.post("/me/tokens", {"name": "more", "scopes": ["read"]})).expect(403)
         (await everything.delete(at("me", "tokens", made["id"]))).expect(403)
     for one in (await run.v.get("/me/tokens")).ok()["tokens"]:
+        (await run.v.delete(at("me", "tokens", one["id"]))).expect(200)
+
+
+@area.scenario("TOKENS-SCOPE-02", "TOKENS-SCOPE-03", "TOKENS-LIST-01", "TOKENS-AUDIT-01")
+async def each_scope_is_for_its_own(run: Run) -> None:
+    """Make tokens of one scope each, of a user and of an admin."""
+    channel = await run.channel()
+    messages, made = at("channels", channel, "messages"), {}
+    for scope in ("read", "events", "manage"):
+        made[scope] = await _make(run, scopes=[scope])
+    holders = {scope: run.client("a token", one["token"]) for scope, one in made.items()}
+    with run.verdict("TOKENS-SCOPE-02"):
+        for scope in ("read", "events"):
+            async with run.listen(run.v, token=made[scope]["token"]) as stream:
+                await run.fence(stream)
+            (await holders[scope].post(at("channels", channel, "join"))).expect(403)
+        for scope in ("events", "manage"):
+            (await holders[scope].get(messages)).expect(403)
+            (await holders[scope].post(messages, {"content": "no"})).expect(403)
+        (await holders["manage"].get("/events")).expect(403)
+        if run.announced.version("membership"):
+            (await holders["manage"].post(at("channels", channel, "join"))).expect(200)
+    with run.verdict("TOKENS-LIST-01"):
+        page = (await run.v.get("/me/tokens?limit=2")).ok()
+        listed, more = [one["id"] for one in page["tokens"]], page["next"]
+        require(len(listed) == 2, f"limit=2 lists {len(listed)}")
+        while more is not None:
+            page = (await run.v.get(f"/me/tokens?{urlencode({'limit': 2, 'cursor': more})}")).ok()
+            listed, more = [*listed, *(one["id"] for one in page["tokens"])], page["next"]
+        require(len(set(listed)) == len(listed), "a token stands on two pages")
+        require({one["id"] for one in made.values()} <= set(listed), "a token stands on none")
+        (await run.v.get("/me/tokens?limit=0")).expect(400)
+    asked = {"name": "conformance", "scopes": ["read", "write", "manage"]}
+    admins = (await run.a.post("/me/tokens", asked)).ok()["token"]
+    with run.verdict("TOKENS-SCOPE-03"):
+        held = run.client("an admin's token", admins["token"])
+        (await held.post("/users/add", {"email": run.email()})).expect(403)
+        (await held.put("/server/settings", {"name": run.text()})).expect(403)
+        (await run.v.post("/me/tokens", {"name": "conformance", "scopes": ["admin"]})).expect(400)
+    (await run.a.delete(at("me", "tokens", admins["id"]))).expect(200)
+    if run.announced.version("audit"):
+        with run.verdict("TOKENS-AUDIT-01"):
+            found = (await run.a.get(f"/admin/audit?targetId={admins['id']}")).ok()["entries"]
+            told = [one["action"] for one in found]
+            require(told == ["token.revoke", "token.create"], f"there are {told}")
+            require(admins["token"] not in str(found), "its text stands in it")
+    for one in made.values():
         (await run.v.delete(at("me", "tokens", one["id"]))).expect(200)
 
 
