@@ -104,15 +104,21 @@ async def _holder(
     if found is None or found.user_id != user_id or found.expires_at <= now:
         raise Unauthorized
     rows = await tx.fetch(
-        """select id, user_name, email, is_admin, log_start from users
+        """select id, user_name, email, is_admin, log_start, is_bot from users
            where id = $1 and removed_at is null and deactivated_at is null and (is_bot = 0 or $2 = 1)""",
         *(user_id, int(has_bots)),
     )
     if not rows:
         raise Unauthorized
-    id_, user_name, email, is_admin, log_start = rows[0]
+    id_, user_name, email, is_admin, log_start, is_bot = rows[0]
     user = as_user((id_, user_name, email, is_admin and ADMIN in found.scopes))
-    caller = Caller(user, found.id, log_start=log_start, scopes=found.scopes, places=found.places)
+    caller = Caller(
+        *(user, found.id),
+        log_start=log_start,
+        scopes=found.scopes,
+        places=found.places,
+        is_bot=bool(is_bot),
+    )
     return caller, found.expires_at
 
 

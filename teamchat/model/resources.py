@@ -182,7 +182,7 @@ class Caller(Struct, frozen=True):
     `log_start` is where the event log ended when their account was made: nothing before it is theirs.
     Who has a token instead of a session may do what its `scopes` are for, and of all that its user sees sees
     nothing that hangs on another place than `places`; with None neither is limited.  `session_id` is then the
-    token's id (extension K-1).
+    token's id (extension K-1), and `is_bot` is true where it is a program's account (K-2).
     """
 
     user: User
@@ -191,6 +191,7 @@ class Caller(Struct, frozen=True):
     log_start: int = 0
     scopes: frozenset[str] | None = None
     places: frozenset[str] | None = None
+    is_bot: bool = False
 
     def reaches(self, place_id: str) -> bool:
         """Tell whether a place is among those that a token is limited to, if it is."""

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from teamchat.settings import Settings
 
 _BEARER = re.compile(r"bearer +([A-Za-z0-9\-._~+/]+=*) *\Z", re.IGNORECASE)
-TOKEN_CHANGES_A_SECOND = 10
-"""How many requests of a user's tokens that change something a process takes in a second (extension K)."""
+BOT_CHANGES_A_SECOND = 10
+"""How many requests of a bot's that change something a process takes in a second (extension K, traps)."""
 _MOST_USER_AGENT = 512
 
 Address = IPv4Address | IPv6Address
@@ -57,7 +57,7 @@ class Guard:
     def __init__(self, settings: Settings, accounts: Accounts, storage: Storage) -> None:
         self._accounts = accounts
         self._proxies = [ip_network(text, strict=False) for text in settings.server.trusted_proxies]
-        self.token_changes = Windows(TOKEN_CHANGES_A_SECOND, 1.0)
+        self.bot_changes = Windows(BOT_CHANGES_A_SECOND, 1.0)
         limit = settings.server.rate_limit
         self._limit = RequestLimit(storage, limit) if limit is not None else None
 
@@ -83,12 +83,12 @@ class Guard:
         """Note the use of a token; `within_places` is of the endpoint.
 
         Raises `Forbidden` for one that is limited to places where the endpoint is not about these alone, and
-        `TooManyRequests` if its user changes something too often by tokens.
+        `TooManyRequests` for a bot that changes something too often.
         """
         if not within_places:
             check_within_places(caller)
-        if scope["method"] not in {"GET", "HEAD"}:
-            self.token_changes.count(caller.user.id)
+        if caller.is_bot and scope["method"] not in {"GET", "HEAD"}:
+            self.bot_changes.count(caller.user.id)
         self._accounts.used(caller, self.client_address(scope))
 
     async def ask_again(self, caller: Caller) -> Caller:

@@ -305,7 +305,7 @@ async def _limited(world: World, person: Person) -> Asker:
     body = {"name": "limited", "scopes": ["read", "write", "files", "events", "manage"], "placeIds": places}
     made = await person.client.ok("POST", "/me/tokens", body)
     # Here it is asked faster than a program may.
-    world.site.guard.token_changes = Windows(10**9, 1.0)
+    world.site.guard.bot_changes = Windows(10**9, 1.0)
     return whole._replace(client=Client(world.site, made["token"]["token"]))
 
 
