@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from teamchat.accounts import Account
 from teamchat.chat import Draft
 from teamchat.chat.channel_drafts import ChannelChange
 from teamchat.chat.privacy import PrivacyChange
@@ -69,6 +70,18 @@ async def test_given_entities_name_whom_they_name_whatever_the_text_says(world: 
         assert mentions(message) == [it.id("bob")]
         [shown] = (await it.app.chat.messages.page(it.callers["eve"], it.general, Page(1))).messages
         assert entities(shown) == entities(message)
+
+
+async def test_e6_an_entity_of_who_is_deactivated_stays_and_reaches_nobody(world: Any) -> None:
+    async with world() as it:
+        account = Account(it.callers["bob"].user, is_deactivated=False)
+        async with it.app.storage.write() as tx:
+            await it.app.accounts.users.deactivate_in(tx, account)
+        stored = await it.say("ada", it.general, "@Bob, look", [it.user("bob", 0, 4)])
+        assert mentions(stored.message) == [it.id("bob")]
+        assert stored.beside == {"unreached": [it.id("bob")]}
+        assert await it.mentions("bob", it.general) == 0
+        assert not entities((await it.say("ada", it.general, "@Bob, look")).message), "in a text it is text"
 
 
 @pytest.mark.parametrize(
