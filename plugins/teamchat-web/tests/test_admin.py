@@ -252,3 +252,30 @@ def test_a_list_that_can_not_be_loaded_says_so(serve: Serve, visit: Visit, secti
         page.route(f"**{path}", lambda route: route.abort())
     dialog = administration(page, section)
     expect(dialog.get_by_role("alert")).to_contain_text("The server can’t be reached.")
+
+
+@pytest.mark.slow
+def test_l4_the_audit_log_is_read_page_by_page_and_by_kind(serve: Serve, visit: Visit) -> None:
+    server = serve(auth={"authMode": "password", "isInviteRequired": True})
+    signed_in = server.post("/auth/password-login", {"email": ADMIN, "password": PASSWORD})
+    for number in range(55):
+        server.post("/users/add", {"email": f"user{number}@example.org"}, signed_in["accessToken"])
+    page = visit(server.base)
+    page.get_by_label("Email").fill(ADMIN)
+    page.get_by_label("Password", exact=True).fill("a guess")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_label("Password", exact=True)).to_have_attribute("aria-invalid", "true")
+    enter(page, password=PASSWORD)
+
+    dialog = administration(page, "Audit log")
+    entries = dialog.get_by_role("list", name="Audit log").get_by_role("listitem")
+    expect(entries.first).to_contain_text("session.create")
+    expect(entries).to_have_count(50)
+    dialog.get_by_role("button", name="Show older entries").click()
+    expect(entries.filter(has_text="user0")).to_have_count(1)
+    expect(dialog.get_by_role("button", name="Show older entries")).to_be_hidden()
+    dialog.get_by_label("Of what").select_option("Sign-ins")
+    expect(entries.filter(has_text="user.create")).to_have_count(0)
+    expect(entries.filter(has_text="session.fail")).to_contain_text("Nobody who is known")
+    dialog.get_by_label("Of what").select_option("Webhooks")
+    expect(entries).to_have_text(["There are no entries."])

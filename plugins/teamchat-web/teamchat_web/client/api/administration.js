@@ -46,6 +46,11 @@ export class Administration {
   removeWebhook(id) {
     return this.send("DELETE", path`/webhooks/${id}`);
   }
+  /** A page of the audit log: {entries, next}. */
+  audit(which) {
+    const query = new URLSearchParams(Object.entries(which).filter(([, value]) => value));
+    return this.send("GET", `/admin/audit?${query}`);
+  }
   setServerName(name) {
     return this.send("PUT", "/server/settings", { body: { name } });
   }

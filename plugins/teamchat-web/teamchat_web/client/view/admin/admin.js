@@ -5,6 +5,7 @@ import { Administration } from "../../api/administration.js";
 import "../../lib/more_strings.js";
 import { t } from "../../lib/strings.js";
 import { extensionSections, openSections } from "../sections.js";
+import { audit } from "./audit.js";
 import { channels } from "./channels.js";
 import { server } from "./server.js";
 import { users } from "./users.js";
@@ -21,6 +22,7 @@ export function openAdmin(ctx, first) {
     { id: "channels", label: t("admin.channels"), icon: "hash", make: channels },
     { id: "webhooks", label: t("admin.webhooks"), icon: "plug", make: webhooks },
     { id: "server", label: t("admin.server"), icon: "sliders", make: server },
+    ...(ctx.model.capabilities.audit ? [{ id: "audit", label: t("admin.audit"), icon: "clock", make: audit }] : []),
     ...extensionSections(ctx, "administration"),
   ];
   const api = new Administration(ctx.api);
