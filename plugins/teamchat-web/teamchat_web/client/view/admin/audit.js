@@ -13,7 +13,8 @@ export function audit(ctx, dialog) {
   const list = rows(t("admin.audit"));
   const problem = element("p", { class: "note note-danger", hidden: true });
   const more = element("button", { class: "button", type: "button", hidden: true }, t("admin.audit_more"));
-  const options = { "": t("admin.audit_all"), ...Object.fromEntries(KINDS.map((one) => [one, t(`admin.audit_${one}`)])) };
+  const kinds = KINDS.map((one) => [one, t(`admin.audit_${one}`)]);
+  const options = { "": t("admin.audit_all"), ...Object.fromEntries(kinds) };
   const kind = field({ name: "kind", label: t("admin.audit_kind"), options });
   let found = [];
   let next = null;
