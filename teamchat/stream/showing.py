@@ -108,7 +108,10 @@ class Showing:
             known = () if piece.is_first else stream.presence_of
             self._streams.name(stream, [*known, *map(intern, piece.presence_of)])
         if piece.is_active is not None:
-            self._streams.activate(stream, trio.current_time() + ACTIVE_SECONDS * piece.is_active)
+            now = trio.current_time()
+            # Who says again that nobody is there any more left when it was said first.
+            until = now + ACTIVE_SECONDS if piece.is_active else min(stream.active_until, now)
+            self._streams.activate(stream, until)
 
 
 def _possible(ids: Sequence[str] | UnsetType) -> list[str] | None:

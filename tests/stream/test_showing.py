@@ -14,6 +14,7 @@ from teamchat import events
 from teamchat.errors import NotFound
 from teamchat.events import InRoom, Signal
 from teamchat.interfaces import SignalCarrier, Storage
+from teamchat.interfaces.activity import NEVER
 from teamchat.stream.showing import SHOWN, Shown
 from tests.storages import open_storage
 from tests.stream.wire import Client, World, caller, running, until
@@ -130,6 +131,18 @@ async def test_a_stream_is_active_until_it_says_otherwise(world: World) -> None:
     assert world.hub.activity.is_active("ada")
     show(world, client, is_active=False)
     assert not world.hub.activity.is_active("ada")
+
+
+async def test_that_nobody_is_active_may_be_said_again_and_counts_from_the_first_time(world: World) -> None:
+    client = await world.connected(caller("ada"))
+    show(world, client, is_active=False)
+    assert world.hub.activity.of("ada").active_until == NEVER, "nobody ever was active"
+    show(world, client, is_active=True)
+    show(world, client, is_active=False)
+    ended = world.hub.activity.of("ada").active_until
+    await trio.sleep(0.01)
+    show(world, client, is_active=False)
+    assert world.hub.activity.of("ada").active_until == ended
 
 
 async def test_one_stream_of_two_is_enough_to_be_active(world: World) -> None:

@@ -14,6 +14,70 @@ GRACE = "grace@example.org"
 PATIENT = 60_000  # milliseconds: a server tells nothing in its first ten seconds
 
 
+# A tab that says what it shows; `sits` is whether somebody is at it.
+TAB = """async () => {
+  const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
+  const { Showing } = await import(root + "extensions/presence/showing.js");
+  Object.assign(window, { said: [], sits: false });
+  document.hasFocus = () => sits;
+  const put = async (_, { isActive }) => said.push(isActive);
+  const api = { newKey: () => crypto.randomUUID(), path: String.raw, put };
+  const signal = new AbortController().signal;
+  new Showing({ api, me: { id: "ada" }, signal }, () => []).connected("1");
+}"""
+
+
+def tab(page: Page) -> Page:
+    page.clock.install()
+    page.evaluate(TAB)
+    page.clock.run_for(1000)
+    return page
+
+
+def said(page: Page) -> list[bool]:
+    found: list[bool] = page.evaluate("said.splice(0)")
+    return found
+
+
+def next_said(page: Page) -> list[bool]:
+    """Let half a minute pass at most, until something is said: another tab may have to be heard first."""
+    for _ in range(100):
+        page.clock.run_for(300)
+        if found := said(page):
+            return found
+    return []
+
+
+def test_that_one_is_there_is_repeated_and_that_one_is_not_is_said_once(
+    visit: Callable[..., Page], standing: Any
+) -> None:
+    page = tab(visit(standing.base))
+    assert said(page) == [False]
+    page.clock.run_for(300_000)
+    assert said(page) == []
+    page.evaluate("sits = true; dispatchEvent(new Event('focus'))")
+    page.clock.run_for(1000)
+    assert said(page) == [True]
+    page.clock.run_for(100_000)
+    assert said(page) == [True], "what is said holds for 90 seconds"
+    page.clock.run_for(600_000)
+    assert said(page) == [False], "nobody has moved for two minutes"
+
+
+def test_a_tab_that_is_closed_is_not_sat_at_any_more(visit: Callable[..., Page], standing: Any) -> None:
+    page = tab(visit(standing.base))
+    other = page.context.new_page()
+    other.goto(standing.base)
+    tab(other)
+    other.evaluate("sits = true; dispatchEvent(new Event('focus'))")
+    other.clock.run_for(1000)
+    assert said(other)[-1] is True
+    page.clock.run_for(70_000)
+    assert said(page) == [False, True]
+    other.goto("about:blank")
+    assert next_said(page) == [False]
+
+
 def field(page: Page) -> Locator:
     return page.get_by_role("main").get_by_role("textbox").first
 

@@ -25,7 +25,9 @@ export class Showing {
     this.#people = people;
     this.#tab = api.newKey();
     this.#tabs = new BroadcastChannel(`teamchat-presence-${me.id}`);
-    this.#tabs.onmessage = ({ data: { tab, ...shown } }) => this.#others.set(tab, shown);
+    this.#tabs.onmessage = ({ data: { tab, ...shown } }) => this.#heard(tab, shown);
+    const leave = () => this.#leave();
+    addEventListener("pagehide", leave, { signal });
     const moved = () => this.#moved();
     for (const type of ["keydown", "pointerdown", "pointermove", "wheel", "focus"]) {
       addEventListener(type, moved, { signal, passive: true, capture: true });
@@ -34,6 +36,7 @@ export class Showing {
     signal.addEventListener("abort", () => {
       clearInterval(tick);
       clearTimeout(this.#timer);
+      leave();
       this.#tabs.close();
     });
   }
@@ -59,6 +62,18 @@ export class Showing {
     return !document.hidden && document.hasFocus() && Date.now() - this.#inputAt < IDLE_MS;
   }
 
+  /** What another tab shows; one that is closed says that it shows nothing. */
+  #heard(tab, shown) {
+    if (!shown.hasLeft) return this.#others.set(tab, shown);
+    this.#others.delete(tab);
+    this.tell();
+  }
+
+  #leave() {
+    this.#isActive = false; // A page that the browser brings back says anew what it shows.
+    this.#tabs.postMessage({ tab: this.#tab, hasLeft: true });
+  }
+
   #moved() {
     this.#inputAt = Date.now();
     if (!this.#isActive && this.#isHere) this.tell();
@@ -79,9 +94,12 @@ export class Showing {
       isActive: all.some(({ isActive }) => isActive),
     };
     const said = JSON.stringify(body);
-    if (!this.#connection || (said === this.#said && Date.now() - this.#saidAt < REPEAT_MS - TICK_MS)) return;
+    const isSame = said === this.#said;
+    const isDue = Date.now() - this.#saidAt >= REPEAT_MS - TICK_MS;
+    if (isDue || !isSame) this.#saidAt = Date.now();
+    // That one is there holds for a while, and that one isn't until one is.
+    if (!this.#connection || (isSame && !(isDue && body.isActive))) return;
     this.#said = said;
-    this.#saidAt = Date.now();
     try {
       await this.#api.put(this.#api.path`/events/${this.#connection}`, body);
     } catch {
