@@ -44,6 +44,12 @@ presence.required(
     "Who hides is offline for others, without lastSeen",
     words=["Hidden users are `offline` for others, without `lastSeen`"],
 )
+presence.required(
+    "PRES-HIDE-02",
+    SPEC,
+    "Who hides and has a stream open is told of no more than who has none",
+    words=["Hidden users are `offline` for others, without `lastSeen`"],
+)
 presence.recommended("PRES-LIST-01", SPEC, "Unknown users are left out of GET /presence")
 
 typing = Area(
@@ -98,6 +104,23 @@ async def somebody_is_there(run: Run) -> None:
                 require("lastSeen" not in hidden, "it has a lastSeen")
             finally:
                 await run.u.put("/presence/me", {"status": "auto"})
+
+
+@presence.scenario("PRES-HIDE-02")
+async def somebody_hides_and_is_there(run: Run) -> None:
+    """Ask for all there are, before and after somebody who hides opens a stream."""
+    hidden = await run.new_user(name="somebody who hides")
+    (await hidden.put("/presence/me", {"status": "offline"})).expect(200, 204)
+
+    async def told() -> list[dict[str, Any]]:
+        found = (await run.v.get("/presence")).ok()["presence"]
+        return [one for one in found if one["userId"] == hidden.user_id]
+
+    before = await told()
+    async with run.listen(hidden) as own:
+        (await _show(hidden, own, isActive=True)).expect(204)
+        with run.verdict("PRES-HIDE-02"):
+            require(await told() == before, "the stream makes a difference")
 
 
 @typing.scenario("TYPING-TOLD-01", "TYPING-SEEN-01")

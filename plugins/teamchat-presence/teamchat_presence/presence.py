@@ -14,7 +14,7 @@ from teamchat import BadRequest
 from teamchat.model import Caller, now_ms
 from teamchat_presence.load import Load
 from teamchat_presence.statuses import ChosenStatus, Status, last_seen, shown, status_of
-from teamchat_presence.stored import Kept, choose, kept_of
+from teamchat_presence.stored import Kept, choose, choosers, kept_of
 
 if TYPE_CHECKING:
     from teamchat import Activity, Teamchat
@@ -60,8 +60,10 @@ class Presence:
         wanted: Sequence[str]
         async with self._turn(), self._app.storage.read() as tx:
             if user_ids is None:
-                there = sorted(self._app.activity.there())
-                wanted = await self._app.company(tx, caller, there, MOST_USERS)
+                there = self._app.activity.there()
+                # That somebody is named who shares no smaller place would tell that they are there.
+                hidden = {one for one, choice in (await choosers(tx, now_ms())).items() if choice.is_hidden}
+                wanted = await self._app.company(tx, caller, sorted(there - hidden), MOST_USERS)
             else:
                 wanted = _named(user_ids)
             kept = await kept_of(tx, wanted)
@@ -100,7 +102,9 @@ def presence_of(app: Teamchat, user_id: str, kept: Kept, *, is_own: bool = False
     choice = kept.choice._replace(shares_presence=True, status="auto") if is_own else kept.choice
     # Who is shut out is gone at once; of anybody else a short break shows nothing.
     status, is_dnd = shown("offline" if kept.is_deactivated else status_of(seen, now), choice, time)
-    last = None if choice.is_hidden or status == "online" else last_seen(seen, now, time, kept.seen_at)
+    # Of who chose to be away it would tell that they are not.
+    is_told = choice.status == "auto" and choice.shares_presence and status != "online"
+    last = last_seen(seen, now, time, kept.seen_at) if is_told else None
     return UserPresence(user_id, status, is_dnd or UNSET, UNSET if last is None else last)
 
 

@@ -100,6 +100,14 @@ class World:
     async def change(self, caller: Caller, **asked: Any) -> None:
         await Notifications(self.app).change(caller, SettingsChange(**asked))
 
+    async def hide(self, caller: Caller, by: Any) -> None:
+        """Hide somebody, by their status or by their settings."""
+        if by == "offline":
+            await self.presence.choose(caller, "offline")
+            assert await self.presence.chosen(caller) == "offline"
+        else:
+            await self.change(caller, **by)
+
     def typing(self) -> list[tuple[Any, ...]]:
         return [(one.asked_as, one.watched, one.by) for one in self.app.hub.signalling._inbox.waiting]
 
@@ -161,17 +169,29 @@ async def test_without_ids_it_is_those_with_whom_one_shares_a_place(tmp_path: Pa
 
 
 @pytest.mark.parametrize("hides", [{"share_presence": False}, "offline"])
+async def test_who_hides_is_not_among_those_who_are_there(tmp_path: Path, hides: Any) -> None:
+    async with opened(tmp_path) as world:
+        without_a_stream = await world.presence.of(world.ada, None)
+        await world.hide(world.bob, hides)
+        world.streams(world.bob, 90)
+        assert await world.presence.of(world.ada, None) == without_a_stream == []
+        group = await world.app.chat.channels.create(world.ada, NewPrivateChannel("Two of us"))
+        await world.app.chat.members.add(world.ada, group.id, [world.bob.user.id])
+        [bob] = await world.presence.of(world.ada, None)
+        assert (bob.user_id, bob.status) == (world.bob.user.id, "offline")
+        world.streams(world.bob)
+        world.app.hub.activity._own.clear()
+        assert await world.presence.of(world.ada, None) == [bob], "as if he was not there"
+
+
+@pytest.mark.parametrize("hides", [{"share_presence": False}, "offline"])
 async def test_who_hides_is_offline_for_others_and_sees_the_truth_of_themselves(
     tmp_path: Path, hides: Any
 ) -> None:
     async with opened(tmp_path) as world:
         world.streams(world.bob, 90)
         assert await world.told() == [(world.bob.user.id, "online")]
-        if hides == "offline":
-            await world.presence.choose(world.bob, "offline")
-            assert await world.presence.chosen(world.bob) == "offline"
-        else:
-            await world.change(world.bob, **hides)
+        await world.hide(world.bob, hides)
         found = await world.seen_by(world.ada, world.bob)
         assert (found.status, found.last_seen) == ("offline", UNSET)
         assert (await world.seen_by(world.bob, world.bob)).status == "online"
@@ -181,6 +201,18 @@ async def test_who_hides_is_offline_for_others_and_sees_the_truth_of_themselves(
         assert await world.told() == []
         await world.typists.tell(world.bob, world.channel, None, is_typing=True)
         assert world.typing() == []
+
+
+async def test_of_who_chose_to_be_away_it_is_not_told_when_they_were_there(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        await world.presence.choose(world.bob, "away")
+        world.streams(world.bob, 90)
+        assert await world.told() == [(world.bob.user.id, "away")]
+        found = await world.seen_by(world.ada, world.bob)
+        assert (found.status, found.last_seen) == ("away", UNSET)
+        world.streams(world.bob, -1000)
+        assert (await world.seen_by(world.ada, world.bob)).last_seen is UNSET
+        assert (await world.seen_by(world.bob, world.bob)).status == "online", "to themselves, what is so"
 
 
 async def test_who_paused_is_told_beside_their_status(tmp_path: Path) -> None:
