@@ -129,6 +129,44 @@ async def test_an_edit_that_adds_a_mention_is_pushed_once_also_after_the_place_w
     assert [one["kind"] for one in bob.payloads] == ["mention"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("@bob look", "@bob @cleo look"),
+        ("@bob look", "@bob @channel look"),
+        ("@channel look", "@channel @bob look"),
+    ],
+)
+async def test_an_edit_that_mentions_others_pushes_nothing_to_who_was_mentioned_and_has_read_it(
+    world: World, before: str, after: str
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post(before)
+    await world.hear()
+    await world.read(world.bob, message)
+    await world.send()
+    assert await world.reasons() == [("skipped", "read")]
+    await world.app.chat.messages.edit(world.ada, message, Draft(after))
+    await world.go()
+    assert bob.payloads == []
+    assert set(await world.reasons()) <= {("skipped", "read"), ("skipped", "level")}
+
+
+async def test_an_edit_that_names_who_was_not_meant_by_all_is_pushed(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.level(world.bob, ignoreChannelMentions=True)
+    message = await world.post("@channel look")
+    await world.read(world.bob, message)
+    await world.go()
+    await world.app.accounts.users.add(world.ada, "dora@example.org")
+    dora = await world.user("dora@example.org")
+    late, _ = await world.subscribe(dora)
+    await world.app.chat.messages.edit(world.ada, message, Draft("@channel look @bob @dora"))
+    await world.go()
+    for browser in (bob, late):
+        assert [one["kind"] for one in browser.payloads] == ["mention"]
+
+
 async def test_an_edit_pushes_nothing_to_who_was_pushed_the_message_already(world: World) -> None:
     await world.choose(world.bob, defaults={"channel": "all"})
     bob, _ = await world.subscribe(world.bob)

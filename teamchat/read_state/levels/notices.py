@@ -29,7 +29,7 @@ coalesce(m.bot_name, u.user_name, ''), m.content,
 (select count(*) from message_images i where i.message_id = m.id), m.created_at
 from messages m join rooms r on r.id = m.room_id left join users u on u.id = m.author_id where m.id = $1"""
 _MENTIONED = "select user_id from read_state_mentions where message_id = $1 and is_there = 1"
-_WIDE = "select 1 from read_state_wide where message_id = $1 and is_there = 1"
+_WIDE = "select reached from read_state_wide where message_id = $1 and is_there = 1"
 _HERE = "select entities from mentions where message_id = $1"
 _WANT_ALL = """select n.user_id from notification_levels n where n.room_id = $1 and n.level = 'all'
 union select s.user_id from notification_levels_settings s where s.of_channels = 'all'"""
@@ -41,7 +41,7 @@ _IS_DEFAULT = "select is_default from rooms where id = $1"
 _JUDGED = f"""select u.id, coalesce(u.removed_at, u.deactivated_at), {SEEN}, {FIRST_SEEN}, r.is_default,
 mine.user_id, (select 1 from departures d where d.room_id = r.id and d.user_id = u.id),
 mine.since_epoch, mine.joined_at, u.created_at, rr.base, rr.default_base, rr.first_epoch, p.position,
-ts.position, ts.is_following, w.cause, a.position, {COLUMNS}
+ts.position, ts.is_following, w.reached, a.position, {COLUMNS}
 from users u join rooms r on r.id = $1
 left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
 left join read_state_rooms rr on rr.room_id = r.id
@@ -93,10 +93,10 @@ class LevelNotices:
     async def judged(
         self, tx: Transaction, message: Noticed, user_ids: Sequence[str], reached: str
     ) -> Mapping[str, Verdict]:
-        is_wide = bool(await tx.fetch(_WIDE, message.id))
+        wide_since = next((since for (since,) in await tx.fetch(_WIDE, message.id)), None)
         is_here = await self._is_here(tx, message)
         found = {
-            user_id: _verdict(message, row, reached, is_wide=is_wide, is_here=is_here)
+            user_id: _verdict(message, row, reached, wide_since=wide_since, is_here=is_here)
             for user_id, row in (await self._rows(tx, message, user_ids)).items()
         }
         return {one: found.get(one, Verdict(reason="gone")) for one in user_ids}
@@ -161,10 +161,11 @@ class _Row:
     def __init__(self, row: Sequence[Any]) -> None:
         gone_at, sees, first_seen, is_default, membership, departed, *rest = row
         since, joined_at, made_at, base, default_base, first_epoch, position, *rest = rest
-        in_thread, is_following, self.cause, feed, *levels = rest
+        in_thread, is_following, self.named_since, feed, *levels = rest
         self.is_there = gone_at is None
         self._sees, self._first_seen = bool(sees), first_seen
         self.is_member = membership is not None or (bool(is_default) and departed is None)
+        self.there_since = moment(made_at if joined_at is None else joined_at)
         if position is None and base is not None:
             # As `Place.of` has it: where somebody stands who has never read there.
             if is_default:
@@ -192,26 +193,36 @@ class _Row:
         return bool(self._position >= message.id)
 
 
-def _verdict(message: Noticed, row: _Row, reached: str, *, is_wide: bool, is_here: bool) -> Verdict:
+def _verdict(
+    message: Noticed, row: _Row, reached: str, *, wide_since: str | None, is_here: bool
+) -> Verdict:
     if (unseen := row.unseen(message)) is not None:
         return Verdict(reason=unseen)
     listening = row.listening
     if listening.is_muted:
         return Verdict(reason="muted")
-    kind, reason = _kind(message, row, is_wide=is_wide)
+    is_named, is_wide = row.named_since is not None, wide_since is not None
+    kind, reason = _kind(message, row, is_named=is_named, is_wide=is_wide)
     is_for_here = not kind and is_here and row.is_member and _hears_wide(listening)
     if is_for_here:
         kind = "mention"
     if not kind:
         return Verdict(reason=reason)
-    if reached != message.id and kind != "mention":
+    if reached != message.id and (kind != "mention" or _was_mentioned(message, row, reached, wide_since)):
         return Verdict(reason="level")  # An edit notifies of what it has added alone (E-4).
     if row.has_read(message, reached):
         return Verdict(reason="read")
     return Verdict(kind, is_here=is_for_here)
 
 
-def _kind(message: Noticed, row: _Row, *, is_wide: bool) -> tuple[str, str]:
+def _was_mentioned(message: Noticed, row: _Row, reached: str, wide_since: str | None) -> bool:
+    """Tell whether a message mentioned a user before an edit: that notified them, and does once ever."""
+    was_named = row.named_since is not None and row.named_since < reached
+    was_wide = wide_since is not None and row.there_since <= wide_since < reached
+    return _kind(message, row, is_named=was_named, is_wide=was_wide)[0] == "mention"
+
+
+def _kind(message: Noticed, row: _Row, *, is_named: bool, is_wide: bool) -> tuple[str, str]:
     """Return as what a message notifies a user by their levels, or why it does not."""
     listening = row.listening
     if message.room_kind == _DIRECT and message.parent_id is None:
@@ -219,7 +230,7 @@ def _kind(message: Noticed, row: _Row, *, is_wide: bool) -> tuple[str, str]:
     level = listening.level if message.parent_id is None else listening.in_threads
     if listening.level == "nothing" or level == "nothing":
         return "", "level"
-    if row.cause is not None:
+    if is_named:
         return "mention", ""
     if message.parent_id is not None:
         if not row.is_following:
