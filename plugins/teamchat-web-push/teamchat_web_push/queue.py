@@ -31,7 +31,7 @@ _REMOVED_AT_ONCE = 2000
 _OF_USERS = "select id, user_id from web_push_subscriptions where created_at <= $1 and user_id in ({})"
 _ANY = "select 1 from web_push_subscriptions limit 1"
 _TOLD = """select subscription_id from web_push_queue where message_id = $1 and kind <> 'reminder'
-and reached <> $2 and outcome = 'sent'"""
+and reached <> $2 and outcome = 'sent' {among}"""
 _DUE = f"""select q.message_id, q.reached, q.kind, q.since, q.due_at, q.tries, q.is_delayed, q.is_held,
 q.is_bare, {DEVICE} from web_push_queue q join web_push_subscriptions s on s.id = q.subscription_id
 where q.outcome is null and q.due_at <= $1 {{but}} order by q.due_at limit $2"""  # noqa: S608
@@ -59,8 +59,8 @@ class Due(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """By what its row is found."""
-        return self.message_id, self.device.id, self.reached
+        """What is pushed once: a message to a device, by whatever it reached its user; or a reminder."""
+        return self.message_id, self.device.id, self.kind
 
 
 class _Item(Struct, frozen=True, rename="camel"):
@@ -119,7 +119,7 @@ class Queue:
             users = await self._notices.candidates(tx, message)
         told: set[str] = set()
         if wanted.reached != message.id and wanted.kind != "reminder":
-            told = {one for (one,) in await tx.fetch(_TOLD, message.id, wanted.reached)}
+            told = {one for (one,) in await tx.fetch(_TOLD.format(among=""), message.id, wanted.reached)}
         found: list[tuple[str | int, ...]] = []
         for marks, piece in chunks(users, after=1):
             for subscription_id, user_id in await tx.fetch(_OF_USERS.format(marks), since, *piece):
@@ -171,6 +171,15 @@ class Queue:
                 async with self._storage.write() as tx:
                     for row in rows[start : start + _ROWS_AT_ONCE]:
                         await tx.fetch(_OLD, *row)
+
+
+async def told(tx: Transaction, message_id: str, reached: str, devices: Sequence[str]) -> set[str]:
+    """Return those of these devices that were pushed a message already, for what else it reached them by."""
+    found: set[str] = set()
+    for marks, piece in chunks(devices, after=2):
+        statement = _TOLD.format(among=f"and subscription_id in ({marks})")
+        found |= {one for (one,) in await tx.fetch(statement, message_id, reached, *piece)}
+    return found
 
 
 async def _store(tx: Transaction, rows: Sequence[tuple[str | int, ...]]) -> None:

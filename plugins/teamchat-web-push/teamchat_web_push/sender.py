@@ -29,7 +29,7 @@ from teamchat_web_push.connection import AT_ONCE, AT_ONCE_A_HOST, Answer, Servic
 from teamchat_web_push.encryption import encrypted
 from teamchat_web_push.hours import quiet_until
 from teamchat_web_push.payload import Writer, least
-from teamchat_web_push.queue import Due, Queue
+from teamchat_web_push.queue import Due, Queue, told
 from teamchat_web_push.subscriptions import GONE, MOST_ERROR, TAKEN
 from teamchat_web_push.vapid import Vapid, base64url, from_base64url
 
@@ -236,9 +236,14 @@ class Sender:
                 users = sorted({row.device.user_id for row in same})
                 verdicts = await self._verdicts(tx, message, reached, same, users)
                 quiet = await self._notices.quiet_times(tx, users, message.author_id)
+                devices = [row.device.id for row in same if row.kind != "reminder"]
+                were_told = await told(tx, message_id, reached, devices)
                 for row in same:
                     user_id = row.device.user_id
                     verdict, times = verdicts[user_id], quiet.get(user_id)
+                    if row.device.id in were_told:
+                        decided.append(Decided(row, "skipped", "told"))
+                        continue
                     held = self._held(row, message, verdict, times)
                     if held is not None:
                         decided.append(held)
@@ -299,7 +304,8 @@ class Sender:
                 if not len(badges) % _COUNTED_AT_ONCE:  # It may be long, and SQLite lets nobody in between.
                     await trio.lowlevel.checkpoint()
                 badges[device.user_id] = await self._notices.badge(tx, device.user_id)
-            is_summary = row.is_held and len(group) > 1
+            messages = list(dict.fromkeys(one for _, one, _ in group))
+            is_summary = row.is_held and len(messages) > 1
             about = {
                 "preview": shown[message.id, device.id],
                 "language": device.language,
@@ -307,7 +313,7 @@ class Sender:
                 "server": server,
             }
             if is_summary:
-                payload = self._writer.summary([one for _, one, _ in group], **about)  # type: ignore[arg-type]
+                payload = self._writer.summary(messages, **about)  # type: ignore[arg-type]
             else:
                 payload = self._writer.of_message(message, verdict.kind, **about)  # type: ignore[arg-type]
             if row.is_bare:
@@ -483,8 +489,9 @@ def _joined(
 ) -> list[list[tuple[Due, Noticed, Verdict]]]:
     """Group what becomes one push, each group in the order of time."""
     found: defaultdict[tuple[object, ...], list[tuple[Due, Noticed, Verdict]]] = defaultdict(list)
+    held = {row.key for row, _, _ in going if row.is_held}
     for row, message, verdict in going:
-        if row.is_held:
+        if row.key in held:
             key: tuple[object, ...] = (row.device.id,)
         else:
             key = (row.device.id, message.parent_id or message.room_id, verdict.kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import trio
 from teamchat_web_push import sender as module
 from teamchat_web_push.why import decisions
 
@@ -176,6 +177,56 @@ async def test_an_edit_pushes_nothing_to_who_was_pushed_the_message_already(worl
     world.ahead += 5000
     await world.go()
     assert len(bob.payloads) == 1
+
+
+async def test_a_message_that_waits_while_it_is_edited_is_pushed_once(world: World) -> None:
+    await world.choose(world.bob, defaults={"channel": "all"})
+    bob, _ = await world.subscribe(world.bob)
+    world.activate(world.bob)
+    message = await world.post("look")
+    await world.go()
+    world.ahead += 10_000
+    await world.app.chat.messages.edit(world.ada, message, Draft("@bob look"))
+    await world.go()
+    assert await world.reasons() == [(None, "active"), (None, "active")]
+    for _ in range(3):
+        world.ahead += 21_000
+        await world.go()
+    assert [(one["kind"], one["body"]) for one in bob.payloads] == [("mention", "@bob look")]
+    assert await world.reasons() == [("sent", "mention"), ("skipped", "told")]
+
+
+async def test_a_message_that_is_held_while_it_is_edited_is_pushed_once_at_the_end(world: World) -> None:
+    await world.choose(world.bob, defaults={"channel": "all"}, pausedUntil=now_ms() + HOUR)
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("look")
+    await world.go()
+    await world.app.chat.messages.edit(world.ada, message, Draft("@bob look"))
+    await world.hear()
+    await world.choose(
+        world.bob, pausedUntil=None
+    )  # The edit comes to be judged when nothing is held any more.
+    await world.go()
+    world.ahead += HOUR
+    await world.go()
+    assert [(one["kind"], one["messageId"]) for one in bob.payloads] == [("mention", message)]
+
+
+async def test_an_edit_of_what_is_on_its_way_waits_for_what_becomes_of_it(world: World) -> None:
+    await world.choose(world.bob, defaults={"channel": "all"})
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("look")
+    await world.hear()
+    async with trio.open_nursery() as nursery:
+        assert await world.sender.round(nursery) == 1
+        await world.app.chat.messages.edit(world.ada, message, Draft("@bob look"))
+        await world.hear()
+        world.ahead += 5000
+        assert await world.sender.round(nursery) == 0
+    await world.sender.note()
+    await world.go()
+    assert [one["kind"] for one in bob.payloads] == ["message"]
+    assert sorted(await world.reasons()) == [("sent", "message"), ("skipped", "told")]
 
 
 async def test_an_open_browser_delays_a_push_and_never_swallows_it(world: World) -> None:

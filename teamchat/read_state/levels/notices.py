@@ -193,9 +193,7 @@ class _Row:
         return bool(self._position >= message.id)
 
 
-def _verdict(
-    message: Noticed, row: _Row, reached: str, *, wide_since: str | None, is_here: bool
-) -> Verdict:
+def _verdict(message: Noticed, row: _Row, reached: str, *, wide_since: str | None, is_here: bool) -> Verdict:
     if (unseen := row.unseen(message)) is not None:
         return Verdict(reason=unseen)
     listening = row.listening
