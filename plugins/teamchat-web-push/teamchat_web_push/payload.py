@@ -18,6 +18,8 @@ from teamchat_web_push.encryption import MOST_PLAIN_BYTES
 from teamchat_web_push.options import Preview
 
 MOST_BODY = 200
+MOST_SUMMED = 500
+"""How many messages a summary counts; that many are at least that many."""
 _MOST_TITLE = 120
 _MOST_NAMES = 3
 _PREVIEWS: tuple[Preview, ...] = ("none", "sender", "full")
@@ -86,10 +88,11 @@ class Writer:
         """Return what is said of several that were held back; the newest is the last."""
         newest, say = messages[-1], words(language)
         names = list(dict.fromkeys(one.author_name for one in reversed(messages)))
-        body = say["summary"].format(count=len(messages))
+        count = f"{MOST_SUMMED}+" if len(messages) >= MOST_SUMMED else len(messages)
+        body = say["summary"].format(count=count)
         if preview != "none":
             shown = names[:_MOST_NAMES] + ([say["more"]] if len(names) > _MOST_NAMES else [])
-            body = say["summary_from"].format(count=len(messages), names=", ".join(shown))
+            body = say["summary_from"].format(count=count, names=", ".join(shown))
         return PushPayload(
             v=1,
             kind="summary",

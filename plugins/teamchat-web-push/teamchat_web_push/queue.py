@@ -8,7 +8,7 @@ them, so an event that is read again after a crash adds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -17,6 +17,7 @@ from teamchat import LoggedEvent, Noticed, Notices, Transaction
 from teamchat.model import now_ms
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 from teamchat_web_push.ends import Ends
+from teamchat_web_push.payload import MOST_SUMMED
 from teamchat_web_push.subscriptions import DEVICE, Device
 
 if TYPE_CHECKING:
@@ -32,9 +33,13 @@ _OF_USERS = "select id, user_id from web_push_subscriptions where created_at <= 
 _ANY = "select 1 from web_push_subscriptions limit 1"
 _TOLD = """select subscription_id from web_push_queue where message_id = $1 and kind <> 'reminder'
 and reached <> $2 and outcome = 'sent' {among}"""
-_DUE = f"""select q.message_id, q.reached, q.kind, q.since, q.due_at, q.tries, q.is_delayed, q.is_held,
+_ROWS = f"""select q.message_id, q.reached, q.kind, q.since, q.due_at, q.tries, q.is_delayed, q.is_held,
 q.is_bare, {DEVICE} from web_push_queue q join web_push_subscriptions s on s.id = q.subscription_id
-where q.outcome is null and q.due_at <= $1 {{but}} order by q.due_at limit $2"""  # noqa: S608
+where q.outcome is null and q.due_at <= $1"""  # noqa: S608
+_DUE = f"{_ROWS} {{but}} order by q.due_at limit $2"
+_HELD = f"{_ROWS} and q.is_held = 1 and q.subscription_id = $2 order by q.reached desc limit $3"
+_LEAVE_OUT = """update web_push_queue set outcome = 'skipped', reason = 'older', decided_at = $1
+where outcome is null and due_at <= $1 and is_held = 1 and subscription_id = $2 and reached < $3"""
 _OLD = """delete from web_push_queue where message_id = $1 and subscription_id = $2 and reached = $3"""
 _FIND_OLD = """select message_id, subscription_id, reached from web_push_queue
 where outcome is not null and decided_at < $1 order by decided_at limit $2"""
@@ -148,8 +153,16 @@ class Queue:
         marks = ", ".join(f"${number}" for number in range(3, 3 + len(but)))
         statement = _DUE.format(but=f"and s.host not in ({marks})" if but else "")
         async with self._storage.read() as tx:
-            rows = await tx.fetch(statement, now, limit, *but)
-        return [Due._make((*row[:6], *map(bool, row[6:9]), Device._make(row[9:]))) for row in rows]
+            return [_due(row) for row in await tx.fetch(statement, now, limit, *but)]
+
+    async def held(self, now: int, device_id: str) -> list[Due]:
+        """Return all that was held for a device and is due: the newest, what is older than those is done."""
+        async with self._storage.read() as tx:
+            rows = [_due(row) for row in await tx.fetch(_HELD, now, device_id, MOST_SUMMED)]
+        if len(rows) == MOST_SUMMED:
+            async with self._storage.write() as tx:
+                await tx.fetch(_LEAVE_OUT, now, device_id, rows[-1].reached)
+        return rows
 
     async def next_due(self) -> int | None:
         """Return when the next push is due, in epoch milliseconds; None if there is none."""
@@ -171,6 +184,10 @@ class Queue:
                 async with self._storage.write() as tx:
                     for row in rows[start : start + _ROWS_AT_ONCE]:
                         await tx.fetch(_OLD, *row)
+
+
+def _due(row: Sequence[Any]) -> Due:
+    return Due._make((*row[:6], *map(bool, row[6:9]), Device._make(row[9:])))
 
 
 async def told(tx: Transaction, message_id: str, reached: str, devices: Sequence[str]) -> set[str]:

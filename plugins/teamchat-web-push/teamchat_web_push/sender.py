@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from email.utils import parsedate_to_datetime
 from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +24,7 @@ from teamchat import Noticed, Notices, QuietTimes, StorageError, Transaction, Un
 from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
-from teamchat.storage.statements import chunks
+from teamchat.storage.statements import chunks, listed
 from teamchat_web_push.connection import AT_ONCE, AT_ONCE_A_HOST, Answer, Services
 from teamchat_web_push.encryption import encrypted
 from teamchat_web_push.hours import quiet_until
@@ -51,6 +51,8 @@ _MOST_WAITING_A_HOST = 64
 _MOST_WAITING = 256
 _MOST_READ = 32
 """Few at a time: on SQLite others wait while they are judged, and who waits for long is judged again."""
+_MOST_HELD = 256
+"""When so many rows are read, what was held for further devices has its turn in the next round."""
 _COUNTED_AT_ONCE = 8
 _ENCRYPTED_AT_ONCE = 16
 _IDLE_SECONDS = 5.0
@@ -58,6 +60,11 @@ _HOST_REST_SECONDS = 10.0
 _TOO_LONG = 413
 _KEY_REFUSED = {401, 403}
 _BUSY = 429
+
+_THESE = "(message_id, subscription_id, reached) in (select * from (values {}) as these)"
+_END = f"update web_push_queue set outcome = $1, reason = $2, decided_at = $3 where {_THESE}"  # noqa: S608
+_WAIT = f"""update web_push_queue set reason = $1, due_at = $2, tries = $3, is_delayed = $4, is_held = $5,
+is_bare = $6 where {_THESE}"""  # noqa: S608
 
 _log = get_logger(__name__)
 
@@ -73,6 +80,15 @@ class Push(NamedTuple):
     topic: str
     judged_at: float
     is_summary: bool = False
+
+
+class Going(NamedTuple):
+    """A row that goes out now, and how much its push shows of the message."""
+
+    row: Due
+    message: Noticed
+    verdict: Verdict
+    preview: str
 
 
 class Decided(NamedTuple):
@@ -119,12 +135,14 @@ class Sender:
         self._writer = Writer(app.settings.auth.app_url)
         self._topic_key = app.accounts.key("web push topic")
         self._under_way: set[tuple[str, str, str]] = set()
+        self._count = 0
+        """How many pushes are under way, or not noted yet; each is of one row or of several."""
         self._of_host: defaultdict[str, int] = defaultdict(int)
         self._resting: dict[str, float] = {}
         self._sent_at: dict[tuple[str, str], int] = {}
         self._slots = trio.Semaphore(AT_ONCE)
         self._slots_of: dict[str, trio.Semaphore] = {}
-        self._decided: list[Decided] = []
+        self._decided: list[Sequence[Decided]] = []
         self._wanted, self._has_decided = trio.Event(), trio.Event()
 
     def look(self) -> None:
@@ -134,7 +152,7 @@ class Sender:
     @property
     def _has_room(self) -> bool:
         """Whether so few pushes are under way that more are looked for."""
-        return len(self._under_way) <= _MOST_WAITING // 2
+        return self._count <= _MOST_WAITING // 2
 
     async def run(self) -> None:
         """Send until cancelled; what was answered by then is noted. Raises `StorageError`."""
@@ -170,14 +188,14 @@ class Sender:
 
     async def round(self, nursery: trio.Nursery) -> int:
         """Judge what is due, and begin to send it; return how much was due."""
-        if not self._is_allowed() or len(self._under_way) >= _MOST_WAITING:
+        if not self._is_allowed() or self._count >= _MOST_WAITING:
             return 0
         now = trio.current_time()
         self._resting = {host: until for host, until in self._resting.items() if until > now}
         full = [host for host, count in self._of_host.items() if count >= _MOST_WAITING_A_HOST]
         limit = _MOST_READ + len(self._under_way)
         rows = await self._queue.due(self._clock(), limit, but=sorted({*self._resting, *full}))
-        rows = [row for row in rows if row.key not in self._under_way]
+        rows = await self._with_all_held([row for row in rows if row.key not in self._under_way])
         ready, decided = await self._judge(rows)
         if decided:
             await self._keep(decided)
@@ -188,10 +206,25 @@ class Sender:
                 self._begin(nursery, push._replace(body=body))
         return len(rows)
 
+    async def _with_all_held(self, rows: Sequence[Due]) -> list[Due]:
+        """Return these rows, and with those that were held all that was for the same device: it is one push.
+
+        Devices for which it would be too much at a time have their turn in the next round.
+        """
+        found = [row for row in rows if not row.is_held]
+        for device_id in dict.fromkeys(row.device.id for row in rows if row.is_held):
+            if len(found) >= _MOST_HELD:
+                break
+            held = await self._queue.held(self._clock(), device_id)
+            found += [row for row in held if row.key not in self._under_way]
+        return found
+
     def _begin(self, nursery: trio.Nursery, push: Push) -> None:
         self._under_way.update(row.key for row in push.rows)
-        host = push.rows[0].device.host
-        self._of_host[host] += 1
+        self._count += 1
+        device = push.rows[0].device
+        self._sent_at[device.id, push.place] = self._clock()
+        self._of_host[device.host] += 1
         nursery.start_soon(self._deliver, push)
 
     async def _deliver(self, push: Push) -> None:
@@ -210,10 +243,12 @@ class Sender:
                 del self._of_host[device.host]
                 self._slots_of.pop(device.host, None)
             if decided:
-                self._decided += decided
+                self._decided.append(decided)
                 self._has_decided.set()
             else:  # It is due still, and judged again.
+                self._sent_at.pop((device.id, push.place), None)
                 self._under_way.difference_update(row.key for row in push.rows)
+                self._count -= 1
                 self.look()
 
     def _headers(self, push: Push) -> dict[str, str]:
@@ -226,35 +261,44 @@ class Sender:
             return [], []
         live = await self._app.accounts.sessions.expiries(sorted({row.device.session_id for row in rows}))
         decided: list[Decided] = []
-        going: list[tuple[Due, Noticed, Verdict]] = []
-        shown: dict[tuple[str, str], str] = {}
+        going: list[Going] = []
+        for start in range(0, len(rows), _MOST_READ):
+            async with self._storage.read() as tx:
+                for (message_id, reached), same in _by_message(rows[start : start + _MOST_READ]).items():
+                    message = await self._notices.noticed(tx, message_id)
+                    if message is None:  # Deleted, and its rows with it.
+                        continue
+                    goes, else_decided = await self._judged(tx, message, reached, same, live)
+                    going += goes
+                    decided += else_decided
+        if not going:
+            return [], decided
         async with self._storage.read() as tx:
-            for (message_id, reached), same in _by_message(rows).items():
-                message = await self._notices.noticed(tx, message_id)
-                if message is None:  # Deleted, and its rows with it.
-                    continue
-                users = sorted({row.device.user_id for row in same})
-                verdicts = await self._verdicts(tx, message, reached, same, users)
-                quiet = await self._notices.quiet_times(tx, users, message.author_id)
-                devices = [row.device.id for row in same if row.kind != "reminder"]
-                were_told = await told(tx, message_id, reached, devices)
-                for row in same:
-                    user_id = row.device.user_id
-                    verdict, times = verdicts[user_id], quiet.get(user_id)
-                    if row.device.id in were_told:
-                        decided.append(Decided(row, "skipped", "told"))
-                        continue
-                    held = self._held(row, message, verdict, times)
-                    if held is not None:
-                        decided.append(held)
-                        continue
-                    going.append((row, message, verdict))
-                    preview = times.preview if times is not None else "full"
-                    if row.device.session_id not in live:
-                        preview = "none"
-                    shown[message_id, row.device.id] = least(preview, self._most_shown)
-            ready = await self._written(tx, going, shown)
-        return ready, decided
+            return await self._written(tx, going), decided
+
+    async def _judged(
+        self, tx: Transaction, message: Noticed, reached: str, rows: Sequence[Due], live: Collection[str]
+    ) -> tuple[list[Going], list[Decided]]:
+        """Return which rows of one message go out now, and what else becomes of the others."""
+        users = sorted({row.device.user_id for row in rows})
+        verdicts = await self._verdicts(tx, message, reached, rows, users)
+        quiet = await self._notices.quiet_times(tx, users, message.author_id)
+        devices = [row.device.id for row in rows if row.kind != "reminder"]
+        were_told = await told(tx, message.id, reached, devices)
+        going: list[Going] = []
+        decided: list[Decided] = []
+        for row in rows:
+            verdict, times = verdicts[row.device.user_id], quiet.get(row.device.user_id)
+            if row.device.id in were_told:
+                decided.append(Decided(row, "skipped", "told"))
+            elif (held := self._held(row, message, verdict, times)) is not None:
+                decided.append(held)
+            else:
+                preview = "full" if times is None else times.preview
+                if row.device.session_id not in live:
+                    preview = "none"
+                going.append(Going(row, message, verdict, least(preview, self._most_shown)))
+        return going, decided
 
     async def _verdicts(
         self, tx: Transaction, message: Noticed, reached: str, rows: Sequence[Due], users: Sequence[str]
@@ -285,29 +329,22 @@ class Sender:
             return Decided.later(row, last + JOINED_MS, "joined")
         return None
 
-    async def _written(
-        self,
-        tx: Transaction,
-        going: Sequence[tuple[Due, Noticed, Verdict]],
-        shown: dict[tuple[str, str], str],
-    ) -> list[Push]:
+    async def _written(self, tx: Transaction, going: Sequence[Going]) -> list[Push]:
         """Return the pushes of rows that go out now: those held for one device are one, as is one place's."""
-        if not going:
-            return []
         server = await self._app.server_name(tx)
         badges: dict[str, int] = {}
         ready = []
         for group in _joined(going):
-            row, message, verdict = group[-1]
+            row, message, verdict, preview = group[-1]
             device = row.device
             if device.user_id not in badges:
                 if not len(badges) % _COUNTED_AT_ONCE:  # It may be long, and SQLite lets nobody in between.
                     await trio.lowlevel.checkpoint()
                 badges[device.user_id] = await self._notices.badge(tx, device.user_id)
-            messages = list(dict.fromkeys(one for _, one, _ in group))
+            messages = list(dict.fromkeys(one.message for one in group))
             is_summary = row.is_held and len(messages) > 1
             about = {
-                "preview": shown[message.id, device.id],
+                "preview": preview,
                 "language": device.language,
                 "badge": badges[device.user_id],
                 "server": server,
@@ -321,7 +358,7 @@ class Sender:
             place = "summary" if is_summary else message.parent_id or message.room_id
             ready.append(
                 Push(
-                    [one for one, _, _ in reversed(group)],
+                    [one.row for one in reversed(group)],
                     verdict.kind,
                     payload.encoded(),
                     ttl_of(verdict.kind),
@@ -345,6 +382,7 @@ class Sender:
             reason, joined = ("summary", "summary") if push.is_summary else (push.kind, "joined")
             with_it = [Decided(row, "sent", joined) for row in push.rows[1:]]
             return [Decided(first, "sent", reason, error=""), *with_it]
+        self._sent_at.pop((first.device.id, push.place), None)
         if answer.status in GONE:
             return [Decided(first, "ended", str(answer.status), ends_device=True)]
         said = (answer.reason or str(answer.status))[:MOST_ERROR]
@@ -379,11 +417,13 @@ class Sender:
 
     async def note(self) -> None:
         """Write what was answered since, in one transaction."""
-        decided, self._decided = self._decided, []
-        if not decided:
+        noted, self._decided = self._decided, []
+        if not noted:
             return
+        decided = [one for each in noted for one in each]
         await self._keep(decided)
         self._under_way.difference_update(one.row.key for one in decided)
+        self._count -= len(noted)
         if self._has_room:
             self.look()
 
@@ -394,33 +434,26 @@ class Sender:
 
 async def keep(tx: Transaction, decided: Sequence[Decided], now: int) -> None:
     """Write what became of rows, with few statements however many there are."""
-    same: defaultdict[tuple[object, ...], list[str]] = defaultdict(list)
+    ended: defaultdict[tuple[str | int, ...], list[tuple[str, str, str]]] = defaultdict(list)
+    waiting: defaultdict[tuple[str | int, ...], list[tuple[str, str, str]]] = defaultdict(list)
     devices: defaultdict[str | None, list[str]] = defaultdict(list)
     for one in decided:
+        row = one.row
         if one.ends_device:
-            await tx.fetch("delete from web_push_subscriptions where id = $1", one.row.device.id)
+            await tx.fetch("delete from web_push_subscriptions where id = $1", row.device.id)
             continue
         if one.error is not None:
-            devices[one.error or None].append(one.row.device.id)
-        about = one.row.message_id, one.row.reached, one.outcome, one.reason
-        waits = one.due_at, one.tries, int(one.is_delayed), int(one.is_held), int(one.is_bare)
-        same[about + (waits if one.outcome is None else ())].append(one.row.device.id)
-    for about_all, ids in same.items():
-        message_id, reached, outcome, reason, *waiting = about_all
-        for marks, piece in chunks(ids, after=5 if outcome is not None else 8):
-            if outcome is not None:
-                await tx.fetch(
-                    f"""update web_push_queue set outcome = $3, reason = $4, decided_at = $5
-                    where message_id = $1 and reached = $2 and subscription_id in ({marks})""",  # noqa: S608
-                    *(message_id, reached, outcome, reason, now, *piece),
-                )
-            else:
-                await tx.fetch(
-                    f"""update web_push_queue set reason = $3, due_at = $4, tries = $5, is_delayed = $6,
-                    is_held = $7, is_bare = $8
-                    where message_id = $1 and reached = $2 and subscription_id in ({marks})""",  # noqa: S608
-                    *(message_id, reached, reason, *waiting, *piece),
-                )
+            devices[one.error or None].append(row.device.id)
+        which = row.message_id, row.device.id, row.reached
+        if one.outcome is not None:
+            ended[one.outcome, one.reason, now].append(which)
+        else:
+            flags = int(one.is_delayed), int(one.is_held), int(one.is_bare)
+            waiting[(one.reason, one.due_at, one.tries, *flags)].append(which)
+    for statement, same in ((_END, ended), (_WAIT, waiting)):
+        for what, rows in same.items():
+            for marks, parameters in listed(rows, after=len(what)):
+                await tx.fetch(statement.format(marks), *what, *parameters)
     for error, ids in devices.items():
         said = "last_sent_at = $1, last_error = null" if error is None else "last_error = $1"
         for marks, piece in chunks(ids, after=1):
@@ -484,19 +517,18 @@ def _by_message(rows: Sequence[Due]) -> dict[tuple[str, str], list[Due]]:
     return found
 
 
-def _joined(
-    going: Sequence[tuple[Due, Noticed, Verdict]],
-) -> list[list[tuple[Due, Noticed, Verdict]]]:
+def _joined(going: Sequence[Going]) -> list[list[Going]]:
     """Group what becomes one push, each group in the order of time."""
-    found: defaultdict[tuple[object, ...], list[tuple[Due, Noticed, Verdict]]] = defaultdict(list)
-    held = {row.key for row, _, _ in going if row.is_held}
-    for row, message, verdict in going:
+    found: defaultdict[tuple[object, ...], list[Going]] = defaultdict(list)
+    held = {one.row.key for one in going if one.row.is_held}
+    for one in going:
+        row, message = one.row, one.message
         if row.key in held:
             key: tuple[object, ...] = (row.device.id,)
         else:
-            key = (row.device.id, message.parent_id or message.room_id, verdict.kind)
-        found[key].append((row, message, verdict))
-    return [sorted(group, key=lambda one: one[0].reached) for group in found.values()]
+            key = (row.device.id, message.parent_id or message.room_id, one.verdict.kind)
+        found[key].append(one)
+    return [sorted(group, key=lambda one: one.row.reached) for group in found.values()]
 
 
 def _outcome(status: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 import trio
 from teamchat_web_push import sender as module
@@ -279,6 +281,57 @@ async def test_what_was_held_while_paused_is_one_push_at_the_end(world: World) -
     assert bob.payloads[1]["messageId"] == later[-1]
     assert bob.payloads[1]["body"] == "3 messages while it was quiet, from Admin"
     assert first != second
+
+
+async def test_what_was_held_is_one_push_however_much_it_is(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    cleo, _ = await world.subscribe(world.cleo)
+    for one in (world.bob, world.cleo):
+        await world.choose(one, pausedUntil=now_ms() + HOUR)
+    posted = [await world.post(f"@channel {number}") for number in range(80)]
+    await world.hear()
+    world.ahead += 5000
+    await world.send()
+    world.ahead += HOUR
+    await world.go()
+    for browser in (bob, cleo):
+        [push] = browser.payloads
+        assert push["body"] == "80 messages while it was quiet, from Admin"
+        assert push["messageId"] == posted[-1]
+    assert Counter(await world.reasons()) == {("sent", "summary"): 160}
+
+
+async def test_a_summary_counts_up_to_a_number_and_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("payload", "queue"):
+        monkeypatch.setattr(f"teamchat_web_push.{name}.MOST_SUMMED", 40)
+    bob, _ = await world.subscribe(world.bob)
+    await world.choose(world.bob, pausedUntil=now_ms() + HOUR)
+    for number in range(50):
+        await world.post(f"@bob {number}")
+    await world.hear()
+    await world.send()
+    world.ahead += HOUR + 5000
+    await world.go()
+    assert [one["body"] for one in bob.payloads] == ["40+ messages while it was quiet, from Admin"]
+    assert Counter(await world.reasons()) == {("sent", "summary"): 40, ("skipped", "older"): 10}
+
+
+async def test_of_a_burst_in_one_place_one_push_goes_in_two_seconds(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    for number in range(80):
+        await world.direct(str(number))
+    await world.hear()
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):  # The first is under way still.
+            await world.sender.round(nursery)
+    await world.sender.note()
+    for count in range(1, 4):
+        await world.send()
+        assert len(bob.payloads) == count
+        world.ahead += 3000
+    assert bob.payloads[-1]["body"] == "79"
 
 
 async def test_a_pause_that_is_ended_lets_go_what_it_held(world: World) -> None:
