@@ -63,8 +63,8 @@ _BUSY = 429
 
 _THESE = "(message_id, subscription_id, reached) in (select * from (values {}) as these)"
 _END = f"update web_push_queue set outcome = $1, reason = $2, decided_at = $3 where {_THESE}"  # noqa: S608
-_WAIT = f"""update web_push_queue set reason = $1, due_at = $2, tries = $3, is_delayed = $4, is_held = $5,
-is_bare = $6 where {_THESE}"""  # noqa: S608
+_WAIT = f"""update web_push_queue set reason = $1, since = $2, due_at = $3, tries = $4, is_delayed = $5,
+is_held = $6, is_bare = $7 where {_THESE}"""  # noqa: S608
 
 _log = get_logger(__name__)
 
@@ -97,6 +97,7 @@ class Decided(NamedTuple):
     row: Due
     outcome: str | None
     reason: str = ""
+    since: int = 0
     due_at: int = 0
     tries: int = 0
     is_delayed: bool = False
@@ -109,8 +110,8 @@ class Decided(NamedTuple):
     @classmethod
     def later(cls, row: Due, due_at: int, reason: str, **changes: Any) -> Decided:
         """Have a row wait, as it is but for `changes`."""
-        found = cls(row, None, reason, due_at, row.tries, row.is_delayed, row.is_held, row.is_bare)
-        return found._replace(**changes)
+        flags = row.is_delayed, row.is_held, row.is_bare
+        return cls(row, None, reason, row.since, due_at, row.tries, *flags)._replace(**changes)
 
 
 class Sender:
@@ -318,10 +319,11 @@ class Sender:
         comes_through = times is not None and times.lets_through and verdict.kind in {"mention", "direct"}
         until = None if comes_through else quiet_until(times, now)
         if until is not None:
-            return Decided.later(row, until, "quiet", is_held=True)
-        if not row.is_held and now > row.since + 1000 * ttl_of(verdict.kind):
+            # Its time counts from the end of the quiet on.
+            return Decided.later(row, until, "quiet", is_held=True, since=until)
+        if now > row.since + 1000 * ttl_of(verdict.kind):
             return Decided(row, "expired", row.device.host)
-        waits_until = ACTIVE_MS + (row.due_at if row.is_held else row.since)
+        waits_until = row.since + ACTIVE_MS
         if is_active and not row.is_delayed and now < waits_until:
             return Decided.later(row, waits_until, "active", is_delayed=True)
         last = self._sent_at.get((row.device.id, message.parent_id or message.room_id), 0)
@@ -401,7 +403,7 @@ class Sender:
         seconds = pause if asked is None else max(1, asked)
         self._resting[first.device.host] = trio.current_time() + min(seconds, _HOST_REST_SECONDS)
         due_at = now + seconds * 1000
-        if due_at > max(first.since, first.due_at if first.is_held else 0) + push.ttl * 1000:
+        if due_at > first.since + push.ttl * 1000:
             return [Decided(row, "expired", said, error=said) for row in push.rows]
         return [Decided.later(row, due_at, said, tries=row.tries + 1, error=said) for row in push.rows]
 
@@ -449,7 +451,7 @@ async def keep(tx: Transaction, decided: Sequence[Decided], now: int) -> None:
             ended[one.outcome, one.reason, now].append(which)
         else:
             flags = int(one.is_delayed), int(one.is_held), int(one.is_bare)
-            waiting[(one.reason, one.due_at, one.tries, *flags)].append(which)
+            waiting[(one.reason, one.since, one.due_at, one.tries, *flags)].append(which)
     for statement, same in ((_END, ended), (_WAIT, waiting)):
         for what, rows in same.items():
             for marks, parameters in listed(rows, after=len(what)):

@@ -21,8 +21,8 @@ MIGRATIONS = (
             "create index web_push_subscriptions_by_user on web_push_subscriptions(user_id, created_at)",
             "create index web_push_subscriptions_by_session on web_push_subscriptions(session_id)",
             # What is to be sent to which device, and what became of it. `reached` is the message's id, or
-            # that of what made it worth a push later. `since` is when that was. Without an `outcome` it waits
-            # for `due_at`. Times are epoch milliseconds.
+            # that of what made it worth a push later. `since` is when that was; of what was held, the end of
+            # the quiet. Without an `outcome` it waits for `due_at`. Times are epoch milliseconds.
             """create table web_push_queue (message_id text not null
                references messages(id) on delete cascade, subscription_id text not null
                references web_push_subscriptions(id) on delete cascade, reached text not null,

@@ -480,6 +480,32 @@ async def test_what_can_not_be_delivered_in_its_time_is_given_up(world: World) -
     assert world.ahead < 25 * HOUR
 
 
+@pytest.mark.parametrize("is_let_go", [False, True])
+async def test_what_was_held_is_tried_for_its_time_from_when_it_was_let_go_and_then_given_up(
+    world: World, is_let_go: bool
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    bob.answer = 503
+    await world.choose(world.bob, pausedUntil=now_ms() + 60 * HOUR)
+    await world.direct("hello")
+    await world.go()
+    assert await world.reasons() == [(None, "quiet")]
+    if is_let_go:
+        await world.choose(world.bob, pausedUntil=None)
+    else:
+        world.ahead += 60 * HOUR + 1000
+    began = world.ahead
+    for _ in range(100):
+        await world.go()
+        [row] = await world.rows()
+        if row["outcome"] is not None:
+            break
+        world.ahead = row["due_at"] - now_ms() + 50
+        world.sender._resting.clear()
+    assert (row["outcome"], row["reason"]) == ("expired", "503")
+    assert 23 * HOUR < world.ahead - began < 25 * HOUR
+
+
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_service_that_refuses_the_key_is_told_of_and_not_asked_again(
     world: World, status: int
