@@ -35,12 +35,14 @@ class Verdict(NamedTuple):
 
     Kinds are ``mention``, ``direct``, ``reply`` and ``message``; of a message that does not notify it is
     empty. Reasons are ``own``, ``gone`` (the user), ``sight``, ``member``, ``muted``, ``level``, ``read``.
-    `is_here` says that it is for those alone who are active at the moment (``@here``).
+    `is_here` says that it is for those alone who are active at the moment (``@here``), `is_named` that it
+    mentions the user themselves, and not by a keyword or with everybody.
     """
 
     kind: str = ""
     reason: str = ""
     is_here: bool = False
+    is_named: bool = False
 
 
 class QuietTimes(NamedTuple):
@@ -48,7 +50,8 @@ class QuietTimes(NamedTuple):
 
     `hours` are the quiet hours as they were chosen: (time zone, days from 1 to 7, from, to), or None.
     `paused_until` is in epoch milliseconds. `lets_through` says that the author who was asked about is among
-    those whom the user always listens to. `preview` is ``full``, ``sender`` or ``none``.
+    those whose direct messages the user always hears of, and where they name the user. `preview` is ``full``,
+    ``sender`` or ``none``.
     """
 
     hours: tuple[str, Sequence[int], str, str] | None = None

@@ -316,7 +316,8 @@ class Sender:
             return Decided(row, "skipped", verdict.reason)
         if verdict.is_here and not is_active and not row.is_delayed:
             return Decided(row, "skipped", "here")
-        comes_through = times is not None and times.lets_through and verdict.kind in {"mention", "direct"}
+        is_to_them = verdict.is_named or verdict.kind == "direct"
+        comes_through = is_to_them and times is not None and times.lets_through
         until = None if comes_through else quiet_until(times, now)
         if until is not None:
             # Its time counts from the end of the quiet on.

@@ -353,7 +353,12 @@ async def test_who_is_urgent_comes_through_with_mentions_and_direct_messages_alo
         urgentFrom=[world.ada.user.id],
         defaults={"channel": "all"},
     )
+    await world.choose(world.bob, keywords=["deploy"])
     await world.post("nothing urgent")
+    for text in ("@channel lunch", "@here tea", "they deploy tomorrow"):
+        await world.post(text)
+        await world.go()
+    world.ahead += 3000
     await world.post("@bob fire")
     await world.post("@bob from somebody else", by=world.cleo)
     await world.go()

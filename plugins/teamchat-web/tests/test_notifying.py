@@ -16,13 +16,14 @@ House = Any
 RULE = """async ([state, chosen, message, parentId]) => {
   const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
   const { notifies } = await import(root + "model/notifying.js");
-  const capabilities = chosen ? { "notification-levels": {} } : {};
+  const capabilities = chosen ? { "notification-levels": {}, mentions: {} } : {};
   const unread = {
     state: () => state,
     isMuted: () => Boolean(state.isMuted),
   };
   const model = {
     capabilities,
+    me: { id: "ada" },
     unread,
     api: { send: async () => chosen },
     on: () => {},
@@ -83,6 +84,16 @@ NAMED: dict[str, Any] = {"names": True}
         (DIRECT, {"pausedUntil": 1}, {}, None, "full"),
         (DIRECT, {"quietHours": ALWAYS}, {}, None, None),
         (DIRECT, {"quietHours": ALWAYS, "urgentFrom": ["grace"]}, {}, None, "full"),
+        (CHANNEL | {"level": "all"}, {"quietHours": ALWAYS, "urgentFrom": ["grace"]}, {}, None, None),
+        (CHANNEL, {"quietHours": ALWAYS, "urgentFrom": ["grace"]}, NAMED, None, None),
+        (
+            CHANNEL,
+            {"quietHours": ALWAYS, "urgentFrom": ["grace"]},
+            NAMED | {"mentions": ["ada"]},
+            None,
+            "full",
+        ),
+        (CHANNEL, {"quietHours": ALWAYS, "urgentFrom": ["bob"]}, NAMED | {"mentions": ["ada"]}, None, None),
         (DIRECT, {"preview": "sender"}, {}, None, "sender"),
         (DIRECT, {"preview": "none"}, {}, None, "none"),
         (CHANNEL, None, NAMED, None, "full"),  # A server without levels.

@@ -41,7 +41,7 @@ _IS_DEFAULT = "select is_default from rooms where id = $1"
 _JUDGED = f"""select u.id, coalesce(u.removed_at, u.deactivated_at), {SEEN}, {FIRST_SEEN}, r.is_default,
 mine.user_id, (select 1 from departures d where d.room_id = r.id and d.user_id = u.id),
 mine.since_epoch, mine.joined_at, u.created_at, rr.base, rr.default_base, rr.first_epoch, p.position,
-ts.position, ts.is_following, w.reached, a.position, {COLUMNS}
+ts.position, ts.is_following, w.cause, w.reached, a.position, {COLUMNS}
 from users u join rooms r on r.id = $1
 left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
 left join read_state_rooms rr on rr.room_id = r.id
@@ -161,7 +161,8 @@ class _Row:
     def __init__(self, row: Sequence[Any]) -> None:
         gone_at, sees, first_seen, is_default, membership, departed, *rest = row
         since, joined_at, made_at, base, default_base, first_epoch, position, *rest = rest
-        in_thread, is_following, self.named_since, feed, *levels = rest
+        in_thread, is_following, cause, self.named_since, feed, *levels = rest
+        self.is_named = cause not in {None, "keyword"}
         self.is_there = gone_at is None
         self._sees, self._first_seen = bool(sees), first_seen
         self.is_member = membership is not None or (bool(is_default) and departed is None)
@@ -210,7 +211,7 @@ def _verdict(message: Noticed, row: _Row, reached: str, *, wide_since: str | Non
         return Verdict(reason="level")  # An edit notifies of what it has added alone (E-4).
     if row.has_read(message, reached):
         return Verdict(reason="read")
-    return Verdict(kind, is_here=is_for_here)
+    return Verdict(kind, is_here=is_for_here, is_named=row.is_named)
 
 
 def _was_mentioned(message: Noticed, row: _Row, reached: str, wide_since: str | None) -> bool:

@@ -38,7 +38,7 @@ async function keep(model) {
 export async function notifies(model, news) {
   if (!model.capabilities["notification-levels"]) return news.calls ? "full" : null;
   const chosen = await choicesOf(model).catch(() => ({}));
-  const isOn = reaches(model, news, chosen) && !isHeldBack(chosen, news.message);
+  const isOn = reaches(model, news, chosen) && (!isQuiet(chosen) || isUrgent(model, news, chosen));
   return isOn ? (chosen.preview ?? "full") : null;
 }
 
@@ -46,7 +46,7 @@ export async function notifies(model, news) {
 export async function reminds(model) {
   if (!model.capabilities["notification-levels"]) return "full";
   const chosen = await choicesOf(model).catch(() => ({}));
-  return isHeldBack(chosen, { author: {} }) ? null : (chosen.preview ?? "full");
+  return isQuiet(chosen) ? null : (chosen.preview ?? "full");
 }
 
 /** Whether the levels let it through: a reply by that of threads, unless its place has a level of its own. */
@@ -60,10 +60,15 @@ function reaches(model, { message, place, parentId }, { defaults }) {
   return asked === "all" || (asked !== "nothing" && (isHere || model.isMention(message)));
 }
 
-/** Whether it is quiet now, for all but those who were let through. */
-function isHeldBack({ pausedUntil, quietHours, urgentFrom = [] }, { author }) {
-  const isQuiet = pausedUntil > Date.now() || (quietHours && isWithin(quietHours, Date.now()));
-  return Boolean(isQuiet) && !urgentFrom.includes(author.id);
+function isQuiet({ pausedUntil, quietHours }) {
+  return pausedUntil > Date.now() || (quietHours && isWithin(quietHours, Date.now()));
+}
+
+/** Whether it comes through while it is quiet: a direct message, or one that names the user, of who was let through. */
+function isUrgent(model, { message, place, parentId }, { urgentFrom = [] }) {
+  if (!urgentFrom.includes(message.author.id)) return false;
+  if (!parentId && model.unread.state(place.id)?.kind === "direct") return true;
+  return model.capabilities.mentions ? message.mentions?.includes(model.me.id) : model.isMention(message);
 }
 
 /**
