@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from teamchat_web_push.sender import Sender
 from teamchat_web_push.subscriptions import Subscription, SubscriptionDraft, Subscriptions
 from teamchat_web_push.vapid import Vapid, ensure_key
 
-from teamchat import Capability, Storage
+from teamchat import Capability, Seen, Storage
 from teamchat.application import Application
 from teamchat.chat import Draft
 from teamchat.chat.channel_drafts import NewPrivateChannel
@@ -181,6 +182,9 @@ class Activity:
 
     def is_active(self, user_id: str) -> bool:
         return user_id in self._active
+
+    def of(self, user_id: str) -> Seen:
+        return Seen(is_open=True, active_until=math.inf) if user_id in self._active else Seen()
 
 
 @asynccontextmanager

@@ -35,7 +35,7 @@ class Verdict(NamedTuple):
 
     Kinds are ``mention``, ``direct``, ``reply`` and ``message``; of a message that does not notify it is
     empty. Reasons are ``own``, ``gone`` (the user), ``sight``, ``member``, ``muted``, ``level``, ``read``.
-    `is_here` says that it is for those alone who are active at the moment (``@here``), `is_named` that it
+    `is_here` says that it is for those alone who are online at the moment (``@here``), `is_named` that it
     mentions the user themselves, and not by a keyword or with everybody.
     """
 

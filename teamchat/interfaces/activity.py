@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple, Protocol
 
-NEVER = float("-inf")
+NEVER = -inf
 """The time of what never was."""
+
+
+ONLINE_SECONDS = 300.0
+"""How long after one was active one is online, as long as a stream is open."""
+OFFLINE_SECONDS = 60.0
+"""How long after the last stream ended one is offline: short breaks show nothing."""
 
 
 class Seen(NamedTuple):
@@ -19,6 +26,16 @@ class Seen(NamedTuple):
     is_open: bool = False
     active_until: float = NEVER
     left_at: float = NEVER
+
+    @property
+    def online_until(self) -> float:
+        """When one is online no longer, if nothing happens (I-2)."""
+        return min(self.active_until + ONLINE_SECONDS, self.there_until)
+
+    @property
+    def there_until(self) -> float:
+        """When one is offline, if nothing happens: never while a stream is open."""
+        return inf if self.is_open else self.left_at + OFFLINE_SECONDS
 
 
 class Changed:

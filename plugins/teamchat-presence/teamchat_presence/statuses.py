@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Literal, NamedTuple
 
 from teamchat import Seen
 
-ONLINE_SECONDS = 300.0
-"""How long after one was active one is `online`, as long as a stream is open."""
-OFFLINE_SECONDS = 60.0
-"""How long after the last stream ended one is `offline`: short breaks show nothing."""
 _MINUTE_MS = 60_000
-_NEVER = float("-inf")
+_NEVER = -inf
 
 Status = Literal["online", "away", "offline"]
 ChosenStatus = Literal["auto", "away", "offline"]
@@ -48,18 +45,15 @@ class Shown(NamedTuple):
 
 def status_of(seen: Seen, now: float) -> Status:
     """Return the status that somebody's streams make at `now`, by the clock of `trio.current_time`."""
-    if not seen.is_open and now - seen.left_at >= OFFLINE_SECONDS:
-        return "offline"
-    return "online" if now - min(seen.active_until, now) < ONLINE_SECONDS else "away"
+    if now < seen.online_until:
+        return "online"
+    return "away" if now < seen.there_until else "offline"
 
 
 def turns_at(seen: Seen, now: float) -> float | None:
     """Return when that status changes next though nothing happens; None for never."""
-    turns = [seen.active_until + ONLINE_SECONDS]
-    if not seen.is_open:
-        turns.append(seen.left_at + OFFLINE_SECONDS)
-    coming = [turn for turn in turns if turn > now and turn != _NEVER]
-    return None if status_of(seen, now) == "offline" or not coming else min(coming)
+    coming = [turn for turn in (seen.online_until, seen.there_until) if now < turn < inf]
+    return min(coming, default=None)
 
 
 def shown(status: Status, choice: Choice, now_ms: int) -> Shown:

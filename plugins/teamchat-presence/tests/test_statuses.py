@@ -5,8 +5,6 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 from teamchat_presence.statuses import (
-    OFFLINE_SECONDS,
-    ONLINE_SECONDS,
     Choice,
     Shown,
     last_seen,
@@ -16,6 +14,7 @@ from teamchat_presence.statuses import (
 )
 
 from teamchat import Seen
+from teamchat.interfaces.activity import OFFLINE_SECONDS, ONLINE_SECONDS
 
 NEVER = float("-inf")
 times = st.floats(min_value=-2000, max_value=2000, allow_nan=False)

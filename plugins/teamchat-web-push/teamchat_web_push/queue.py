@@ -140,8 +140,9 @@ class Queue:
             return False
         async with self._storage.write() as tx:
             rows = await tx.fetch(
-                """update web_push_queue set since = $2, due_at = $2 where is_held = 1 and outcome is null and due_at > $2
-                and subscription_id in (select id from web_push_subscriptions where user_id = $1)
+                """update web_push_queue set since = $2, due_at = $2
+                where is_held = 1 and outcome is null and due_at > $2 and subscription_id in
+                (select id from web_push_subscriptions where user_id = $1)
                 returning message_id""",
                 event.audience[0],
                 self._clock(),

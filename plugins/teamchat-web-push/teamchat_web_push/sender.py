@@ -314,7 +314,9 @@ class Sender:
         is_active = self._app.activity.is_active(user_id)
         if not verdict.kind:
             return Decided(row, "skipped", verdict.reason)
-        if verdict.is_here and not is_active and not row.is_delayed:
+        is_first = not (row.is_delayed or row.is_held or row.tries)  # Whom it reached, it reached.
+        online_until = self._app.activity.of(user_id).online_until
+        if verdict.is_here and is_first and trio.current_time() >= online_until:
             return Decided(row, "skipped", "here")
         is_to_them = verdict.is_named or verdict.kind == "direct"
         comes_through = is_to_them and times is not None and times.lets_through

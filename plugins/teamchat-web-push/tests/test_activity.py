@@ -16,6 +16,7 @@ from teamchat_web_push.sender import ACTIVE_MS
 from teamchat_web_push.why import decisions
 from trio.testing import MockClock
 
+from teamchat.model import now_ms
 from teamchat.stream.activity import ACTIVE_SECONDS
 from tests.push_world import World, opened
 
@@ -141,6 +142,35 @@ async def test_who_says_nothing_for_90_seconds_counts_as_away_from_the_laptop(
     assert desk.pushed == [second], await desk.why(second)
     await desk.passes(HALF_A_MINUTE)
     assert desk.pushed == [second, first]
+
+
+async def test_at_here_reaches_who_was_active_within_five_minutes_and_has_the_chat_open(
+    desk: Desk, mock_clock: MockClock
+) -> None:
+    desk.uses_the_laptop()
+    desk.leaves_it_open()
+    desk.sits_still(299)
+    message = await desk.world.post("@here who has the keys?")
+    await desk.passes(0)
+    assert desk.pushed == [message]
+    desk.sits_still(2)
+    later = await desk.world.post("@here found them")
+    await desk.passes(3)
+    assert desk.pushed == [message]
+    assert await desk.why(later) == [("skipped", "here")]
+
+
+async def test_whom_at_here_reached_is_told_also_when_quiet_hours_have_held_it(
+    desk: Desk, mock_clock: MockClock
+) -> None:
+    desk.uses_the_laptop()
+    await desk.world.choose(desk.world.bob, pausedUntil=now_ms() + 3_600_000)
+    message = await desk.world.post("@here who has the keys?")
+    await desk.passes(0)
+    assert await desk.why(message) == [("waiting", "quiet")]
+    desk.closes_it()
+    await desk.passes(3601)
+    assert desk.pushed == [message]
 
 
 async def test_a_laptop_that_is_closed_lets_go_what_waited_when_its_time_has_come(
