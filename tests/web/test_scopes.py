@@ -126,6 +126,7 @@ NEEDED = {
     "GET /push/key": "-",
     "GET /push/subscriptions": "-",
     "POST /push/subscriptions": "-",
+    "GET /push/subscriptions/<subscriptionId>": "-",
     "DELETE /push/subscriptions/<subscriptionId>": "-",
     "POST /push/subscriptions/<subscriptionId>/test": "-",
     "GET /search/channels": "read *",

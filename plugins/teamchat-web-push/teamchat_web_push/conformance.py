@@ -50,6 +50,7 @@ area = Area(
             fields=(Field("endpoint"),),
             known={"subscription": _KNOWN},
         ),
+        Endpoint("GET", f"{_SUBSCRIPTIONS}/:subscriptionId", known={"subscription": _KNOWN}),
         Endpoint("DELETE", f"{_SUBSCRIPTIONS}/:subscriptionId", known={"success": None}),
         Endpoint("POST", f"{_SUBSCRIPTIONS}/:subscriptionId/test", known=_TEST),
         Endpoint("GET", "/me/notifications/why", known={"decisions": _WHY}),
@@ -85,6 +86,18 @@ for _id, _spec, _text, _words in (
         "J",
         "A subscription that its user removes is gone",
         "| GET, DELETE | /push/subscriptions, /push/subscriptions/:id | the caller's |",
+    ),
+    (
+        "PUSH-SUB-05",
+        "J",
+        "A subscription is read by its id, and another's is 404",
+        "| GET, DELETE | /push/subscriptions, /push/subscriptions/:id | the caller's |",
+    ),
+    (
+        "PUSH-SUB-06",
+        "X-13",
+        "A repeated Idempotency-Key answers the same subscription, for another device it is 400",
+        "D-07b holds on every new POST that creates something",
     ),
     (
         "PUSH-ADDR-01",
@@ -157,7 +170,16 @@ def _elsewhere(service: LoopbackService) -> Browser:
     return browser
 
 
-@area.scenario("PUSH-KEY-01", "PUSH-SUB-01", "PUSH-SUB-02", "PUSH-SUB-03", "PUSH-SUB-04", "PUSH-ADDR-01")
+@area.scenario(
+    "PUSH-KEY-01",
+    "PUSH-SUB-01",
+    "PUSH-SUB-02",
+    "PUSH-SUB-03",
+    "PUSH-SUB-04",
+    "PUSH-SUB-05",
+    "PUSH-SUB-06",
+    "PUSH-ADDR-01",
+)
 async def devices_are_subscribed(run: Run) -> None:
     """Subscribe a browser as two people in turn, remove it, and name addresses that can't be."""
     service = LoopbackService()
@@ -176,6 +198,23 @@ async def devices_are_subscribed(run: Run) -> None:
     with run.verdict("PUSH-SUB-02"):
         again = await _subscribe(one, browser, "My phone")
         require(again["id"] == made["id"], "there is a second one")
+    with run.verdict("PUSH-SUB-05"):
+        own = f"{_SUBSCRIPTIONS}/{made['id']}"
+        found = (await one.get(own)).shape({"subscription": _SHOWN})["subscription"]
+        require(found["id"] == made["id"], "it is another")
+        (await other.get(own)).error(404)
+    with run.verdict("PUSH-SUB-06"):
+        key, further = {"Idempotency-Key": run.text("key")}, _elsewhere(service)
+        first, second = [
+            (await one.post(_SUBSCRIPTIONS, further.subscription, headers=key)).ok()["subscription"]["id"]
+            for _ in range(2)
+        ]
+        require(first == second, "there are two subscriptions")
+        another = _elsewhere(service).subscription
+        (await one.post(_SUBSCRIPTIONS, another, headers=key)).error(400)
+        (await one.delete(f"{_SUBSCRIPTIONS}/{first}")).expect(200)
+        (await one.post(_SUBSCRIPTIONS, further.subscription, headers=key)).error(400)
+        require(await _listed(one) == [made["id"]], "it is made again under its key")
     with run.verdict("PUSH-SUB-03"):
         await _subscribe(other, browser)
         require(await _listed(one) == [], "it is still that of who was signed in before")

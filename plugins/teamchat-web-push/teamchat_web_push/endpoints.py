@@ -59,7 +59,7 @@ class Why(Answer, frozen=True):
 
 
 def section_for(
-    app: Teamchat, notices: Notices, subscriptions: Subscriptions, key: VapidKey, allowed: Sequence[str]
+    app: Teamchat, notices: Notices, subscriptions: Subscriptions, own_key: VapidKey, allowed: Sequence[str]
 ) -> Section:
     """Return the endpoints."""
     section, limits = Section("web push"), Limits()
@@ -67,7 +67,7 @@ def section_for(
     @section.endpoint("GET", "/push/key", scopes=SESSION_ALONE, answer=PushKey)
     async def get_push_key(caller: Caller) -> PushKey:  # noqa: ARG001  # whoever is signed in
         """Read the key that a browser subscribes with."""
-        return PushKey(base64url((await key.get()).public))
+        return PushKey(base64url((await own_key.get()).public))
 
     @section.endpoint("GET", "/push/subscriptions", scopes=SESSION_ALONE, answer=OwnSubscriptions)
     async def list_push_subscriptions(caller: Caller) -> OwnSubscriptions:
@@ -77,9 +77,18 @@ def section_for(
     @section.endpoint(
         "POST", "/push/subscriptions", scopes=SESSION_ALONE, body=SubscriptionDraft, answer=OneSubscription
     )
-    async def add_push_subscription(caller: Caller, body: SubscriptionDraft) -> OneSubscription:
+    async def add_push_subscription(
+        caller: Caller, body: SubscriptionDraft, key: str | None
+    ) -> OneSubscription:
         """Have pushes sent to this device, as long as its session lasts."""
-        return OneSubscription(await subscriptions.add(caller, body))
+        return OneSubscription(await subscriptions.add(caller, body, key))
+
+    @section.endpoint(
+        "GET", "/push/subscriptions/:subscriptionId", scopes=SESSION_ALONE, answer=OneSubscription
+    )
+    async def get_push_subscription(caller: Caller, subscription_id: str) -> OneSubscription:
+        """Read one of the devices on which one gets pushes."""
+        return OneSubscription(await subscriptions.get(caller, subscription_id))
 
     @section.endpoint("DELETE", "/push/subscriptions/:subscriptionId", scopes=SESSION_ALONE, answer=Success)
     async def remove_push_subscription(caller: Caller, subscription_id: str) -> Success:
@@ -102,7 +111,7 @@ def section_for(
         async with open_services(allowed) as services:
             answer = await try_device(
                 services,
-                await key.get(),
+                await own_key.get(),
                 device,
                 app_url=app.settings.auth.app_url,
                 server=server,

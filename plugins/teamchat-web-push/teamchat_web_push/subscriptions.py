@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
+import msgspec
 from msgspec import Struct
 
 from teamchat import BadRequest, Changes, NotFound, Transaction
@@ -39,6 +40,9 @@ _CHANGE = """update web_push_subscriptions set session_id = $2, p256dh = $3, aut
 language = $6, left_at = null where id = $1"""
 _SURPLUS = """delete from web_push_subscriptions where user_id = $1 and id not in (select s.id from
 web_push_subscriptions s where s.user_id = $1 order by s.created_at desc, s.id desc limit $2)"""
+_ONE = f"select {_SHOWN} from web_push_subscriptions where id = $1 and user_id = $2"  # noqa: S608
+_ASKED = "select request_hash, subscription_id from web_push_requests where user_id = $1 and key = $2"
+_KEY_MS = 24 * 3600 * 1000
 _SESSIONS = "select distinct session_id from web_push_subscriptions where left_at is null"
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -94,10 +98,11 @@ class Subscriptions:
         self._sessions = app.accounts.sessions
         self._allowed = allowed_hosts
 
-    async def add(self, caller: Caller, draft: SubscriptionDraft) -> Subscription:
+    async def add(self, caller: Caller, draft: SubscriptionDraft, key: str | None = None) -> Subscription:
         """Keep a subscription of the caller's session; one that is known, whoever's, becomes theirs.
 
-        Raises `BadRequest` for an address that no push is sent to, or keys that are none.
+        `key` is the Idempotency-Key (decision D-07b). Raises `BadRequest` for an address that no push is sent
+        to, or keys that are none.
         """
         target = target_of(draft.endpoint, self._allowed)
         try:
@@ -111,7 +116,11 @@ class Subscriptions:
         language = draft.language if draft.language in LANGUAGES else LANGUAGES[0]
         endpoint_hash = sha256(draft.endpoint.encode()).hexdigest()
         chosen = draft.keys.p256dh, draft.keys.auth, device_name, language
+        request_hash = sha256(msgspec.json.encode(draft)).hexdigest()
         async with self._storage.write() as tx:
+            made = await _made_before(tx, caller.user.id, key, request_hash)
+            if made is not None:
+                return made
             rows = await tx.fetch(
                 "select id, user_id from web_push_subscriptions where endpoint_hash = $1", endpoint_hash
             )
@@ -125,16 +134,20 @@ class Subscriptions:
                 about = draft.endpoint, endpoint_hash, target.host
                 await tx.fetch(_STORE, id_, caller.user.id, caller.session_id, *about, *chosen, now_ms())
                 await tx.fetch(_SURPLUS, caller.user.id, MOST)
-            [row] = await tx.fetch(
-                f"select {_SHOWN} from web_push_subscriptions where id = $1",  # noqa: S608
-                id_,
-            )
-        return Subscription(*row)
+            if key is not None:
+                asked = caller.user.id, key, request_hash, id_, now_ms()
+                await tx.fetch("insert into web_push_requests values ($1, $2, $3, $4, $5)", *asked)
+            return await _one(tx, caller.user.id, id_)
 
     async def list(self, caller: Caller) -> Sequence[Subscription]:
         """Return the caller's, oldest first."""
         async with self._storage.read() as tx:
             return [Subscription(*row) for row in await tx.fetch(_OWN, caller.user.id)]
+
+    async def get(self, caller: Caller, subscription_id: str) -> Subscription:
+        """Return one of the caller's. Raises `NotFound` for any other."""
+        async with self._storage.read() as tx:
+            return await _one(tx, caller.user.id, subscription_id)
 
     async def one(self, caller: Caller, subscription_id: str) -> Device:
         """Return a device of the caller's. Raises `NotFound` for any other."""
@@ -177,16 +190,21 @@ class Subscriptions:
                 raise NotFound("There is no such subscription of yours.")
 
     async def tidy(self) -> None:
-        """Note which sessions have expired, and end what has outlived one for 30 days."""
+        """Note which sessions have expired, and end what has outlived one for 30 days, or a key for a day."""
         now = now_ms()
         async with self._storage.read() as tx:
             sessions = [one for (one,) in await tx.fetch(_SESSIONS)]
-            ends = await tx.fetch(
-                "select 1 from web_push_subscriptions where left_at <= $1 limit 1", now - KEPT_MS
+            is_over = bool(
+                await tx.fetch(
+                    "select 1 from web_push_subscriptions where left_at <= $1 limit 1", now - KEPT_MS
+                )
+                or await tx.fetch(
+                    "select 1 from web_push_requests where created_at < $1 limit 1", now - _KEY_MS
+                )
             )
         live = await self._sessions.expiries(sessions)
         expired = [one for one in sessions if one not in live]
-        if expired or ends:
+        if expired or is_over:
             async with self._storage.write() as tx:
                 for marks, piece in chunks(expired, after=1):
                     await tx.fetch(
@@ -195,6 +213,7 @@ class Subscriptions:
                         *piece,
                     )
                 await tx.fetch("delete from web_push_subscriptions where left_at <= $1", now - KEPT_MS)
+                await tx.fetch("delete from web_push_requests where created_at < $1", now - _KEY_MS)
 
 
 class Ending(Changes):
@@ -219,6 +238,32 @@ class Ending(Changes):
     async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
         """Who may not sign in is told nothing either, and turns notices on anew when they may again."""
         await self.user_gone(tx, user_id)
+
+
+async def _one(tx: Transaction, user_id: str, subscription_id: str) -> Subscription:
+    rows = await tx.fetch(_ONE, _checked(subscription_id), user_id)
+    if not rows:
+        raise NotFound("There is no such subscription of yours.")
+    return Subscription(*rows[0])
+
+
+async def _made_before(
+    tx: Transaction, user_id: str, key: str | None, request_hash: str
+) -> Subscription | None:
+    """Return what the same request made under an Idempotency-Key. Raises `BadRequest` for another one."""
+    if key is None:
+        return None
+    await tx.fetch(
+        "delete from web_push_requests where user_id = $1 and created_at < $2", user_id, now_ms() - _KEY_MS
+    )
+    for asked, made in await tx.fetch(_ASKED, user_id, key):
+        if asked != request_hash:
+            raise BadRequest("This Idempotency-Key was used for another request.")
+        try:
+            return await _one(tx, user_id, made)
+        except NotFound:
+            raise BadRequest("The subscription made under this Idempotency-Key has ended.") from None
+    return None
 
 
 def _checked(subscription_id: str) -> str:

@@ -36,6 +36,16 @@ MIGRATIONS = (
             "create index web_push_queue_by_age on web_push_queue(decided_at) where outcome is not null",
         ),
     ),
+    Migration(
+        2,
+        (
+            # The Idempotency-Keys of a day, with what was asked and the subscription that was made.
+            """create table web_push_requests (user_id text not null references users(id) on delete cascade,
+               key text not null, request_hash text not null, subscription_id text not null,
+               created_at {int} not null, primary key (user_id, key)){table_end}""",
+            "create index web_push_requests_by_age on web_push_requests(created_at)",
+        ),
+    ),
 )
 
 CHECKS = (
