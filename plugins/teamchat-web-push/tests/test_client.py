@@ -36,7 +36,7 @@ SUBSCRIBING = """(keys) => {
 }"""
 
 
-def worker(page: Page) -> tuple[CDPSession, Callable[[dict[str, Any]], None]]:
+def worker(page: Page) -> tuple[CDPSession, Callable[[dict[str, Any] | str], None]]:
     """Return what delivers pushes to the page's service worker."""
     session = page.context.new_cdp_session(page)
     registrations: list[str] = []
@@ -50,11 +50,10 @@ def worker(page: Page) -> tuple[CDPSession, Callable[[dict[str, Any]], None]]:
         page.wait_for_timeout(50)
     origin = page.evaluate("location.origin")
 
-    def deliver(push: dict[str, Any]) -> None:
-        session.send(
-            "ServiceWorker.deliverPushMessage",
-            {"origin": origin, "registrationId": registrations[0], "data": json.dumps(push)},
-        )
+    def deliver(push: dict[str, Any] | str) -> None:
+        data = push if isinstance(push, str) else json.dumps(push)
+        about = {"origin": origin, "registrationId": registrations[0], "data": data}
+        session.send("ServiceWorker.deliverPushMessage", about)
 
     return session, deliver
 
@@ -123,6 +122,79 @@ def test_a_push_shows_a_notice_and_a_second_of_the_same_message_makes_no_sound(
     assert [one["body"] for one in until(page, lambda notices: len(notices) == 2)] == ["hello", "another"]
 
 
+@pytest.mark.slow
+def test_a_push_that_can_not_be_read_shows_a_notice_too(serve: Callable[..., Any], showing: Browser) -> None:
+    server = serve(push=PUSH)
+    page = showing.new_context(permissions=["notifications"]).new_page()
+    page.goto(server.base)
+    _, deliver = worker(page)
+    deliver("no JSON")
+    [notice] = until(page, lambda notices: len(notices) == 1)
+    assert (notice["title"], notice["body"], notice["tag"]) == ("Teamchat", "", "teamchat")
+
+
+def looking_away(server: Any, showing: Browser) -> Page:
+    """Open the chat as its admin with notifications on, in a tab that nobody looks at."""
+    page = showing.new_context(locale="en-GB", permissions=["notifications"]).new_page()
+    page.add_init_script("document.hasFocus = () => false")
+    token = server.token()
+    with server.client(token) as client:
+        user = client.get("/auth/me").json()["user"]["id"]
+    page.add_init_script(f"localStorage['teamchat/{user}/notify'] = 'true'")
+    page.goto(f"{server.base}/?access_token={token}")
+    expect(page.get_by_role("main").get_by_role("textbox").first).to_be_visible()
+    return page
+
+
+def say(server: Any, content: str) -> str:
+    """Have Grace post, and return the message's id."""
+    token = server.token(GRACE)
+    with server.client(token) as client:
+        channel = client.get("/channels").json()["channels"][0]["id"]
+    posted = server.post(f"/channels/{channel}/messages", {"content": content}, token)
+    return str(posted["message"]["id"])
+
+
+@pytest.mark.slow
+def test_of_a_message_that_the_page_has_told_of_a_push_shows_no_second_notice(
+    serve: Callable[..., Any], showing: Browser
+) -> None:
+    server = serve(push=PUSH)
+    page = looking_away(server, showing)
+    _, deliver = worker(page)
+    message = say(server, "@Ada are you there?")
+    [own] = until(page, lambda notices: len(notices) == 1)
+    assert own["body"] == "@Ada are you there?"
+    deliver(a_push(page, message, body="by push"))
+    [notice] = until(page, lambda notices: notices[0]["body"] == "by push")
+    assert notice["silent"]
+
+
+@pytest.mark.slow
+def test_of_a_message_that_a_push_has_told_of_the_page_shows_no_second_notice(
+    serve: Callable[..., Any], showing: Browser
+) -> None:
+    server = serve(push=PUSH)
+    page = looking_away(server, showing)
+    _, deliver = worker(page)
+    page.context.set_offline(True)
+    message = say(server, "@Ada are you there?")
+    deliver(a_push(page, message, body="by push"))
+    [notice] = until(page, lambda notices: len(notices) == 1)
+    assert not notice["silent"], "a tab in the background that has told of nothing silences nothing"
+    page.context.set_offline(False)
+    expect(page.get_by_text("are you there?")).to_be_visible()
+    page.wait_for_timeout(1000)
+    assert [one["body"] for one in shown(page)] == ["by push"]
+
+
+def end_all(server: Any) -> None:
+    """End what the admin's devices get."""
+    with server.client(server.token()) as client:
+        for one in client.get("/push/subscriptions").json()["subscriptions"]:
+            assert client.delete(f"/push/subscriptions/{one['id']}").is_success
+
+
 def test_a_device_is_turned_on_listed_tried_and_removed(serve: Callable[..., Any], enter: Enter) -> None:
     server = serve(push=PUSH)
     page = enter(server, service_workers="allow", permissions=["notifications"])
@@ -148,3 +220,9 @@ def test_a_device_is_turned_on_listed_tried_and_removed(serve: Callable[..., Any
     row.get_by_role("button", name="any more").click()
     expect(dialog.get_by_text("No device gets notices")).to_be_visible()
     expect(box).not_to_be_checked()
+    box.click()
+    expect(row).to_contain_text("this device")
+    end_all(server)  # as its push service or another device does
+    box.click()
+    expect(dialog.get_by_role("status").filter(has_text="no notices any more")).to_be_visible()
+    expect(dialog.get_by_text("No device gets notices")).to_be_visible()

@@ -38,8 +38,7 @@ export class Device {
 
   async turnOff() {
     this.#teamchat.kept.set(OFF, true);
-    const { api } = this.#teamchat;
-    if (this.id) await api.delete(api.path`/push/subscriptions/${this.id}`);
+    if (this.id) await end(this.#teamchat.api, this.id);
     this.id = null;
     await (await this.#present())?.unsubscribe();
   }
@@ -69,6 +68,15 @@ export class Device {
 
   async #present() {
     return (await navigator.serviceWorker.getRegistration())?.pushManager.getSubscription();
+  }
+}
+
+/** Have no pushes sent to a device any more; one that is gone already is as it should be. */
+export async function end(api, id) {
+  try {
+    await api.delete(api.path`/push/subscriptions/${id}`);
+  } catch (error) {
+    if (error.status !== 404) throw error;
   }
 }
 

@@ -18,10 +18,6 @@ export default function (teamchat) {
     .then((status) => status.addEventListener("change", repair, { signal }))
     .catch(() => {});
 
-  // A push asks whether this page is alive: then it has told of the message already, and the notice makes no sound.
-  navigator.serviceWorker.addEventListener("message", ({ data, ports }) => data?.isTold && ports[0]?.postMessage(true), {
-    signal,
-  });
   const close = () => document.visibilityState === "visible" && device.closeNotices();
   addEventListener("focus", close, { signal });
   document.addEventListener("visibilitychange", close, { signal });

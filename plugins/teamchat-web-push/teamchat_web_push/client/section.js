@@ -1,6 +1,6 @@
 // The section of the settings: whether this device gets notices, and all devices that do, each with a try.
 
-import { needsInstalling } from "./device.js";
+import { end, needsInstalling } from "./device.js";
 
 /**
  * Make it.
@@ -71,7 +71,7 @@ function row(teamchat, device, dialog, { id, deviceName, lastSentAt, lastError }
         text: t("remove"),
         act: async () => {
           if (device?.id === id) await device.turnOff();
-          else await api.delete(api.path`/push/subscriptions/${id}`);
+          else await end(api, id);
           await draw();
         },
       },

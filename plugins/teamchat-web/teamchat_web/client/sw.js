@@ -13,7 +13,6 @@ const HOME = new URL(".", location.href);
 const PATIENCE_MS = 4000;
 const SHOWN = "shown-pushes"; // The last messages that pushes have shown, in a cache of that name.
 const MOST_SHOWN = 100;
-const ANSWER_MS = 300;
 const SHARED = "shared"; // A cache of that name has what other apps share.
 const WORDS = { en: { open: "Open", dismiss: "Dismiss" }, de: { open: "Öffnen", dismiss: "Verwerfen" } };
 
@@ -40,8 +39,14 @@ addEventListener("fetch", (event) => {
 let showing = Promise.resolve();
 
 addEventListener("push", (event) => {
-  showing = showing.then(() => notify(event.data?.json() ?? {})).catch(() => {});
+  showing = showing.then(() => notify(saidBy(event.data))).catch(() => {});
   event.waitUntil(showing);
+});
+
+// A page has shown a notice itself: a push of it is no news.
+addEventListener("message", (event) => {
+  const { shown } = event.data ?? {};
+  if (shown) event.waitUntil((showing = showing.then(() => wasShown(shown)).catch(() => {})));
 });
 
 addEventListener("notificationclick", (event) => {
@@ -103,18 +108,28 @@ async function show(hash) {
   return page.focus();
 }
 
-/** Show a push: every one shows a notice, in place of an earlier one of its message, quietly. */
+/** What a push says; one that can't be read shows a notice too, as each must. */
+function saidBy(data) {
+  try {
+    return data?.json() ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Show a push: every one shows a notice, in place of an earlier one of its message or a page's own, quietly. */
 async function notify({ title, body, tag, url, badge, messageId, placeId, kind }) {
-  const [registered, told, isKnown] = [registration, await isTold(messageId), await wasShown(messageId)];
-  const isQuiet = isKnown || told;
+  const about = kind === "reminder" ? `reminder ${messageId}` : messageId;
+  const isKnown = await wasShown(about);
+  const ofPage = about ? await registration.getNotifications({ tag: about }) : [];
   const setBadge = () => (badge ? navigator.setAppBadge?.(badge) : navigator.clearAppBadge?.());
   if (Number.isInteger(badge)) setBadge()?.catch(() => {});
   const words = WORDS[navigator.language.slice(0, 2)] ?? WORDS.en;
-  await registered.showNotification(title || "Teamchat", {
+  await registration.showNotification(title || "Teamchat", {
     body: body ?? "",
-    tag: tag || messageId || "teamchat",
-    silent: isQuiet,
-    renotify: !isQuiet,
+    tag: ofPage.length ? about : tag || messageId || "teamchat",
+    silent: isKnown,
+    renotify: !isKnown,
     icon: `client/${DIGEST}/icons/icon-192.png`,
     badge: `client/${DIGEST}/icons/icon-192.png`,
     lang: navigator.language,
@@ -124,22 +139,6 @@ async function notify({ title, body, tag, url, badge, messageId, placeId, kind }
         ? []
         : [{ action: "open", title: words.open }, { action: "dismiss", title: words.dismiss }],
   });
-}
-
-/** Whether a page that is open has told of it already; one that the system put to sleep does not answer. */
-async function isTold(messageId) {
-  if (!messageId) return false;
-  const pages = await clients.matchAll({ type: "window" });
-  const answers = pages.map(
-    (page) =>
-      new Promise((resolve) => {
-        const { port1, port2 } = new MessageChannel();
-        port1.onmessage = ({ data }) => resolve(Boolean(data));
-        page.postMessage({ isTold: messageId }, [port2]);
-        setTimeout(resolve, ANSWER_MS, false);
-      }),
-  );
-  return (await Promise.all(answers)).some(Boolean);
 }
 
 /** Whether a message was shown before; it counts as shown from now on. */

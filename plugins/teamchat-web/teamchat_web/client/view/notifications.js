@@ -61,9 +61,11 @@ async function notify(ctx, list, { message, place, parentId }, { name, text }) {
   if (shown) closeWhenRead(ctx, shown, list, message.id);
 }
 
-/** Show a notification; `open` is called for a press. Returns it, where the page itself can have one. */
+/** Show a notification; `open` is called for a press. Returns what closes it, or null if it isn't shown. */
 export async function show(title, { text, tag, hash, open }) {
   const options = { body: text.slice(0, MOST), tag, lang: document.documentElement.lang, data: { hash } };
+  const worker = await navigator.serviceWorker?.getRegistration().catch(() => null);
+  if (worker?.active) return showByWorker(worker, title, options);
   try {
     const shown = new Notification(title, options);
     shown.onclick = () => {
@@ -73,10 +75,17 @@ export async function show(title, { text, tag, hash, open }) {
     };
     return shown;
   } catch {
-    // Android has notifications for service workers alone; a press on one is dealt with in `sw.js`.
-    await (await navigator.serviceWorker?.getRegistration())?.showNotification(title, options);
-    return null;
+    return null; // Android has notifications for service workers alone.
   }
+}
+
+/** By the service worker, as pushes are shown: of the same message there is one. A press is dealt with in `sw.js`. */
+async function showByWorker(worker, title, options) {
+  const { tag } = options;
+  if ((await worker.getNotifications()).some(({ data }) => data?.messageId === tag)) return null; // A push was quicker.
+  await worker.showNotification(title, options);
+  worker.active.postMessage({ shown: tag });
+  return { close: async () => (await worker.getNotifications({ tag })).forEach((one) => one.close()) };
 }
 
 /** What was read, or deleted, needs no notification any more. */

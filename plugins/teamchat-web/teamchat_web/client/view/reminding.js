@@ -32,7 +32,7 @@ export async function remind(ctx, { id }) {
   const preview = areOn(ctx) && (await reminds(ctx.model));
   if (!preview || ctx.kept.get(KEPT) === id) return;
   const hash = ctx.router.address(ctx.model.place(placeId), message.threadId);
-  show(t("notify.reminder"), { text: preview === "full" ? words : "", tag: id, hash, open });
+  show(t("notify.reminder"), { text: preview === "full" ? words : "", tag: `reminder ${message.id}`, hash, open });
 }
 
 /** The item, unless it was seen on another device, or its message is seen no longer. */
