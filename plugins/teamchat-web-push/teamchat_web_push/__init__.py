@@ -30,7 +30,8 @@ def parts(app: Teamchat, options: PushOptions) -> Parts:
     subscriptions = Subscriptions(app, options.allowed_hosts)
     key = _key(app, options)
     return Parts(
-        limits={"perUser": MOST},
+        # A sign-in beyond so many sessions ends the oldest, and its device's pushes: clients say so (J-2).
+        limits={"perUser": MOST, "sessions": app.settings.auth.max_active_sessions},
         routes=[section_for(app, notices, subscriptions, key, options.allowed_hosts)],
         changes=Ending(),
         jobs=[subscriptions.tidy, Queue(app.storage, notices).tidy],

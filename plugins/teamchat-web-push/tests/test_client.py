@@ -205,6 +205,7 @@ def test_a_device_is_turned_on_listed_tried_and_removed(serve: Callable[..., Any
     dialog.get_by_role("button", name="Notices while closed").click()
     box = dialog.get_by_role("checkbox", name="Notify on this device")
     expect(box).to_be_visible()
+    expect(dialog.get_by_text("You can be signed in on 50 devices:")).to_be_visible()
     if box.is_checked():  # It was on from the start: what was allowed before is made anew by itself.
         box.click()
         expect(dialog.get_by_role("status").filter(has_text="no notices any more")).to_be_visible()

@@ -28,6 +28,7 @@ async def test_a_device_is_subscribed_tried_told_and_forgotten(tmp_path: Path) -
         assert (await bob.get("/capabilities")).json()["capabilities"]["web-push"] == {
             "version": 1,
             "perUser": 10,
+            "sessions": 50,
         }
         service.key = (await bob.get("/push/key")).json()["key"]
         browser = service.browser()

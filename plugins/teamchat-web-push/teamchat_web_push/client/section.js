@@ -9,7 +9,7 @@ import { end, needsInstalling } from "./device.js";
  * @param {object} dialog that it stands in
  */
 export function section(teamchat, device, dialog) {
-  const { t, element, api } = teamchat;
+  const { t, element, api, limits } = teamchat;
   const devices = teamchat.list({ label: t("devices"), none: t("none") });
   const draw = async () => {
     const { subscriptions } = await api.get("/push/subscriptions");
@@ -18,7 +18,8 @@ export function section(teamchat, device, dialog) {
     if (box) box.checked = device.isOn && Boolean(device.id);
   };
   draw().catch((error) => dialog.say(teamchat.words(error)));
-  return [here(teamchat, device, dialog, draw), element("p", { class: "soft" }, t("explained")), devices.node];
+  const said = ["explained", "ends"].map((key) => element("p", { class: "soft" }, t(key, { count: limits.sessions })));
+  return [here(teamchat, device, dialog, draw), ...said, devices.node];
 }
 
 /** Whether this device gets notices; where it can't, why. */
