@@ -69,8 +69,11 @@ def is_public(address: str) -> bool:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, IPv6Address) and (packed := _packed(found)) is not None:
-        return is_public(str(packed))
+    if isinstance(found, IPv6Address):
+        if (packed := _packed(found)) is not None:
+            return is_public(str(packed))
+        if found.is_site_local:  # fec0::/10, given up for fc00::/7 (RFC 3879), and still some network's own.
+            return False
     return found.is_global and not found.is_multicast and not found.is_reserved
 
 

@@ -224,6 +224,7 @@ async def devices_are_subscribed(run: Run) -> None:
             "http://push.example.com/1",
             "https://192.168.0.1/1",
             "https://[::1]/1",
+            "https://[fec0::1]/1",
             "https://169.254.169.254/latest/meta-data",
         ):
             (await one.post(_SUBSCRIPTIONS, {**browser.subscription, "endpoint": endpoint})).error(400)

@@ -275,6 +275,12 @@ def test_a_host_that_is_named_may_be_http_and_nothing_else_is_named_with_it() ->
         target_of("http://push.lan.example.net/1", ["push.lan"])
 
 
+def test_addresses_of_a_site_are_private_though_nobody_gives_them_any_more() -> None:
+    assert not is_public("fec0::1")
+    assert not is_public("feff::1")
+    assert is_public("2a00:1450::1")
+
+
 @given(st.ip_addresses())
 def test_an_address_is_public_in_whichever_way_it_is_written(address: Any) -> None:
     assert is_public(str(address)) <= address.is_global
