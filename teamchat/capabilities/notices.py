@@ -92,5 +92,5 @@ class Notices(Protocol):
     ) -> Mapping[str, QuietTimes]:
         """Return what these users have chosen; who has chosen nothing is left out."""
 
-    async def badge(self, tx: Transaction, user_id: str) -> int:
-        """Return the number that a client shows of all that is unread (D-9)."""
+    async def badges(self, tx: Transaction, user_ids: Sequence[str]) -> Mapping[str, int]:
+        """Return for each of these users the number that a client shows of all that is unread (D-9)."""

@@ -79,17 +79,20 @@ class Where(NamedTuple):
     reached: str
 
 
-async def in_places(tx: Transaction, user_id: str, places: Sequence[Counted]) -> Mapping[str, int]:
+async def in_places(
+    tx: Transaction, user_id: str, places: Sequence[Counted], *, with_threads: bool = True
+) -> Mapping[str, int]:
     """Return how many unread messages mention a user, by place.
 
-    Replies are among them. In an archived place nothing counts (B-6).
+    Replies are among them, `with_threads`. In an archived place nothing counts (B-6).
     """
     asked = [(one.id, one.mark.position, one.first_seen, one.began) for one in places if one.may_have_unread]
     counts: Counter[str] = Counter()
     for rows, parameters in listed(asked, after=1):
         counts.update(dict(await tx.fetch(_IN_PLACES.format(rows), user_id, *parameters)))
     bounds = {one.id: one.first_seen for one in places if not one.is_archived}
-    for (room_id, parent_id), count in (await _in_threads(tx, user_id) if bounds else {}).items():
+    found = await _in_threads(tx, user_id) if bounds and with_threads else {}
+    for (room_id, parent_id), count in found.items():
         if room_id in bounds and parent_id >= bounds[room_id]:
             counts[room_id] += count
     return {room_id: min(count, COUNTED_UP_TO) for room_id, count in counts.items()}

@@ -149,15 +149,21 @@ async def place_of(tx: Transaction, user_id: str, room_id: str) -> Place | None:
 
 
 async def states_of(
-    tx: Transaction, user_id: str, places: Iterable[Place], *, but: Collection[str] = ()
+    tx: Transaction,
+    user_id: str,
+    places: Iterable[Place],
+    *,
+    but: Collection[str] = (),
+    with_threads: bool = True,
 ) -> list[ReadState]:
     """Return the read states of places as they are in this transaction.
 
-    In those of `but`, by their ids, what is unread is not counted, and `unread_count` is 0.
+    In those of `but`, by their ids, what is unread is not counted, and `unread_count` is 0. Without
+    `with_threads` nothing is asked of threads: in none that the user stands in is anything unread.
     """
     places = list(places)
     counts = await _count(tx, user_id, [one for one in places if one.may_have_unread and one.id not in but])
-    mentions = await mentioned.in_places(tx, user_id, places)
+    mentions = await mentioned.in_places(tx, user_id, places, with_threads=with_threads)
     return [_state(place, counts.get(place.id, 0), mentions.get(place.id, 0)) for place in places]
 
 

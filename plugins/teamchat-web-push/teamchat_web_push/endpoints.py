@@ -107,7 +107,7 @@ def section_for(
             raise TooManyRequests(wait)
         async with app.storage.read() as tx:
             server = await app.server_name(tx)
-            badge = await notices.badge(tx, caller.user.id)
+            badges = await notices.badges(tx, [caller.user.id])
         async with open_services(allowed) as services:
             answer = await try_device(
                 services,
@@ -115,7 +115,7 @@ def section_for(
                 device,
                 app_url=app.settings.auth.app_url,
                 server=server,
-                badge=badge,
+                badge=badges[caller.user.id],
             )
         await subscriptions.note(device, answer.status, answer.reason)
         return TestAnswer(Sent(answer.status, explained(answer)))

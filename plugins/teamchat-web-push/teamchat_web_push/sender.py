@@ -337,15 +337,11 @@ class Sender:
     async def _written(self, tx: Transaction, going: Sequence[Going]) -> list[Push]:
         """Return the pushes of rows that go out now: those held for one device are one, as is one place's."""
         server = await self._app.server_name(tx)
-        badges: dict[str, int] = {}
-        ready = []
-        for group in _joined(going):
+        groups, ready = _joined(going), []
+        badges = await self._badges(tx, sorted({group[0].row.device.user_id for group in groups}))
+        for group in groups:
             row, message, verdict, preview = group[-1]
             device = row.device
-            if device.user_id not in badges:
-                if not len(badges) % _COUNTED_AT_ONCE:  # It may be long, and SQLite lets nobody in between.
-                    await trio.lowlevel.checkpoint()
-                badges[device.user_id] = await self._notices.badge(tx, device.user_id)
             messages = list(dict.fromkeys(one.message for one in group))
             is_summary = row.is_held and len(messages) > 1
             about = {
@@ -374,6 +370,13 @@ class Sender:
                 )
             )
         return ready
+
+    async def _badges(self, tx: Transaction, users: Sequence[str]) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for start in range(0, len(users), _COUNTED_AT_ONCE):
+            await trio.lowlevel.checkpoint()  # It may be long, and SQLite lets nobody in between.
+            found |= await self._notices.badges(tx, users[start : start + _COUNTED_AT_ONCE])
+        return found
 
     # What was answered
 

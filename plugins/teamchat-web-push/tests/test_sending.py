@@ -12,6 +12,7 @@ from teamchat_web_push.why import decisions
 from teamchat import NotFound
 from teamchat.chat import Draft
 from teamchat.model import now_ms
+from teamchat.read_state.service import ReadStates
 from tests.push_world import World
 
 HALF_A_MINUTE = 30_000
@@ -119,6 +120,32 @@ async def test_followers_are_pushed_replies_and_a_reader_of_the_thread_is_not(wo
     [push] = bob.payloads
     assert (push["kind"], push["threadId"], push["messageId"]) == ("reply", parent, reply)
     assert cleo.payloads == []
+
+
+async def test_the_badges_of_many_are_those_that_each_of_them_reads(world: World) -> None:
+    hidden = await world.private(world.bob)
+    unseen = await world.post("who?", by=world.bob, channel=hidden)
+    for text in ("@bob here", "@channel, too"):
+        await world.reply(unseen, text)
+    parent = await world.post("@cleo look", by=world.bob)
+    await world.reply(parent, "@bob indeed")
+    await world.direct("hello")
+    read = await world.reply(await world.post("and this?", by=world.cleo), "@cleo yes")
+    people = [world.ada, world.bob, world.cleo]
+    notices = world.app.notices
+    assert notices is not None
+
+    async def badges() -> list[int]:
+        async with world.app.storage.read() as tx:
+            found = await notices.badges(tx, [one.user.id for one in people])
+        told = [(await ReadStates(world.app).overview(one, None)).badge for one in people]
+        assert list(found.values()) == told
+        return told
+
+    assert await badges() == [0, 3, 2]
+    await world.app.chat.members.remove(world.ada, hidden, world.bob.user.id)
+    await world.app.chat.messages.delete(world.ada, read)
+    assert await badges() == [0, 2, 1]
 
 
 async def test_an_edit_that_adds_a_mention_is_pushed_once_also_after_the_place_was_read(world: World) -> None:

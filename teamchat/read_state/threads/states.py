@@ -16,7 +16,7 @@ from teamchat.interfaces import Transaction
 from teamchat.read_state import mentioned
 from teamchat.read_state.positions import Mark
 from teamchat.read_state.tables import COUNTED_UP_TO
-from teamchat.storage.statements import listed
+from teamchat.storage.statements import chunks, listed
 
 _NEWEST = "(select x.id from messages x where x.parent_id = m.id order by x.id desc limit 1)"
 _COLUMNS = f"""m.id, m.room_id, r.archived_at, {_NEWEST}, t.last_reply_at,
@@ -44,6 +44,10 @@ join threads_states s on s.message_id = m.id and s.user_id = $1
 order by t.last_reply_at desc, m.id desc"""  # noqa: S608
 _ALL, _UNREAD = _PAGE.format(only=""), _PAGE.format(only=f"and {_IS_UNREAD}")
 _EVERY_UNREAD = f"select {_COLUMNS} from {_FOLLOWED} and {_IS_UNREAD}"  # noqa: S608
+# Whether they see the thread is not asked: this is for leaving out who has nothing to ask for.
+_READERS = """select distinct s.user_id from threads_states s where s.user_id in ({})
+and exists (select 1 from messages x where x.parent_id = s.message_id
+and x.id > s.position and x.author_id <> s.user_id)"""
 _COUNT = """with asked(message_id, after) as (values {})
 select a.message_id, (select count(*) from (select 1 from messages x where x.parent_id = a.message_id
 and x.id > a.after and x.author_id <> $1 limit {}) found) from asked a"""
@@ -147,6 +151,14 @@ async def page_of(
 async def unread_of(tx: Transaction, user_id: str) -> list[ThreadMark]:
     """Return all threads that a user follows and sees and in which something is unread, in no order."""
     return [ThreadMark.of(row) for row in await tx.fetch(_EVERY_UNREAD, user_id)]
+
+
+async def readers_among(tx: Transaction, user_ids: Sequence[str]) -> set[str]:
+    """Return those of these users who have something unread in a thread, followed or not, seen or not."""
+    found: set[str] = set()
+    for marks, piece in chunks(user_ids):
+        found |= {one for (one,) in await tx.fetch(_READERS.format(marks), *piece)}
+    return found
 
 
 async def states_of(tx: Transaction, user_id: str, threads: Iterable[ThreadMark]) -> list[ThreadState]:
