@@ -194,9 +194,11 @@ class Sender:
         now = trio.current_time()
         self._resting = {host: until for host, until in self._resting.items() if until > now}
         full = [host for host, count in self._of_host.items() if count >= _MOST_WAITING_A_HOST]
-        limit = _MOST_READ + len(self._under_way)
+        # As it is before they are read: what is noted meanwhile may stand among them as it was.
+        under_way = frozenset(self._under_way)
+        limit = _MOST_READ + len(under_way)
         rows = await self._queue.due(self._clock(), limit, but=sorted({*self._resting, *full}))
-        rows = await self._with_all_held([row for row in rows if row.key not in self._under_way])
+        rows = await self._with_all_held([row for row in rows if row.key not in under_way], under_way)
         ready, decided = await self._judge(rows)
         if decided:
             await self._keep(decided)
@@ -207,7 +209,9 @@ class Sender:
                 self._begin(nursery, push._replace(body=body))
         return len(rows)
 
-    async def _with_all_held(self, rows: Sequence[Due]) -> list[Due]:
+    async def _with_all_held(
+        self, rows: Sequence[Due], under_way: Collection[tuple[str, str, str]]
+    ) -> list[Due]:
         """Return these rows, and with those that were held all that was for the same device: it is one push.
 
         Devices for which it would be too much at a time have their turn in the next round.
@@ -217,7 +221,7 @@ class Sender:
             if len(found) >= _MOST_HELD:
                 break
             held = await self._queue.held(self._clock(), device_id)
-            found += [row for row in held if row.key not in self._under_way]
+            found += [row for row in held if row.key not in under_way]
         return found
 
     def _begin(self, nursery: trio.Nursery, push: Push) -> None:

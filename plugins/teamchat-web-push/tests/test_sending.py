@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 import trio
@@ -256,6 +257,28 @@ async def test_an_edit_of_what_is_on_its_way_waits_for_what_becomes_of_it(world:
     await world.go()
     assert [one["kind"] for one in bob.payloads] == ["message"]
     assert sorted(await world.reasons()) == [("sent", "message"), ("skipped", "told")]
+
+
+async def test_what_is_noted_while_it_is_looked_for_is_not_judged_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    await world.direct()
+    await world.hear()
+    async with trio.open_nursery() as nursery:
+        await world.sender.round(nursery)
+    due = world.queue.due
+
+    async def noted_meanwhile(*asked: Any, **more: Any) -> Any:
+        found = await due(*asked, **more)
+        await world.sender.note()
+        return found
+
+    monkeypatch.setattr(world.queue, "due", noted_meanwhile)
+    async with trio.open_nursery() as nursery:
+        assert await world.sender.round(nursery) == 0
+    assert await world.reasons() == [("sent", "direct")]
+    assert len(bob.payloads) == 1
 
 
 async def test_an_open_browser_delays_a_push_and_never_swallows_it(world: World) -> None:
