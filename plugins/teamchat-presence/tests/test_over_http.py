@@ -52,8 +52,6 @@ async def play(here: Server, there: Server) -> None:
             assert await show(bob, of_bob, watch=[place], presenceOf=[ada_id]) == 204
             assert await show(ada, of_bob, isActive=True) == 404
             assert await show(ada, of_ada, isActive=True) == 204
-            assert await show(ada, of_ada, ofLaterVersions=1) == 204, "what is not named stays as it is"
-            assert await show(ada, of_bob) == 404
 
             async def is_online() -> bool:
                 return await status(bob, ada_id) == "online"

@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from teamchat.accounts.scopes import check_scopes
 from teamchat.application import Application
+from teamchat.errors import BadRequest
 from teamchat.model import Caller
 from teamchat.stream.showing import Shown
 from teamchat.web.endpoints import Section
@@ -50,8 +51,10 @@ async def show_in_stream(
     app: Application, caller: Caller, connection_id: str, body: StreamShows
 ) -> NoContent:
     """Say what a stream of one's own shows, and whether one is active there."""
+    shown = Shown(body.watch, body.presence_of, body.is_active)
+    if shown == Shown():
+        raise BadRequest("Nothing is named of watch, presenceOf and isActive.")
     if body.is_active is not UNSET:
         check_scopes(caller, ("write",))  # While one is active nothing is pushed to one's devices.
-    shown = Shown(body.watch, body.presence_of, body.is_active)
     app.hub.showing.show(connection_id, caller.session_id, shown)
     return NoContent()

@@ -117,7 +117,7 @@ function saidBy(data) {
   }
 }
 
-/** Show a push: every one shows a notice, in place of an earlier one of its message or a page's own, quietly. */
+/** Show a push: a notice in place of an earlier one of its message, or of a page's own, quietly. */
 async function notify({ title, body, tag, url, badge, messageId, placeId, kind }) {
   const about = kind === "reminder" ? `reminder ${messageId}` : messageId;
   const isKnown = await wasShown(about);

@@ -89,7 +89,7 @@ export class Counts {
     if (list.state) this.#unread.emit("read", { id, position, generation, calls, isThread });
   }
 
-  /** What mentions one in a thread that one doesn't follow is counted in its place, and read in the thread. */
+  /** What mentions one where one doesn't follow is counted in the place, and read in the thread. */
   #looked(id, position, placeId) {
     if (!this.#countsMentions(placeId) || !this.#besideThreads(placeId)) return;
     const list = this.#list(id);
@@ -161,7 +161,8 @@ export class Counts {
 
   /** The server may be as it was earlier: what it says next of each list holds, whatever was known. */
   reopen() {
-    for (const list of this.#lists.values()) Object.assign(list, { came: new Map(), pruned: 0, isOpen: true });
+    const fresh = () => ({ came: new Map(), pruned: 0, isOpen: true });
+    for (const list of this.#lists.values()) Object.assign(list, fresh());
   }
 
   /** A place or a thread is gone. */
@@ -192,7 +193,8 @@ export class Counts {
 
   /** How many of what mentions one at a place are in no thread that one follows. */
   #besideThreads(id) {
-    const threads = this.lists().filter((one) => this.#placeOf(one) === id && this.state(one)?.following !== false);
+    const isFollowed = (one) => this.#placeOf(one) === id && this.state(one)?.following !== false;
+    const threads = this.lists().filter(isFollowed);
     const told = (thread) => Math.max(this.state(thread)?.mentionCount ?? 0, this.mentionCount(thread));
     return threads.reduce((left, thread) => Math.max(0, left - told(thread)), this.mentionCount(id));
   }
@@ -200,7 +202,8 @@ export class Counts {
   /** Whether the mentions at a place are those that the server has counted. */
   #countsMentions(id) {
     const list = this.#lists.get(id);
-    return Boolean(list && this.#unread.capabilities.mentions && !WHOLE.has(list.state?.kind) && !isAhead(list));
+    if (!list || !this.#unread.capabilities.mentions) return false;
+    return !WHOLE.has(list.state?.kind) && !isAhead(list);
   }
 
   #sum(id, isMention) {

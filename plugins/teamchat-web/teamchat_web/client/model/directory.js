@@ -138,7 +138,7 @@ export class Directory extends Emitter {
     this.users.set(user.id, user);
     this.#changed("users");
     if (user.id !== this.me?.id) return;
-    this.me = { ...this.me, userName: user.userName };
+    this.me = { ...this.me, userName: user.userName, isAdmin: user.isAdmin };
     this.#changed("me");
   }
 

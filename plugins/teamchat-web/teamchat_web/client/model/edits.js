@@ -11,8 +11,8 @@ export function reconsider(model, message) {
   const { threads, unread } = model;
   const { following } = unread.state(threadId) ?? {};
   // What mentions one in a thread that one doesn't follow is counted in its place.
-  const isOpen = threadId && threads.isServers && !following && (isMention || unread.state(channelId)?.mentionCount);
-  if (isOpen) unread.emit("doubt", { id: channelId });
+  const mayCount = isMention || unread.state(channelId)?.mentionCount;
+  if (threadId && threads.isServers && !following && mayCount) unread.emit("doubt", { id: channelId });
   if (threadId && !threads.has(threadId)) {
     if (!isMention || following === false) return;
     threads.follow(threadId, channelId, message.createdAt);

@@ -64,7 +64,7 @@ function isQuiet({ pausedUntil, quietHours }) {
   return pausedUntil > Date.now() || (quietHours && isWithin(quietHours, Date.now()));
 }
 
-/** Whether it comes through while it is quiet: a direct message, or one that names the user, of who was let through. */
+/** Whether it comes through while it is quiet: of who was let through, directly or naming the user. */
 function isUrgent(model, { message, place, parentId }, { urgentFrom = [] }) {
   if (!urgentFrom.includes(message.author.id)) return false;
   if (!parentId && model.unread.state(place.id)?.kind === "direct") return true;

@@ -111,8 +111,8 @@ export class ReadStates {
 
   /** What mentions one in a thread that one doesn't follow is counted in its place. */
   #replied({ parentMessageId: threadId, channelId, reply }) {
-    const isElsewhere = !this.#model.threads.has(threadId) && this.#model.isMention({ ...reply, channelId, threadId });
-    if (isElsewhere) this.#doubt(channelId);
+    if (this.#model.threads.has(threadId)) return;
+    if (this.#model.isMention({ ...reply, channelId, threadId })) this.#doubt(channelId);
   }
 
   #doubt(id) {
