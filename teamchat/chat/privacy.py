@@ -85,16 +85,18 @@ class Privacy:
             wanted.add(caller.user.id)
         joining = sorted(wanted - await members_among(tx, room, sorted(wanted)))
         leaving = sorted(roles.keys() - wanted)
-        audience = await membership.change(tx, room.id, left=leaving, is_private=True)
-        if joined := sorted(wanted - roles.keys()):
-            # They see what they saw while it was public; who was a member by default is not added by anybody.
-            audience = await membership.change(
-                *(tx, room.id),
-                joined=joined,
-                by_default=set(joined) - set(joining),
-                visible_from=room.public_from,
-                added_by=caller.user.id,
-            )
+        joined = sorted(wanted - roles.keys())
+        # They see what they saw while it was public; who was a member by default is not added by anybody.
+        # One change: between two, streams of those who are named would miss what was said before.
+        audience = await membership.change(
+            *(tx, room.id),
+            joined=joined,
+            left=leaving,
+            is_private=True,
+            by_default=set(joined) - set(joining),
+            visible_from=room.public_from,
+            added_by=caller.user.id,
+        )
         await note_members(tx, "member.add", room.id, joined, by=caller.user.id)
         await note_members(tx, "member.remove", room.id, leaving, by=caller.user.id)
         if joining or leaving:

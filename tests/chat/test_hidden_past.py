@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from teamchat import Posting
 from teamchat.chat import Draft, MessageEdit
-from teamchat.chat.channel_drafts import NewPrivateChannel
+from teamchat.chat.channel_drafts import NewChannel, NewPrivateChannel
 from teamchat.chat.privacy import PrivacyChange
-from teamchat.events import LoggedEvent, is_internal
+from teamchat.events import LoggedEvent, RoomChanged, is_internal
 from teamchat.model import Caller
 from teamchat.storage.log import logged_in
 from teamchat.stream.rooms import Rooms
@@ -99,3 +100,23 @@ async def test_filters_are_told_that_what_hangs_on_it_is_private(
     await world.chat.messages.edit(ada, hidden, MessageEdit("changed"))
     await world.chat.messages.post(ada, channel, Draft("shown"))
     assert [one.is_private for one in asked] == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize("is_default", [False, True])
+async def test_who_stays_in_a_channel_that_becomes_private_sees_it_at_every_position_of_the_log(
+    world: World, ada: Caller, bob: Caller, *, is_default: bool
+) -> None:
+    """A stream may come back between any two events: what was said before must be told it still."""
+    channel = (await world.chat.channels.create(ada, NewChannel("Closing", is_default=is_default))).id
+    async with world.storage.read() as tx:
+        rooms = await Rooms.read(tx)
+    before = await world.storage.position()
+    await world.chat.messages.post(ada, channel, Draft("said in public"))
+    await world.chat.privacy.change(ada, channel, PrivacyChange(is_private=True, members=[bob.user.id]))
+    async with world.storage.read() as tx:
+        events = await logged_in(tx, before, 1_000)
+    [said] = [one for one in events if one.type == "NEW_MESSAGE"]
+    for event in events:
+        if event.type == RoomChanged.type:
+            rooms.change(msgspec.json.decode(event.payload, type=RoomChanged))
+        assert rooms.sees(bob.user.id, said.audience), f"not after {event.payload}"
