@@ -68,14 +68,13 @@ class Groups:
         request = keyed_room(caller.user.id, key, "group", asked)
         async with self._storage.write() as tx:
             if (made := await made_before(tx, request)) is not None:
-                room_id, is_new = (
-                    (await sight.channel(tx, caller, made.id)).id,
-                    made.beside.get("isNew", True),
-                )
+                room_id = (await sight.channel(tx, caller, made.id)).id
+                is_new = made.beside.get("isNew", True)
             else:
                 await check_known(tx, others)
                 found = await group_of(tx, people)
-                room_id, is_new = found or await self._make(tx, caller, "group", people), found is None
+                is_new = found is None
+                room_id = found or await self._make(tx, caller, "group", people)
                 await note(tx, request, room_id, {} if is_new else {"isNew": False})
             return await channel_rows.channel(tx, room_id, caller.user.id), is_new
 

@@ -20,9 +20,8 @@ from teamchat.storage.statements import chunks
 MOST_IN_GROUP = 9
 _NAMED_IN_ENTRY = 200
 
-JOINED_AT = """coalesce(m.joined_at,
-case when u.created_at > r.created_at then u.created_at else r.created_at end)"""
-"""When the user `u` joined the room `r`; who has no row `m` is in it since there are both."""
+JOINED_AT = f"coalesce(m.joined_at, {membership.SINCE_BOTH})"
+"""When the user `u` joined the room `r`; who has no row `m` is in it by default."""
 _MEMBER = f"u.id, m.role, {JOINED_AT}, m.added_by"
 EVERYBODY = f"""select {_MEMBER} from users u join rooms r on r.id = $1
 left join memberships m on m.room_id = r.id and m.user_id = u.id

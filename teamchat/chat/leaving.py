@@ -142,11 +142,7 @@ async def keep_a_manager(tx: Transaction, room: Room) -> bool:
     """
     if room.kind != "channel":
         return False
-    if room.is_default:
-        found = await tx.fetch(_NEXT_OF_ALL, room.id, MANAGER)
-        next_one = found[0][0] if found else None
-    else:
-        next_one = await successor(tx, room.id)
+    next_one = await successor(tx, room.id, is_default=room.is_default)
     if next_one is None:
         return False
     await set_role(tx, room, next_one, MANAGER)
@@ -154,12 +150,9 @@ async def keep_a_manager(tx: Transaction, room: Room) -> bool:
     return True
 
 
-async def successor(tx: Transaction, room_id: str) -> str | None:
-    """Return the member of longest standing of a channel that has no manager; None if it has one (B-3).
-
-    The channel is not a default one.
-    """
-    rows = await tx.fetch(_SUCCESSOR, room_id, MANAGER)
+async def successor(tx: Transaction, room_id: str, *, is_default: bool) -> str | None:
+    """Return the member of longest standing of a channel that has no manager; None if it has one (B-3)."""
+    rows = await tx.fetch(_NEXT_OF_ALL if is_default else _SUCCESSOR, room_id, MANAGER)
     return rows[0][0] if rows else None
 
 

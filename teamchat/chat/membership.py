@@ -16,8 +16,9 @@ from teamchat.storage.statements import chunks, flat, in_pieces, values
 
 _CHANGE = """update rooms set epoch = epoch + 1, is_private = $2, public_from = $3, is_default = $4
 where id = $1 returning epoch"""
-_SINCE = """select u.id, case when u.created_at > r.created_at then u.created_at else r.created_at end
-from users u join rooms r on r.id = $1 where u.id in ({})"""
+SINCE_BOTH = "case when u.created_at > r.created_at then u.created_at else r.created_at end"
+"""Since when there are both the user `u` and the room `r`: who is in it by default is so since then."""
+_SINCE = f"select u.id, {SINCE_BOTH} from users u join rooms r on r.id = $1 where u.id in ({{}})"  # noqa: S608
 _LAST = """select (select id from messages where room_id = $1 and parent_id is null order by id desc limit 1),
 (select last_bound from rooms where id = $1)"""
 

@@ -14,7 +14,7 @@ from teamchat.capabilities import Changes
 from teamchat.chat.sight import Room
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
-from teamchat.read_state.positions import Mark, entered, joined, moment
+from teamchat.read_state.positions import Mark, began_by_default, began_by_joining, moment
 from teamchat.read_state.tables import BEGINNING, NEWEST, is_stray
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 
@@ -227,13 +227,13 @@ async def _settle(tx: Transaction, room: Room, changed: int) -> None:
 
     def position(made_at: int, since: int, joined_at: int) -> str:
         if room.is_default:
-            return entered(made_at, default_base)
+            return began_by_default(made_at, default_base)
         return str(base) if since <= first_epoch else max(str(base), moment(joined_at))
 
     def beginning(made_at: int, since: int, joined_at: int) -> str:
         if room.is_default:
-            return entered(made_at, default_base)
-        return joined(joined_at, since, base, first_epoch)
+            return began_by_default(made_at, default_base)
+        return began_by_joining(joined_at, since, base, first_epoch)
 
     rows: list[Any] = await tx.fetch(_UNSETTLED, room.id)
     generations = await _generations(tx, room.id, [user_id for user_id, *mark in rows if mark[0] is None])

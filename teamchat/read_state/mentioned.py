@@ -29,13 +29,15 @@ select a.room_id, (select count(*) from (
   limit {COUNTED_UP_TO}) found) from asked a"""  # noqa: S608
 # A reply is unread by the position in its thread, whether or not one follows that. Who is mentioned has a row
 # there; one that has gone since was of a membership that has ended, and all before the next is read.
-_IN_THREADS = f"""select m.room_id, m.parent_id, m.message_id from read_state_mentions m
+_UNREAD_REPLIES = f"""select m.room_id, m.parent_id, m.message_id from read_state_mentions m
 join threads_states s on s.user_id = m.user_id and s.message_id = m.parent_id
-where m.user_id = $1 and m.parent_id is not null and m.is_there = 1 and m.message_id > s.position
+where m.user_id = $1 and m.parent_id is not null and m.is_there = 1 and m.message_id > s.position {{of}}
 union select w.room_id, w.parent_id, w.message_id from threads_states s
 join read_state_wide w on w.parent_id = s.message_id and w.message_id > s.position
-where s.user_id = $1 and s.is_following = 1 and w.is_there = 1 and w.author_id <> $1 and not {_IGNORES}
+where s.user_id = $1 and s.is_following = 1 and w.is_there = 1 and w.author_id <> $1 and not {_IGNORES} {{of}}
 """  # noqa: S608
+_IN_THREADS = _UNREAD_REPLIES.format(of="")
+_IN_THREAD = f"select count(*) from ({_UNREAD_REPLIES.format(of='and s.message_id = $2')}) found"  # noqa: S608
 _OF_MESSAGE = "select user_id, cause, is_there from read_state_mentions where message_id = $1"
 _CHANGE = """update read_state_mentions set is_there = $4, cause = $5 where user_id = $1 and room_id = $2
 and message_id = $3"""
@@ -96,6 +98,12 @@ async def in_places(
         if room_id in bounds and parent_id >= bounds[room_id]:
             counts[room_id] += count
     return {room_id: min(count, COUNTED_UP_TO) for room_id, count in counts.items()}
+
+
+async def in_thread(tx: Transaction, user_id: str, message_id: str) -> int:
+    """Return how many unread replies of one thread mention a user, seen or not."""
+    [(count,)] = await tx.fetch(_IN_THREAD, user_id, message_id)
+    return int(count)
 
 
 async def in_threads(tx: Transaction, user_id: str) -> Mapping[str, int]:

@@ -16,7 +16,7 @@ from teamchat.interfaces import Transaction
 from teamchat.model import Caller
 from teamchat.read_state import mentioned
 from teamchat.read_state.levels.levels import NOTHING_CHOSEN, Choice, Chosen
-from teamchat.read_state.positions import Mark, entered, joined, moment
+from teamchat.read_state.positions import Mark, began_by_default, began_by_joining, moment
 from teamchat.read_state.tables import BEGINNING, COUNTED_UP_TO, NEWEST
 from teamchat.storage.statements import chunks, listed
 
@@ -102,14 +102,14 @@ class Place(NamedTuple):
         elif base is None:
             mark = Mark(newest or BEGINNING, fresh)  # Brought in a moment ago, by an import.
         elif is_default:
-            mark = Mark(entered(user_made_at, default_base), fresh)
+            mark = Mark(began_by_default(user_made_at, default_base), fresh)
         else:
             mark = Mark(base if since <= first_epoch else max(base, moment(joined_at)), fresh)
         if began is None and base is not None:
             began = (
-                entered(user_made_at, default_base)
+                began_by_default(user_made_at, default_base)
                 if is_default
-                else joined(joined_at, since, base, first_epoch)
+                else began_by_joining(joined_at, since, base, first_epoch)
             )
         return cls(
             id_,

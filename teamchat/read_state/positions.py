@@ -49,12 +49,12 @@ def moment(milliseconds: int) -> str:
     return f"{max(0, milliseconds):012x}".ljust(32, "0")
 
 
-def entered(made_at: int, default_base: str) -> str:
+def began_by_default(made_at: int, default_base: str) -> str:
     """Return where somebody began who is in a room by default, and whose account was made then."""
     return max(default_base, moment(made_at))
 
 
-def joined(joined_at: int, since: int, base: str, first_epoch: int) -> str:
+def began_by_joining(joined_at: int, since: int, base: str, first_epoch: int) -> str:
     """Return where a member began who has joined then, in the epoch `since`.
 
     Who is in a room from the first begins before every message, by whatever clock.

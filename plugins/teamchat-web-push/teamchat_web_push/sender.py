@@ -532,6 +532,7 @@ def _by_message(rows: Sequence[Due]) -> dict[tuple[str, str], list[Due]]:
 def _joined(going: Sequence[Going]) -> list[list[Going]]:
     """Group what becomes one push, each group in the order of time."""
     found: defaultdict[tuple[object, ...], list[Going]] = defaultdict(list)
+    # A message that an edit let reach its user again is one push, if either of its rows was held.
     held = {one.row.key for one in going if one.row.is_held}
     for one in going:
         row, message = one.row, one.message

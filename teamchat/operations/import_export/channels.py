@@ -208,7 +208,7 @@ class ChannelWriter:
         if (
             channel.is_private
             and not channel.kind
-            and (next_one := await successor(tx, channel.id)) is not None
+            and (next_one := await successor(tx, channel.id, is_default=False)) is not None
         ):
             await tx.fetch(
                 "update memberships set role = $3 where room_id = $1 and user_id = $2",

@@ -151,10 +151,9 @@ async def _store(tx: Transaction, user_id: str, thread: ThreadMark) -> bool:
 
     What mentions one in a thread is counted there, too: the place's state is another then (D-1).
     """
-    before = await mentioned.in_threads(tx, user_id)
+    before = await mentioned.in_thread(tx, user_id, thread.message_id)
     await states.store(tx, user_id, thread)
-    after = await mentioned.in_threads(tx, user_id)
-    if before.get(thread.message_id) == after.get(thread.message_id):
+    if before == await mentioned.in_thread(tx, user_id, thread.message_id):
         return False
     place = await place_of(tx, user_id, thread.room_id)
     if place is not None:
