@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 def parts(app: Teamchat, _: Options) -> Parts:
     """Return what the capability brings to one server."""
     chat = app.settings.chat
-    mentioning = Mentioning(WideMentions(chat.wide_mentions, chat.wide_limit))
+    wide = WideMentions(chat.wide_mentions, chat.wide_limit)
+    mentioning = Mentioning(wide)
     return Parts(
+        may=wide.rights,
         limits={"perMessage": MOST},
         message_fields=MessageFields(kind=MentionFields, read=read_fields),
         draft_fields=DraftFields(kind=MentionDraft, write=mentioning.write, beside=Unreached),

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from teamchat.errors import BadRequest
-from teamchat.mentions.parsing import is_word
+from teamchat.mentions.parsing import goes_on, is_word
 
 MOST = 100
 """How many entities a message has at most."""
@@ -89,8 +89,7 @@ def _place(words: str, text: str, start: int) -> int | None:
     while (at := text.find(words, start)) >= 0:
         end = at + len(words)
         follows = at > 0 and is_word(text[at - 1])
-        goes_on = end < len(text) and is_word(words[-1]) and is_word(text[end])
-        if not follows and not goes_on:
+        if not follows and not (is_word(words[-1]) and goes_on(text, end)):
             return at
         start = at + 1
     return None

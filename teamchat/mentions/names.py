@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from teamchat.accounts.names import WORDS
 from teamchat.mentions.entities import MOST, Entity
-from teamchat.mentions.parsing import is_word, places
+from teamchat.mentions.parsing import goes_on, places
 from teamchat.model.text import MAX_USER_NAME, fold
 
 _LONGEST = 2 * MAX_USER_NAME  # A name may be written with more characters than it has: letters and accents.
@@ -62,5 +62,5 @@ def _candidates(text: str, at: int, until: int) -> Iterator[tuple[int, str]]:
         return
     for found in _END.finditer(text, at + 1, last):
         end = found.end()
-        if end < last or end == len(text) or not is_word(text[end]):
+        if not goes_on(text, end):
             yield end, fold(text[at + 1 : end])

@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from teamchat.model.text import base_at
+
 Lines = Sequence[tuple[int, str]]
 """Lines of a text, each with where it begins there."""
 
@@ -41,6 +43,11 @@ _WORD = re.compile(r"\w")
 def is_word(character: str) -> bool:
     """Return whether a character is a letter, a digit or ``_``; of nothing at all, no."""
     return _WORD.match(character) is not None
+
+
+def goes_on(text: str, at: int) -> bool:
+    """Return whether a word that ends at a place in a text goes on there, by a letter or a mark on one."""
+    return at < len(text) and (is_word(text[at]) or base_at(text, at) != text[at])
 
 
 def places(text: str) -> list[int]:

@@ -11,18 +11,29 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
-from teamchat.model.text import fold
+from teamchat.model.text import base_at, fold
 
 T = TypeVar("T", bound=Hashable)
 
 # Han with its extensions, the syllables of Japanese and Korean, and what stands among them.
-_CJK = (
+_CJK = re.compile(
+    "["
     "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3040-\u30ff\u3105-\u312f\u3130-\u318f"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
-    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-_SPELT = rf"(?:(?![{_CJK}])\w)"  # a letter or digit of a writing that separates its words
-_WITHIN = re.compile(rf"(?<={_SPELT}){_SPELT}")
+_WORD = re.compile(r"\w")
+
+
+def _is_spelt(text: str, at: int) -> bool:
+    """Return whether a letter or digit of a writing that separates its words is there, with what it bears."""
+    character = base_at(text, at)
+    return _WORD.match(character) is not None and not _CJK.match(character)
+
+
+def _is_within(text: str, at: int) -> bool:
+    """Return whether a place in a text is within a word."""
+    return 0 < at < len(text) and _is_spelt(text, at) and _is_spelt(text, at - 1)
 
 
 class Phrases(Generic[T]):
@@ -49,10 +60,10 @@ class Phrases(Generic[T]):
         folded = fold(text)
         for at in range(len(folded)):
             lengths = self._lengths.get(folded[at : at + 2])
-            if lengths is None or _WITHIN.match(folded, at):
+            if lengths is None or _is_within(folded, at):
                 continue
             for length in lengths:
                 owners = self._owners.get(folded[at : at + length])
-                if owners and not _WITHIN.match(folded, at + length):
+                if owners and not _is_within(folded, at + length):
                     found |= owners
         return found

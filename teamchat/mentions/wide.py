@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from teamchat.capabilities import Written
 from teamchat.chat.channel_rows import member_count
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.webhooks import may_mention_all
 from teamchat.interfaces import Transaction
+from teamchat.model import Caller
 
 
 class WideMentions:
@@ -29,3 +32,9 @@ class WideMentions:
         if written.caller.user.is_admin or written.room.role == MANAGER:
             return True
         return self._by == "everyone" and await member_count(tx, written.room.id) <= self._limit
+
+    async def rights(self, tx: Transaction, caller: Caller) -> Sequence[str]:  # noqa: ARG002
+        """Return ``mention-channel`` for who may also where they manage nothing, for ``GET /me``."""
+        may_write = caller.scopes is None or "write" in caller.scopes
+        may = self._by == "everyone" or (self._by == "managers" and caller.user.is_admin)
+        return ["mention-channel"] if may and may_write else []

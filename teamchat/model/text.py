@@ -36,6 +36,7 @@ _UNSEEN = re.compile(
 # What joins characters, or keeps them apart, in words of Persian and Hindi, and says how an emoji is drawn.
 _JOINING = re.compile("[\u200c\u200d\ufe0e\ufe0f]")
 _SPACE = re.compile(r"\s+")
+_MOST_MARKS = 31  # with what bears them
 
 
 def plain(text: str) -> str:
@@ -161,6 +162,18 @@ def is_same_mailbox(one: str, other: str) -> bool:
     two mailboxes, which may be two people's.
     """
     return one.encode().lower() == other.encode().lower()
+
+
+def base_at(text: str, at: int) -> str:
+    """Return the character at a place, or of a combining mark the one before it that bears it.
+
+    Vowels of Hindi or Thai are such marks: what they follow is not the end of a word.  Nothing bears more
+    than 30 of them (UAX #15, stream-safe text), and none are looked for beyond.
+    """
+    for base in range(at, max(at - _MOST_MARKS, -1), -1):
+        if unicodedata.category(text[base])[0] != "M":
+            return text[base]
+    return text[at]
 
 
 def fold(text: str) -> str:

@@ -56,6 +56,15 @@ async def test_the_longest_name_counts(world: Any) -> None:
         assert mentions(message) == [it.id("eve"), it.id("bob")]
 
 
+async def test_a_name_ends_where_its_word_does(world: Any) -> None:
+    async with world() as it:
+        await it.app.accounts.users.rename(it.callers["bob"], "हिन्द")
+        message = (await it.say("ada", it.general, "@हिन्दी @हिन्द❤️")).message
+        assert entities(message) == [("user", 8, 6, it.id("bob"))]
+        changed = (await it.edit("ada", message.id, "@हिन्दी")).message
+        assert not entities(changed)
+
+
 async def test_nothing_is_made_where_nothing_is_wanted(world: Any) -> None:
     async with world() as it:
         assert not entities((await it.say("ada", it.general, "`@bob` x@bob")).message)
@@ -510,6 +519,17 @@ async def test_e5_who_may_mention_everybody_is_as_the_server_was_told(
                 with pytest.raises(Forbidden):
                     await it.say(name, room, "@channel", given)
         assert await it.mentions("eve", room) == 2 * len(allowed)
+
+
+@pytest.mark.parametrize(
+    ("by", "allowed"), [("everyone", ["ada", "bob"]), ("managers", ["ada"]), ("nobody", [])]
+)
+async def test_e5_me_says_who_may_mention_everybody_where_they_manage_nothing(
+    world: Any, by: str, allowed: list[str]
+) -> None:
+    async with world(wide_mentions=by) as it, it.app.storage.read() as tx:
+        may = {name: await it.app.capabilities.may(tx, it.callers[name]) for name in ("ada", "bob")}
+        assert [name for name, rights in may.items() if "mention-channel" in rights] == allowed
 
 
 async def test_e1_a_rename_changes_nothing_of_what_was_said(world: Any) -> None:

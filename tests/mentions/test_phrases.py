@@ -31,6 +31,10 @@ from teamchat.mentions.phrases import Phrases
         ("deploy", "今日deployする", True),
         ("go", "go", True),
         ("no", "know", False),
+        ("हिन्द", "हिन्दी में", False),
+        ("हिन्दी", "हिन्दी में", True),
+        ("go", "❤️go", True),
+        ("go", "go❤️", True),
     ],
 )
 def test_a_word_is_found_as_people_expect(word: str, text: str, is_found: bool) -> None:
@@ -49,6 +53,13 @@ def test_it_finds_what_a_search_for_each_word_finds(words: list[str], text: str)
         if not _is_inner(text, at.start()) and not _is_inner(text, at.start() + len(word))
     }
     assert Phrases((word, word) for word in words).found_in(text) == expected
+
+
+def test_a_text_of_marks_alone_costs_little() -> None:
+    phrases = Phrases([("\u0301" * 2, 1), ("a\u0301\u0301", 1)])
+    started = time.perf_counter()
+    phrases.found_in("a" + "\u0301" * 16_000)
+    assert time.perf_counter() - started < 1
 
 
 def test_a_hundred_thousand_words_cost_little() -> None:

@@ -3,7 +3,7 @@
 // points, the places here UTF-16 units, as fields of the browser do.
 
 import { endsInCode } from "./code.js";
-import { WORD } from "./mentions.js";
+import { INNER, WORD } from "./mentions.js";
 
 const MOST = 100;
 const WIDE = { channel: "channel", all: "channel", everyone: "channel", here: "here" };
@@ -74,7 +74,7 @@ export class Meant {
   /** Whether it still stands there as it was chosen, and not as a part of longer words. */
   #stands({ start, words }) {
     const next = this.#text[start + words.length];
-    const isWhole = !(next && WORD.test(next) && WORD.test(words.at(-1)));
+    const isWhole = !(next && INNER.test(next) && WORD.test(words.at(-1)));
     return isWhole && !WORD.test(this.#text[start - 1] ?? " ") && this.#text.startsWith(words, start);
   }
 }
@@ -118,7 +118,7 @@ function named(text, marks, names) {
     for (const length of lengths) {
       const words = text.slice(start, start + 1 + length);
       const meant = meantBy(words.slice(1).toLowerCase());
-      const isWhole = !WORD.test(text[start + words.length] ?? " ");
+      const isWhole = !INNER.test(text[start + words.length] ?? " ");
       if (meant.id && isWhole && words.length === length + 1) return { ...meant, start, words };
     }
     return [];

@@ -4,6 +4,8 @@ import { element } from "./dom.js";
 
 const SIGNS = /[@#]/;
 export const WORD = /[\p{L}\p{N}_]/u;
+/** What a word goes on by: also vowels that are marks, as in Hindi. */
+export const INNER = /[\p{L}\p{M}\p{N}_]/u;
 
 /**
  * The mentions of one text, which is read in pieces from its beginning to its end. Markdown takes marks away
@@ -48,7 +50,7 @@ export class Mentions {
     for (const length of this.#lengths) {
       const user = length <= rest.length && this.#names.get(rest.slice(0, length));
       const end = at + 1 + length;
-      if (!user || (end < text.length && WORD.test(text[end]))) continue;
+      if (!user || (end < text.length && INNER.test(text[end]))) continue;
       const kind = user === this.#me ? "mention mention-me" : "mention";
       return { node: element("bdi", { class: kind, dataset: { user } }, text.slice(at, end)), end };
     }
