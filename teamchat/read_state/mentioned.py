@@ -17,15 +17,16 @@ from teamchat.read_state.tables import COUNTED_UP_TO
 from teamchat.storage.statements import listed
 
 _IGNORES = """exists (select 1 from notification_levels n
-where n.user_id = $1 and n.room_id = w.room_id and n.ignores_wide = 1)"""
+where n.user_id = {} and n.room_id = w.room_id and n.ignores_wide = 1)"""
 # What was said to everybody is for those who were members then.
-_IN_PLACES = f"""with asked(room_id, after, first_seen, began) as (values {{}})
-select a.room_id, (select count(*) from (
-  select m.message_id from read_state_mentions m where m.user_id = $1 and m.room_id = a.room_id
+_IN_PLACES = f"""with asked(user_id, room_id, after, first_seen, began) as (values {{}})
+select a.user_id, a.room_id, (select count(*) from (
+  select m.message_id from read_state_mentions m where m.user_id = a.user_id and m.room_id = a.room_id
     and m.message_id > a.after and m.message_id >= a.first_seen and m.is_there = 1 and m.parent_id is null
   union select w.message_id from read_state_wide w where w.room_id = a.room_id
     and w.message_id > a.after and w.message_id > a.began and w.message_id >= a.first_seen
-    and w.is_there = 1 and w.parent_id is null and w.author_id <> $1 and not {_IGNORES}
+    and w.is_there = 1 and w.parent_id is null and w.author_id <> a.user_id
+    and not {_IGNORES.format("a.user_id")}
   limit {COUNTED_UP_TO}) found) from asked a"""  # noqa: S608
 # A reply is unread by the position in its thread, whether or not one follows that. Who is mentioned has a row
 # there; one that has gone since was of a membership that has ended, and all before the next is read.
@@ -34,7 +35,8 @@ join threads_states s on s.user_id = m.user_id and s.message_id = m.parent_id
 where m.user_id = $1 and m.parent_id is not null and m.is_there = 1 and m.message_id > s.position {{of}}
 union select w.room_id, w.parent_id, w.message_id from threads_states s
 join read_state_wide w on w.parent_id = s.message_id and w.message_id > s.position
-where s.user_id = $1 and s.is_following = 1 and w.is_there = 1 and w.author_id <> $1 and not {_IGNORES} {{of}}
+where s.user_id = $1 and s.is_following = 1 and w.is_there = 1 and w.author_id <> $1
+and not {_IGNORES.format("$1")} {{of}}
 """  # noqa: S608
 _IN_THREADS = _UNREAD_REPLIES.format(of="")
 _IN_THREAD = f"select count(*) from ({_UNREAD_REPLIES.format(of='and s.message_id = $2')}) found"  # noqa: S608
@@ -82,22 +84,28 @@ class Where(NamedTuple):
 
 
 async def in_places(
-    tx: Transaction, user_id: str, places: Sequence[Counted], *, with_threads: bool = True
-) -> Mapping[str, int]:
-    """Return how many unread messages mention a user, by place.
+    tx: Transaction, places: Mapping[str, Sequence[Counted]], readers: Collection[str]
+) -> Mapping[tuple[str, str], int]:
+    """Return how many unread messages mention users, by user and place, of `places` by their users.
 
-    Replies are among them, `with_threads`. In an archived place nothing counts (B-6).
+    Replies are among them for `readers`. In an archived place nothing counts (B-6).
     """
-    asked = [(one.id, one.mark.position, one.first_seen, one.began) for one in places if one.may_have_unread]
-    counts: Counter[str] = Counter()
-    for rows, parameters in listed(asked, after=1):
-        counts.update(dict(await tx.fetch(_IN_PLACES.format(rows), user_id, *parameters)))
-    bounds = {one.id: one.first_seen for one in places if not one.is_archived}
-    found = await _in_threads(tx, user_id) if bounds and with_threads else {}
-    for (room_id, parent_id), count in found.items():
-        if room_id in bounds and parent_id >= bounds[room_id]:
-            counts[room_id] += count
-    return {room_id: min(count, COUNTED_UP_TO) for room_id, count in counts.items()}
+    asked = [
+        (user_id, one.id, one.mark.position, one.first_seen, one.began)
+        for user_id, own in places.items()
+        for one in own
+        if one.may_have_unread
+    ]
+    counts: Counter[tuple[str, str]] = Counter()
+    for rows, parameters in listed(asked):
+        for user_id, room_id, count in await tx.fetch(_IN_PLACES.format(rows), *parameters):
+            counts[user_id, room_id] = count
+    for user_id in readers:
+        bounds = {one.id: one.first_seen for one in places[user_id] if not one.is_archived}
+        for (room_id, parent_id), count in (await _in_threads(tx, user_id)).items() if bounds else ():
+            if room_id in bounds and parent_id >= bounds[room_id]:
+                counts[user_id, room_id] += count
+    return {one: min(count, COUNTED_UP_TO) for one, count in counts.items()}
 
 
 async def in_thread(tx: Transaction, user_id: str, message_id: str) -> int:

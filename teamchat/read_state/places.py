@@ -6,7 +6,7 @@ the index has them at the moment of the transaction that asks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET, Struct, UnsetType
@@ -20,30 +20,33 @@ from teamchat.read_state.positions import Mark, began_by_default, began_by_joini
 from teamchat.read_state.tables import BEGINNING, COUNTED_UP_TO, NEWEST
 from teamchat.storage.statements import chunks, listed
 
-_COLUMNS = f"""r.id, r.kind, r.archived_at, r.is_default, {{seen}}, {{since}}, {{joined}}, {NEWEST},
+_COLUMNS = f"""{{who}}, r.id, r.kind, r.archived_at, r.is_default, {{seen}}, {{since}}, {{joined}}, {NEWEST},
 rr.base, rr.default_base, rr.first_epoch, rr.next_generation, rr.changed,
 s.position, s.generation, s.is_marked, s.changed, s.began,
 n.level, n.is_muted, n.muted_until, n.ignores_wide, n.changed,
-gone.generation, (select created_at from users where id = $1)"""  # noqa: S608
+gone.generation, (select created_at from users where id = {{who}})"""  # noqa: S608
 _STATE = """left join read_state_rooms rr on rr.room_id = r.id
-left join read_state s on s.room_id = r.id and s.user_id = $1
-left join notification_levels n on n.room_id = r.id and n.user_id = $1
-left join read_state_left gone on gone.room_id = r.id and gone.user_id = $1"""
+left join read_state s on s.room_id = r.id and s.user_id = {who}
+left join notification_levels n on n.room_id = r.id and n.user_id = {who}
+left join read_state_left gone on gone.room_id = r.id and gone.user_id = {who}"""
+_BY_ROW = {"who": "mine.user_id", "seen": FIRST_SEEN, "since": "mine.since_epoch", "joined": "mine.joined_at"}
+_BY_DEFAULT = {"who": "u.id", "seen": "r.public_from", "since": "0", "joined": "0"}
 # Two ways to be a member, each from an index: by a row, and of a default room without one. Who was removed
 # since a request came has no row either.
-_MINE = f"""select {_COLUMNS.format(seen=FIRST_SEEN, since="mine.since_epoch", joined="mine.joined_at")}
-from memberships mine join rooms r on r.id = mine.room_id {_STATE} where mine.user_id = $1 {{only}}
-union all select {_COLUMNS.format(seen="r.public_from", since="0", joined="0")}
-from rooms r {_STATE} where r.is_default = 1
-and exists (select 1 from users where id = $1 and removed_at is null)
-and not exists (select 1 from memberships m where m.room_id = r.id and m.user_id = $1)
-and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = $1) {{only}}"""  # noqa: S608
-_ALL, _ONE = _MINE.format(only=""), _MINE.format(only="and r.id = $2")
+_PLACES = f"""select {_COLUMNS.format(**_BY_ROW)}
+from memberships mine join rooms r on r.id = mine.room_id {_STATE.format(**_BY_ROW)}
+where mine.user_id in ({{users}}) {{only}}
+union all select {_COLUMNS.format(**_BY_DEFAULT)}
+from rooms r join users u on u.id in ({{users}}) and u.removed_at is null {_STATE.format(**_BY_DEFAULT)}
+where r.is_default = 1
+and not exists (select 1 from memberships m where m.room_id = r.id and m.user_id = u.id)
+and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = u.id) {{only}}"""  # noqa: S608
+_ONE = _PLACES.format(users="$1", only="and r.id = $2")
 # Ids of messages begin with their time: from `after` on the index is read in order, and no further than told.
-_COUNT = """with asked(room_id, after, first_seen) as (values {})
-select a.room_id, (select count(*) from (select 1 from messages m where m.room_id = a.room_id
-and m.parent_id is null and m.id > a.after and m.id >= a.first_seen and m.author_id <> $1 limit {}) found)
-from asked a"""
+_COUNT = """with asked(user_id, room_id, after, first_seen) as (values {})
+select a.user_id, a.room_id, (select count(*) from (select 1 from messages m where m.room_id = a.room_id
+and m.parent_id is null and m.id > a.after and m.id >= a.first_seen and m.author_id <> a.user_id
+limit {}) found) from asked a"""
 
 
 _OF_OTHERS = """select id, room_id from messages where id in ({})
@@ -91,7 +94,7 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
-        """Return the place of a row of `_MINE`."""
+        """Return the place of a row of `_PLACES`, without whose it is."""
         (id_, kind, archived_at, is_default, first_seen, since, joined_at, newest,
          base, default_base, first_epoch, generation, room_changed, position, own_generation, is_marked,
          changed, began, level, is_muted, muted_until, ignores_wide, chosen_at, ended,
@@ -139,32 +142,55 @@ async def places_of(tx: Transaction, user_id: str) -> list[Place]:
 
     In whichever order a database comes upon them it may tell what else there is (extension rule X-3).
     """
-    return sorted([Place.of(row) for row in await tx.fetch(_ALL, user_id)], key=lambda place: place.id)
+    return (await places_of_all(tx, [user_id]))[user_id]
+
+
+async def places_of_all(tx: Transaction, user_ids: Sequence[str]) -> dict[str, list[Place]]:
+    """Return the places of each of these users, as `places_of` does."""
+    found: dict[str, list[Place]] = {one: [] for one in user_ids}
+    for users, piece in chunks(user_ids):
+        for user_id, *row in await tx.fetch(_PLACES.format(users=users, only=""), *piece):
+            found[user_id].append(Place.of(row))
+    for places in found.values():
+        places.sort(key=lambda place: place.id)
+    return found
 
 
 async def place_of(tx: Transaction, user_id: str, room_id: str) -> Place | None:
     """Return one of them, or None."""
     rows = await tx.fetch(_ONE, user_id, room_id)
-    return Place.of(rows[0]) if rows else None
+    return Place.of(rows[0][1:]) if rows else None
 
 
 async def states_of(
-    tx: Transaction,
-    user_id: str,
-    places: Iterable[Place],
-    *,
-    but: Collection[str] = (),
-    with_threads: bool = True,
+    tx: Transaction, user_id: str, places: Sequence[Place], *, but: Collection[str] = ()
 ) -> list[ReadState]:
     """Return the read states of places as they are in this transaction.
 
-    In those of `but`, by their ids, what is unread is not counted, and `unread_count` is 0. Without
-    `with_threads` nothing is asked of threads: in none that the user stands in is anything unread.
+    In those of `but`, by their ids, what is unread is not counted, and `unread_count` is 0.
     """
-    places = list(places)
-    counts = await _count(tx, user_id, [one for one in places if one.may_have_unread and one.id not in but])
-    mentions = await mentioned.in_places(tx, user_id, places, with_threads=with_threads)
-    return [_state(place, counts.get(place.id, 0), mentions.get(place.id, 0)) for place in places]
+    return (await states_of_all(tx, {user_id: places}, but=but, readers={user_id}))[user_id]
+
+
+async def states_of_all(
+    tx: Transaction,
+    places: Mapping[str, Sequence[Place]],
+    *,
+    but: Collection[str] = (),
+    readers: Collection[str],
+) -> dict[str, list[ReadState]]:
+    """Return the read states of places by their users, as `states_of` does.
+
+    Of threads of those who are not among `readers` nothing is asked: nothing is unread in any of theirs.
+    """
+    counts = await _count(tx, places, but)
+    mentions = await mentioned.in_places(tx, places, readers)
+    return {
+        user_id: [
+            _state(one, counts.get((user_id, one.id), 0), mentions.get((user_id, one.id), 0)) for one in own
+        ]
+        for user_id, own in places.items()
+    }
 
 
 def _state(place: Place, unread: int, mentions: int) -> ReadState:
@@ -201,9 +227,17 @@ async def unread_among(tx: Transaction, caller: Caller, ids: Sequence[str], _: s
     return found
 
 
-async def _count(tx: Transaction, user_id: str, places: Sequence[Place]) -> Mapping[str, int]:
-    counts: dict[str, int] = {}
-    asked = [(one.id, one.mark.position, one.first_seen) for one in places]
-    for rows, parameters in listed(asked, after=1):
-        counts.update(await tx.fetch(_COUNT.format(rows, COUNTED_UP_TO), user_id, *parameters))
+async def _count(
+    tx: Transaction, places: Mapping[str, Sequence[Place]], but: Collection[str]
+) -> Mapping[tuple[str, str], int]:
+    counts: dict[tuple[str, str], int] = {}
+    asked = [
+        (user_id, one.id, one.mark.position, one.first_seen)
+        for user_id, own in places.items()
+        for one in own
+        if one.may_have_unread and one.id not in but
+    ]
+    for rows, parameters in listed(asked):
+        found = await tx.fetch(_COUNT.format(rows, COUNTED_UP_TO), *parameters)
+        counts.update({(user_id, room_id): count for user_id, room_id, count in found})
     return counts

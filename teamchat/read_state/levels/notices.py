@@ -17,7 +17,7 @@ from teamchat.interfaces import Transaction
 from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.levels.levels import COLUMNS, Listening
 from teamchat.read_state.levels.settings import QuietHours
-from teamchat.read_state.places import places_of, states_of
+from teamchat.read_state.places import places_of_all, states_of_all
 from teamchat.read_state.positions import moment
 from teamchat.read_state.tables import BEGINNING
 from teamchat.read_state.threads import states as threads
@@ -132,14 +132,14 @@ class LevelNotices:
     async def badges(self, tx: Transaction, user_ids: Sequence[str]) -> Mapping[str, int]:
         # On PostgreSQL each statement counts, and in most people's threads nothing is unread.
         readers = await threads.readers_among(tx, user_ids)
-        return {one: await self._badge(tx, one, with_threads=one in readers) for one in user_ids}
-
-    async def _badge(self, tx: Transaction, user_id: str, *, with_threads: bool) -> int:
-        places = [one for one in await places_of(tx, user_id) if not one.is_archived]
-        but = {one.id for one in places if one.kind not in COUNTS_ALL}
-        states = await states_of(tx, user_id, places, but=but, with_threads=with_threads)
-        unread = await threads.unread_of(tx, user_id) if with_threads else []
-        return badge(states, await threads.states_of(tx, user_id, unread))
+        places = {
+            user_id: [one for one in own if not one.is_archived]
+            for user_id, own in (await places_of_all(tx, user_ids)).items()
+        }
+        but = {one.id for own in places.values() for one in own if one.kind not in COUNTS_ALL}
+        states = await states_of_all(tx, places, but=but, readers=readers)
+        unread = {one: await threads.states_of(tx, one, await threads.unread_of(tx, one)) for one in readers}
+        return {user_id: badge(own, unread.get(user_id, ())) for user_id, own in states.items()}
 
     async def _rows(self, tx: Transaction, message: Noticed, user_ids: Sequence[str]) -> Mapping[str, _Row]:
         found: dict[str, _Row] = {}
