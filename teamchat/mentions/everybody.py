@@ -10,24 +10,24 @@ from collections.abc import Sequence
 from teamchat.interfaces import Transaction
 from teamchat.storage.statements import chunks
 
-# Who is a member by default has a row from when they manage the channel, or it is private: what is older than
-# that it was everybody's concerns them no more than before.
+# Whom it concerns were members then: as `Place.of` has it, from where it is stored that they began.
 CONCERNS = """w.author_id <> u.id and case
   when w.parent_id is not null then exists (select 1 from threads_states s
     where s.user_id = u.id and s.message_id = w.parent_id and s.is_following = 1 and s.since < w.message_id)
-  when mine.user_id is not null then mine.joined_at <= (select x.created_at from messages x
-      where x.id = w.message_id)
-    and (mine.added_by is not null or mine.since_epoch <= coalesce(rr.first_epoch, mine.since_epoch)
-      or w.message_id > rr.default_base)
-  else r.is_default = 1 and w.message_id > coalesce(rr.default_base, '')
+  when mine.user_id is null and (r.is_default = 0 or exists
+    (select 1 from departures d where d.room_id = w.room_id and d.user_id = u.id)) then false
+  when stands.began is not null then w.message_id > stands.began
+  when r.is_default = 1 then w.message_id > coalesce(rr.default_base, '')
     and u.created_at <= (select x.created_at from messages x where x.id = w.message_id)
-    and not exists (select 1 from departures d where d.room_id = w.room_id and d.user_id = u.id) end
+  else mine.joined_at <= (select x.created_at from messages x where x.id = w.message_id)
+    or (mine.since_epoch <= rr.first_epoch and w.message_id > rr.base) end
 and not exists (select 1 from notification_levels n
   where n.user_id = u.id and n.room_id = w.room_id and n.ignores_wide = 1)"""
 """The condition that what the row `w` of `read_state_wide` is of concerns the user `u`; after `JOINED`."""
 JOINED = """join rooms r on r.id = w.room_id
 left join memberships mine on mine.room_id = w.room_id and mine.user_id = u.id
-left join read_state_rooms rr on rr.room_id = w.room_id"""
+left join read_state_rooms rr on rr.room_id = w.room_id
+left join read_state stands on stands.room_id = w.room_id and stands.user_id = u.id"""
 _AMONG = f"""select u.id from read_state_wide w join users u on u.id in ({{}}) {JOINED}
 where w.message_id = $1 and {CONCERNS}"""  # noqa: S608
 

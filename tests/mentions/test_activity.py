@@ -468,6 +468,14 @@ async def test_members_by_default_keep_what_is_for_everybody(world: Any) -> None
         for name in ("bob", "eve"):
             assert await items(it, name) == [("mention", message)]
         assert await items(it, "max") == []
+        # They have been members ever since, though it is everybody's once more from here on.
+        await it.app.chat.privacy.change(
+            it.callers["ada"], room, PrivacyChange(is_private=False, history="show")
+        )
+        await it.app.chat.channels.change(it.callers["ada"], room, ChannelChange(is_default=True))
+        for name in ("bob", "eve"):
+            assert await items(it, name) == [("mention", message)]
+        assert await items(it, "max") == []
 
 
 async def test_what_is_older_than_a_channel_is_everybodys_concerns_nobody_later(world: Any) -> None:

