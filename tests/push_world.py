@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from base64 import b32decode
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import trio
+from msgspec.structs import replace
+from teamchat_second_factor import SECOND_FACTOR, totp
+from teamchat_second_factor.factors import Factors
+from teamchat_second_factor.sealing import Sealer
 from teamchat_web_push import WEB_PUSH
 from teamchat_web_push.connection import Services, open_services
 from teamchat_web_push.loopback import Browser, LoopbackService
@@ -34,6 +39,7 @@ from teamchat.read_state.levels.service import Notifications
 from teamchat.read_state.levels.settings import SettingsChange
 from teamchat.read_state.service import ReadStates
 from teamchat.read_state.threads.offer import THREADS
+from teamchat.settings import Settings
 from teamchat.storage.log import logged_in
 from teamchat.testing import CapabilityContract
 from tests.storages import open_storage
@@ -42,13 +48,20 @@ LOCAL = PushOptions(contact="mailto:admin@example.org", allowed_hosts=["127.0.0.
 
 
 class PushContract(CapabilityContract):
+    """`second_factor` is what the server says of second factors (`auth.secondFactor`)."""
+
     __test__ = False
+    second_factor: Literal["optional", "admins", "all"] = "optional"
 
     def capability(self) -> Capability:
         return WEB_PUSH
 
     def beside(self) -> Sequence[Capability]:
-        return [READ_STATE, THREADS, LEVELS, MENTIONS, ACTIVITY]
+        return [READ_STATE, THREADS, LEVELS, MENTIONS, ACTIVITY, SECOND_FACTOR]
+
+    def settings(self) -> Settings:
+        kept = super().settings()
+        return replace(kept, auth=replace(kept.auth, second_factor=self.second_factor))
 
     def open_storage(self, directory: Path) -> AbstractAsyncContextManager[Storage]:
         directory.mkdir(parents=True, exist_ok=True)
@@ -134,6 +147,13 @@ class World:
         await self.app.chat.members.add(self.ada, made.id, [one.user.id for one in members])
         return made.id
 
+    async def set_up_second_factor(self, caller: Caller) -> None:
+        codes: Any = self.app.capabilities.second_step
+        factors = Factors(self.app, Sealer(self.app.accounts.key("second-factor")), codes)
+        begun = await factors.begin(caller, "192.0.2.1", None, None)
+        code = totp.code_at(b32decode(begun.secret), totp.step_at(now_ms()))
+        await factors.confirm(caller, begun.id, code, "192.0.2.1")
+
     async def read(self, caller: Caller, message_id: str, place: str = "") -> None:
         await ReadStates(self.app).read(caller, place or self.channel, message_id, None)
 
@@ -188,10 +208,10 @@ class Activity:
 
 
 @asynccontextmanager
-async def opened(tmp_path: Path) -> AsyncIterator[World]:
+async def opened(tmp_path: Path, contract: PushContract | None = None) -> AsyncIterator[World]:
     service = LoopbackService()
     async with (
-        PushContract().application(tmp_path) as app,
+        (contract or PushContract()).application(tmp_path) as app,
         service.running(),
         open_services(LOCAL.allowed_hosts) as services,
     ):
@@ -199,7 +219,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[World]:
 
         async def user(email: str) -> Caller:
             _, signed_in = await app.accounts.sign_in(email, "192.0.2.1", "tests")
-            return await app.accounts.authenticate(signed_in.access_token)
+            return await app.accounts.authenticate(signed_in.access_token, before_password_change=True)
 
         ada = await user("admin@localhost")
         for email in ("bob@example.org", "cleo@example.org"):

@@ -133,8 +133,11 @@ class SecondSteps:
 
     async def is_missing_in(self, tx: Transaction, user_id: str) -> bool:
         """Return whether a user has to set one up first. A bot can't."""
-        user, step = await user_by_id(tx, user_id), self.step
-        if user is None or step is None or not self.is_demanded_of(user):
+        step = self.step
+        if step is None or self._demanded == "optional":
+            return False
+        user = await user_by_id(tx, user_id)
+        if user is None or not self.is_demanded_of(user):
             return False
         return not await step.is_set_in(tx, user_id) and not await is_bot_in(tx, user_id)
 

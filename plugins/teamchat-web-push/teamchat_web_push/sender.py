@@ -40,6 +40,8 @@ ACTIVE_MS = 30_000
 """How long a push waits for somebody who is active to read the message."""
 JOINED_MS = 2000
 """Messages of one place within this time are one push."""
+WITHOUT_FACTOR_MS = 5 * 60_000
+"""How long a push waits before it is judged anew, for who has to set up a second factor first."""
 TTL_SECONDS = {"mention": 24 * 3600, "direct": 24 * 3600}
 OTHER_TTL_SECONDS = 12 * 3600
 _URGENT = {"mention", "direct", "reminder"}
@@ -290,6 +292,8 @@ class Sender:
         quiet = await self._notices.quiet_times(tx, users, message.author_id)
         devices = [row.device.id for row in rows if row.kind != "reminder"]
         were_told = await told(tx, message.id, reached, devices)
+        steps = self._app.accounts.second_steps
+        shut_out = {one for one in users if verdicts[one].kind and await steps.is_missing_in(tx, one)}
         going: list[Going] = []
         decided: list[Decided] = []
         for row in rows:
@@ -298,6 +302,10 @@ class Sender:
                 decided.append(Decided(row, "skipped", "told"))
             elif (held := self._held(row, message, verdict, times)) is not None:
                 decided.append(held)
+            elif row.device.user_id in shut_out:
+                # Their session is good for nothing before (extension M-1). The time of the push goes on.
+                again = self._clock() + WITHOUT_FACTOR_MS
+                decided.append(Decided.later(row, again, "second factor", is_held=True))
             else:
                 preview = "full" if times is None else times.preview
                 if row.device.session_id not in live:

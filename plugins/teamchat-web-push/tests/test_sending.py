@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from teamchat import NotFound
 from teamchat.chat import Draft
 from teamchat.model import now_ms
 from teamchat.read_state.service import ReadStates
-from tests.push_world import World
+from tests.push_world import PushContract, World, opened
 
 HALF_A_MINUTE = 30_000
 HOUR = 3_600_000
@@ -331,6 +332,62 @@ async def test_what_was_held_while_paused_is_one_push_at_the_end(world: World) -
     assert bob.payloads[1]["messageId"] == later[-1]
     assert bob.payloads[1]["body"] == "3 messages while it was quiet, from Admin"
     assert first != second
+
+
+class WithFactors(PushContract):
+    """Demands a second factor of admins."""
+
+    second_factor = "admins"
+
+
+async def test_who_has_to_set_up_a_second_factor_is_pushed_nothing_before_and_all_of_it_then(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, WithFactors()) as world:
+        bob, _ = await world.subscribe(world.bob)
+        cleo, _ = await world.subscribe(world.cleo)
+        await world.hear()
+        first = await world.post("@bob @cleo before he is an admin")
+        await world.hear()
+        await world.app.accounts.users.set_role(world.ada, world.bob.user.id, "admin")
+        later = await world.direct("and after")
+        await world.go()
+        assert bob.payloads == [], "it is asked when a push is sent, not when it is queued"
+        assert [one["messageId"] for one in cleo.payloads] == [first], "others are held up by nothing"
+        world.ahead += 11 * HOUR
+        await world.go()
+        assert bob.payloads == []
+        await world.set_up_second_factor(world.bob)
+        world.ahead += module.WITHOUT_FACTOR_MS
+        await world.go()
+        [push] = bob.payloads
+        assert push["kind"] == "summary"
+        assert push["messageId"] == later
+
+
+async def test_who_is_an_admin_no_longer_is_pushed_what_waited_for_a_second_factor(tmp_path: Path) -> None:
+    async with opened(tmp_path, WithFactors()) as world:
+        bob, _ = await world.subscribe(world.bob)
+        await world.app.accounts.users.set_role(world.ada, world.bob.user.id, "admin")
+        message = await world.direct("hello")
+        await world.go()
+        assert await world.reasons() == [(None, "second factor")]
+        await world.app.accounts.users.set_role(world.ada, world.bob.user.id, "user")
+        world.ahead += module.WITHOUT_FACTOR_MS
+        await world.go()
+        assert [one["messageId"] for one in bob.payloads] == [message]
+
+
+async def test_what_waits_for_a_second_factor_is_given_up_after_its_time(tmp_path: Path) -> None:
+    async with opened(tmp_path, WithFactors()) as world:
+        bob, _ = await world.subscribe(world.bob)
+        await world.app.accounts.users.set_role(world.ada, world.bob.user.id, "admin")
+        await world.direct("hello")
+        await world.go()
+        world.ahead += 25 * HOUR
+        await world.go()
+        assert [outcome for outcome, _ in await world.reasons()] == ["expired"]
+        assert bob.payloads == []
 
 
 async def test_what_was_held_is_one_push_however_much_it_is(world: World) -> None:
