@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 _FACTORS = "/me/second-factors"
 _SHOWN: dict[str, Any] = {"id": text, "type": text, "createdAt": integer, "lastUsedAt": optional(integer)}
-_OWN = {"secondFactors": dict.fromkeys(_SHOWN), "recoveryCodesLeft": None, "isRequired": None}
+_OWN = {
+    "secondFactors": dict.fromkeys(_SHOWN),
+    "recoveryCodesLeft": None,
+    "isRequired": None,
+    "next": None,
+}
 _TOKENS = dict.fromkeys(["accessToken", "refreshToken", "exp", "tokenType"])
 
 area = Area(
@@ -58,6 +63,7 @@ for _id, _spec, _text, _words in (
     ("SECOND-SET-02", "M", "A wrong code confirms nothing (400)", _SETTLED),
     ("SECOND-SET-03", "M", "The first code confirms it, and gives ten recovery codes", _SETTLED),
     ("SECOND-LIST-01", "M", "It is listed for its user, and for nobody else", _ROW),
+    ("SECOND-LIST-02", "X-11", "Its pages of one hold each once", "answer `next`"),
     (
         "SECOND-HIDE-01",
         "X-3",
@@ -139,6 +145,24 @@ async def a_factor_is_set_up_and_taken_away(run: Run) -> None:
     with run.verdict("SECOND-GONE-01"):
         (await one.delete(f"{_FACTORS}/{id_}")).expect(200)
         require(await _listed(one) == [], "it was removed, and is listed")
+
+
+@area.scenario("SECOND-LIST-02")
+async def factors_are_listed_in_pages(run: Run) -> None:
+    """Set two factors up, and read them one by one."""
+    who = await run.new_user()
+    made = []
+    for _ in range(2):
+        id_, app = await _begun(run, who)
+        await _confirmed(run, who, id_, app)
+        made.append(id_)
+    with run.verdict("SECOND-LIST-02"):
+        require(len(await _listed(who)) == 2, "the two are not listed")
+        first = (await who.get(f"{_FACTORS}?limit=1")).ok()
+        last = (await who.get(f"{_FACTORS}?limit=1&cursor={first['next']}")).ok()
+        found = [one["id"] for page in (first, last) for one in page["secondFactors"]]
+        require(sorted(found) == sorted(made), f"the pages hold {found}")
+        require(last["next"] is None, "there is a page after the last")
 
 
 @area.scenario("SECOND-IN-01", "SECOND-IN-02", "SECOND-IN-03", "SECOND-IN-04")

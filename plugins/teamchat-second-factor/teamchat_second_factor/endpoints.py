@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict
 
 from teamchat.accounts import attempt
 from teamchat.model import Caller, SignedIn
 from teamchat.observability.logs import get_logger
-from teamchat.web import SESSION_ALONE, Answer, Section, Success, Visitor
+from teamchat.web import SESSION_ALONE, Answer, Section, Success, Visitor, read_limit
 from teamchat_second_factor.factors import WAY, Begun, Factors, Own
 
 if TYPE_CHECKING:
@@ -73,12 +74,16 @@ def section_for(app: Teamchat, factors: Factors) -> Section:
         await factors.check_own(caller, factor_id)
 
     @endpoint(
-        "GET", "/me/second-factors", answer=OwnFactors, scopes=SESSION_ALONE, before_password_change=True
+        "GET",
+        "/me/second-factors",
+        answer=OwnFactors,
+        query=("limit", "cursor"),
+        scopes=SESSION_ALONE,
+        before_password_change=True,
     )
-    async def list_second_factors(caller: Caller) -> OwnFactors:
-        """List one's second factors, and how many recovery codes are left."""
-        own = await factors.own(caller)
-        return OwnFactors(own.second_factors, own.recovery_codes_left, own.is_required)
+    async def list_second_factors(caller: Caller, limit: str | None, cursor: str | None) -> OwnFactors:
+        """List one's second factors, oldest first, and how many recovery codes are left."""
+        return OwnFactors(**asdict(await factors.own(caller, read_limit(limit), cursor)))
 
     @endpoint(
         "POST",

@@ -8,6 +8,7 @@ begun without it.
 from __future__ import annotations
 
 import io
+import re
 import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -35,6 +36,10 @@ WAY = "second factor"
 _MOST_ISSUER = 40
 _KEY_MS = 24 * 60 * 60_000
 _MOST_KEY = 255
+_CURSOR = re.compile(r"([0-9]{1,16})\.([0-9a-f]{32})")
+_LISTED = """select id, created_at, last_used_at from second_factor_totp
+where user_id = $1 and confirmed_at is not null and (created_at > $2 or (created_at = $2 and id > $3))
+order by created_at, id limit $4"""
 _FORGET_PENDING = "delete from second_factor_totp where user_id = $1 and confirmed_at is null"
 
 
@@ -48,11 +53,15 @@ class SecondFactor(Struct, frozen=True, rename="camel"):
 
 
 class Own(Struct, frozen=True, rename="camel"):
-    """What a user has: factors, and recovery codes that are left; and whether the server wants a factor."""
+    """What a user has: factors, and recovery codes that are left; and whether the server wants a factor.
+
+    `next` is the cursor to the factors that follow.
+    """
 
     second_factors: Sequence[SecondFactor]
     recovery_codes_left: int
     is_required: bool
+    next: str | None
 
 
 class Begun(Struct, frozen=True, rename="camel"):
@@ -86,17 +95,15 @@ class Factors:
         self._sealer = sealer
         self._codes = codes
 
-    async def own(self, caller: Caller) -> Own:
-        """Return what the caller has."""
+    async def own(self, caller: Caller, limit: int = MOST, cursor: str | None = None) -> Own:
+        """Return what the caller has: up to `limit` factors, oldest first (X-11)."""
         async with self._app.storage.read() as tx:
-            rows = await tx.fetch(
-                """select id, created_at, last_used_at from second_factor_totp
-                   where user_id = $1 and confirmed_at is not null order by created_at, id""",
-                caller.user.id,
-            )
+            rows = await tx.fetch(_LISTED, caller.user.id, *_position(cursor), limit + 1)
             left = await recovery.left_in(tx, caller.user.id)
         is_required = self._app.accounts.second_steps.is_demanded_of(caller.user)
-        return Own([SecondFactor(*row) for row in rows], left, is_required)
+        shown = [SecondFactor(*row) for row in rows[:limit]]
+        follows = f"{shown[-1].created_at}.{shown[-1].id}" if len(rows) > limit else None
+        return Own(shown, left, is_required, follows)
 
     async def check_own(self, caller: Caller, id_: str) -> None:
         """Raise `NotFound` for a factor that is none of the caller's."""
@@ -232,6 +239,14 @@ class Factors:
             one.is_current_session and 0 <= now - one.created_at < RECENT_MS
             for one in await self._app.accounts.sessions.list(caller)
         )
+
+
+def _position(cursor: str | None) -> tuple[int, str]:
+    if cursor is None:
+        return 0, ""
+    if (found := _CURSOR.fullmatch(cursor)) is None:
+        raise BadRequest("cursor is none that was given out.")
+    return int(found[1]), found[2]
 
 
 async def _spend(tx: Transaction, user_id: str, key: str | None, now: int) -> None:
