@@ -21,12 +21,11 @@ from trio.testing import MockClock
 from teamchat.errors import OAuthFailed
 from teamchat.model import now_ms
 from teamchat.settings import OAuthSettings, Settings
-from teamchat.testing import Provider, Reply
+from teamchat.testing import DEADLINE, Provider, Reply
 from teamchat.web.outgoing import MOST_BYTES, BoundedTransport
 
 from .conftest import World, custom, no_preset, told
 
-PATIENCE = 0.5
 HTML = {"Content-Type": "text/html"}
 FAILED = {"oauth_error": "provider_error"}
 TOKEN = {"access_token": "SENT-token", "token_type": "Bearer"}
@@ -53,9 +52,8 @@ ANYWHERE = {
     "too large": Reply(body=b'"' + b"." * MOST_BYTES + b'"'),
     "no end": Reply(body=b"{", is_endless=True),
     "compressed": Reply(body=b"\x1f\x8b", headers={"Content-Encoding": "gzip"}),
-    "silence": Reply(hangs=True),
-    "a drip": Reply(body=b" " * 1000, drips=0.01),
 }
+SLOWER = {"silence": Reply(hangs=True), "a drip": Reply(body=b" " * 10_000, drips=0.01)}
 AT_THE_TOKENS = {
     "no access token": answer(token_type="Bearer"),
     "an access token that is none": answer(access_token=1),
@@ -72,51 +70,70 @@ AT_THE_TOKENS = {
 }
 
 
-@pytest.fixture
-async def impatient(make: Any) -> World:
-    return await make(auth={"is_invite_required": False}, patience=PATIENCE)
-
-
 async def ends(world: World, path: str, reply: Reply) -> dict[str, str]:
-    """Sign in at a provider that answers thus, and hold the time to the deadline."""
+    """Sign in at a provider that answers thus."""
     world.idp.instead[path] = reply
     browser = world.browser()
     callback = world.idp.approve(await browser.begin())
-    with trio.fail_after(PATIENCE + 5):
+    with trio.fail_after(DEADLINE):
         end = await browser.get(callback)
     assert "SENT" not in str(end)
     assert world.idp.hits(path) == 1
     return told(end)
 
 
+async def runs_out(world: World, clock: MockClock, path: str, reply: Reply) -> dict[str, str]:
+    """Sign in at a provider that is too slow; no time passes before it was asked, on a busy machine too."""
+
+    async def move_on() -> None:
+        while not world.idp.hits(path):
+            await trio.lowlevel.checkpoint()
+        clock.jump(PATIENCE_SECONDS)
+        clock.autojump_threshold = 0.05  # Were that not enough, `ends` is not to wait for ever.
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(move_on)
+        return await ends(world, path, reply)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ANYWHERE)
-async def test_at_the_token_endpoint(impatient: World, name: str) -> None:
-    assert await ends(impatient, "/token", ANYWHERE[name]) == FAILED
-    assert impatient.idp.hits("/userinfo") == 0
-    assert await impatient.count("users") == 1
+async def test_at_the_token_endpoint(world: World, name: str) -> None:
+    assert await ends(world, "/token", ANYWHERE[name]) == FAILED
+    assert world.idp.hits("/userinfo") == 0
+    assert await world.count("users") == 1
 
 
 @pytest.mark.parametrize("name", AT_THE_TOKENS)
-async def test_with_tokens_that_are_none(impatient: World, name: str) -> None:
-    assert await ends(impatient, "/token", AT_THE_TOKENS[name]) == FAILED
-    assert impatient.idp.hits("/userinfo") == 0
+async def test_with_tokens_that_are_none(world: World, name: str) -> None:
+    assert await ends(world, "/token", AT_THE_TOKENS[name]) == FAILED
+    assert world.idp.hits("/userinfo") == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ANYWHERE)
-async def test_at_the_profile(impatient: World, name: str) -> None:
-    assert await ends(impatient, "/userinfo", ANYWHERE[name]) == FAILED
-    assert await impatient.count("users") == 1
-    assert await impatient.count("sessions") == 0
+async def test_at_the_profile(world: World, name: str) -> None:
+    assert await ends(world, "/userinfo", ANYWHERE[name]) == FAILED
+    assert await world.count("users") == 1
+    assert await world.count("sessions") == 0
+
+
+@pytest.mark.parametrize("path", ["/token", "/userinfo"])
+@pytest.mark.parametrize("name", SLOWER)
+async def test_who_waits_for_an_answer_waits_ten_seconds(
+    world: World, mock_clock: MockClock, name: str, path: str
+) -> None:
+    assert await runs_out(world, mock_clock, path, SLOWER[name]) == FAILED
+    assert trio.current_time() == pytest.approx(PATIENCE_SECONDS, abs=0.1)
+    assert await world.count("users") == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("error", ["invalid_grant", "bad_verification_code"])
 @pytest.mark.parametrize("status", [200, 400, 401])
-async def test_a_code_that_the_provider_refuses_is_invalid(impatient: World, error: str, status: int) -> None:
+async def test_a_code_that_the_provider_refuses_is_invalid(world: World, error: str, status: int) -> None:
     body = json.dumps({"error": error, "error_description": "SENT"}).encode()
-    assert await ends(impatient, "/token", Reply(status, body)) == {"oauth_error": "invalid_code"}
+    assert await ends(world, "/token", Reply(status, body)) == {"oauth_error": "invalid_code"}
 
 
 async def test_a_provider_that_nobody_runs(make: Any, idp: Provider) -> None:
@@ -203,10 +220,10 @@ async def test_no_proxy_of_the_environment_is_used(world: World, monkeypatch: py
     ],
 )
 async def test_the_log_says_what_was_wrong_and_nothing_that_was_said(
-    impatient: World, caplog: pytest.LogCaptureFixture, reply: Reply, detail: str
+    world: World, mock_clock: MockClock, caplog: pytest.LogCaptureFixture, reply: Reply, detail: str
 ) -> None:
     caplog.set_level(logging.INFO)
-    await ends(impatient, "/token", reply)
+    await (runs_out(world, mock_clock, "/token", reply) if reply.hangs else ends(world, "/token", reply))
     lines = [record for record in caplog.records if record.name.startswith("teamchat")]
     line, noted = lines  # What the operator mends, and the failure as every way to sign in tells of it.
     assert noted.getMessage() == "sign-in failed"
