@@ -39,16 +39,19 @@ async def give(tx: Transaction, caller: Caller, file_id: str) -> tuple[str, int]
 async def holder(app: Teamchat, file_id: str, ticket: str) -> Caller:
     """Return who was given a ticket for a file, as they are now.
 
-    Raises `NotFound` for one that is not valid, also if its session has ended.
+    Raises `NotFound` for one that is not valid, also if its session has ended, or is good for nothing until
+    its user has set up a second factor (M-1).
     """
     if len(ticket) <= _MOST:
         async with app.storage.read() as tx:
             rows = await tx.fetch(_FIND, _hash(ticket), file_id, now_ms())
         for user_id, session_id in rows:
             try:
-                return await app.accounts.ask_again(Caller(User(user_id, "", "", False), session_id))
+                caller = await app.accounts.ask_again(Caller(User(user_id, "", "", False), session_id))
             except Unauthorized:
                 break
+            if not await app.accounts.second_steps.is_missing(caller, app.accounts.as_of):
+                return caller
     raise NotFound("No such file.")
 
 

@@ -15,7 +15,7 @@ from teamchat_files.stored import DAY_MS
 from teamchat import CheckedFile, Unauthorized
 from teamchat.chat import Draft
 from teamchat.chat.retention import Retention
-from teamchat.model import now_ms
+from teamchat.model import Caller, now_ms
 from teamchat.storage.log import logged_in
 from tests.web.client import Client
 
@@ -264,6 +264,25 @@ async def test_g5_a_link_is_for_one_file_and_ends_with_its_session_and_with_sigh
         assert (await nobody.call("GET", fresh)).status == 200
         await world.ada.call("DELETE", f"/messages/{message}")
         assert (await nobody.call("GET", fresh)).status == 404
+
+
+async def test_m1_a_link_is_nobodys_who_has_to_set_up_a_second_factor_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as world:
+        id_ = await world.ready(b"linked")
+        await world.posted(id_)
+        link = (await world.bob.ok("POST", f"/files/{id_}/link"))["url"]
+        held = {"bob@example.org"}
+
+        async def is_missing(caller: Caller, _: int) -> bool:
+            return caller.user.email in held
+
+        monkeypatch.setattr(world.app.accounts.second_steps, "is_missing", is_missing)
+        assert (await world.bob.call("GET", f"/files/{id_}")).status == 403
+        assert (await Client(world.site).call("GET", link)).status == 404
+        held.clear()
+        assert (await Client(world.site).call("GET", link)).status == 200
 
 
 async def test_l1_a_download_ends_with_the_session_that_it_was_begun_with(
