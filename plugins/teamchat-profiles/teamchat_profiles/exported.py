@@ -1,4 +1,4 @@
-"""Profiles in ``teamchat export`` and ``teamchat import``: a record a user, with the picture in one size."""
+"""Profiles in ``teamchat export`` and ``teamchat import``: a record a user."""
 
 from __future__ import annotations
 
