@@ -17,7 +17,7 @@ from teamchat.accounts import keys
 from teamchat.accounts.attempts import Attempt, Limits
 from teamchat.accounts.audit import note_challenge
 from teamchat.accounts.counters import Counters
-from teamchat.accounts.records import is_bot_in, user_by_id
+from teamchat.accounts.records import user_by_id
 from teamchat.capabilities.changes import TakesPart
 from teamchat.capabilities.second_step import SecondStep
 from teamchat.errors import BadRequest, SecondFactorNeeded, Unauthorized
@@ -25,6 +25,7 @@ from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, User
 from teamchat.observability.logs import get_logger
 from teamchat.storage import cache
+from teamchat.storage.statements import chunks
 
 if TYPE_CHECKING:
     from teamchat.settings import AuthSettings
@@ -131,15 +132,24 @@ class SecondSteps:
         """Return whether `auth.secondFactor` wants a user to have one."""
         return self._demanded == "all" or (self._demanded == "admins" and user.is_admin)
 
-    async def is_missing_in(self, tx: Transaction, user_id: str) -> bool:
-        """Return whether a user has to set one up first. A bot can't."""
-        step = self.step
+    async def missing_in(self, tx: Transaction, user_ids: Sequence[str]) -> set[str]:
+        """Return which of these users have to set one up first. A bot can't."""
+        step, found = self.step, set[str]()
         if step is None or self._demanded == "optional":
-            return False
-        user = await user_by_id(tx, user_id)
-        if user is None or not self.is_demanded_of(user):
-            return False
-        return not await step.is_set_in(tx, user_id) and not await is_bot_in(tx, user_id)
+            return found
+        of_whom = "" if self._demanded == "all" else "and is_admin = 1"
+        for marks, piece in chunks(user_ids):
+            rows = await tx.fetch(
+                f"""select id from users where id in ({marks}) and is_bot = 0
+                and removed_at is null and deactivated_at is null {of_whom}""",  # noqa: S608
+                *piece,
+            )
+            found |= {user_id for (user_id,) in rows if not await step.is_set_in(tx, user_id)}
+        return found
+
+    async def is_missing_in(self, tx: Transaction, user_id: str) -> bool:
+        """Return whether a user has to set one up first."""
+        return bool(await self.missing_in(tx, [user_id]))
 
     async def is_missing(self, caller: Caller, as_of: int) -> bool:
         """Return whether a caller, found `as_of` an end of the log, has to set one up first.

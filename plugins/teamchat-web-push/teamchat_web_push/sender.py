@@ -292,8 +292,8 @@ class Sender:
         quiet = await self._notices.quiet_times(tx, users, message.author_id)
         devices = [row.device.id for row in rows if row.kind != "reminder"]
         were_told = await told(tx, message.id, reached, devices)
-        steps = self._app.accounts.second_steps
-        shut_out = {one for one in users if verdicts[one].kind and await steps.is_missing_in(tx, one)}
+        notified = [one for one in users if verdicts[one].kind]
+        shut_out = await self._app.accounts.second_steps.missing_in(tx, notified)
         going: list[Going] = []
         decided: list[Decided] = []
         for row in rows:
