@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from struct import pack
 from typing import ClassVar, NamedTuple
 
 from teamchat import Transaction
@@ -22,7 +23,6 @@ MADE_BY = f"{VERSION} {UNICODE}"
 ABOVE_ALL = "g"
 """Greater than every id."""
 
-_WORD = "%010x "
 
 MOST_TAIL = 5000
 """How many events a search looks through that the index has not heard; if there are more, it is not used."""
@@ -127,20 +127,19 @@ class Index(ABC):
         return found
 
     async def write(self, tx: Transaction, documents: Sequence[Document]) -> None:
-        """Take documents up, in the place of what was there of the same messages."""
-        if not documents:
-            return
-        ids = [one.id for one in documents]
-        known: dict[str, int] = {}
-        for marks, piece in chunks(ids):
+        """Take up documents of messages that are there still, in the place of what they had before."""
+        known: dict[str, int | None] = {}
+        for marks, piece in chunks([one.id for one in documents]):
             rows = await tx.fetch(
-                f"select message_id, number from search_documents where message_id in ({marks})",  # noqa: S608
+                f"""select m.id, d.number from messages m left join search_documents d on d.message_id = m.id
+                where m.id in ({marks})""",  # noqa: S608
                 *piece,
             )
             known |= {row[0]: row[1] for row in rows}
-        new = await self._numbers(tx, [one for one in ids if one not in known])
-        await self._replace(tx, [(known[one.id], one) for one in documents if one.id in known])
-        await self._insert(tx, [(new[one.id], one) for one in documents if one.id not in known])
+        there = [(known[one.id], one) for one in documents if one.id in known]
+        new = await self._numbers(tx, [one.id for number, one in there if number is None])
+        await self._replace(tx, [(number, one) for number, one in there if number is not None])
+        await self._insert(tx, [(new[one.id], one) for number, one in there if number is None])
 
     async def _numbers(self, tx: Transaction, ids: Sequence[str]) -> dict[str, int]:
         """Return a number for each of these messages that no other has."""
@@ -253,24 +252,26 @@ class SqliteIndex(Index):
 
     async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
         # FTS5 gathers what comes in the order of its numbers, and writes each of the others out by itself.
-        for number, one in sorted(documents):
+        for piece in in_pieces(sorted(documents)):
+            listed = values("({0}, {1}, {2})", 3, len(piece), 0)
             await tx.fetch(
-                "insert into search_documents (number, message_id, class) values ($1, $2, $3)",
-                number,
-                one.id,
-                one.class_,
+                f"insert into search_documents (number, message_id, class) values {listed}",  # noqa: S608
+                *flat([(number, one.id, one.class_) for number, one in piece]),
             )
-            await self._index(tx, number, one)
+            await self._index(tx, piece)
 
     async def _replace(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
         for number, one in sorted(documents):
             await tx.fetch("update search_documents set class = $2 where number = $1", number, one.class_)
             await tx.fetch("delete from search_grams where rowid = $1", number)
-            await self._index(tx, number, one)
+            await self._index(tx, [(number, one)])
 
-    async def _index(self, tx: Transaction, number: int, document: Document) -> None:
-        words = (_WORD * len(document.tokens)) % tuple(document.tokens)
-        await tx.fetch("insert into search_grams (rowid, grams) values ($1, $2)", number, words)
+    async def _index(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
+        listed = values("({0}, {1})", 2, len(documents), 0)
+        await tx.fetch(
+            f"insert into search_grams (rowid, grams) values {listed}",  # noqa: S608
+            *flat([(number, _words(one.tokens)) for number, one in documents]),
+        )
 
     async def has_erased(self, tx: Transaction) -> bool:
         return bool(await tx.fetch("select 1 from search_erased limit 1"))
@@ -398,14 +399,15 @@ def index_of(dialect: str) -> Index | None:
     return None if kind is None else kind()
 
 
-def _word(token: int) -> str:
-    return _WORD % token
+def _words(tokens: Sequence[int]) -> str:
+    """Return numbers as FTS5's words: sixteen digits each, made all at once."""
+    return pack(f">{len(tokens)}Q", *tokens).hex(" ", 8)
 
 
 def _expression(asked: Asked) -> str:
     every, lists = asked.tokens
-    parts = [_word(token) for token in every]
-    parts += ["(" + " OR ".join(map(_word, one)) + ")" for one in lists]
+    parts = [_words(every).replace(" ", " AND ")] if every else []
+    parts += [f"({_words(one).replace(' ', ' OR ')})" for one in lists]
     return " AND ".join(parts)
 
 

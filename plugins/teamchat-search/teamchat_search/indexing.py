@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from teamchat import Said, StorageError, Transaction
+from teamchat import StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
 from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Index, State
-from teamchat_search.matching import Fields, fields
+from teamchat_search.matching import fields
 from teamchat_search.tokens import Document
 
 if TYPE_CHECKING:
@@ -31,12 +31,14 @@ CLEAN_MS = 24 * 3600 * 1000
 _AGAIN_SECONDS = 2.0
 _LOOK_SECONDS = 1.0
 """How often it looks for what is new: a post that comes while this commits waits for the disk twice."""
+_GATHER_SECONDS = 0.25
+"""How long it waits for more where few wait."""
 _RENEW_SECONDS = 5.0
 LOOSE = 20_000
 """After how many documents, or an eighth of all, the index is put together."""
 _MOST_REST = 8.0
-_EVENTS = 500
-_AT_ONCE = 250
+_EVENTS = 512
+_AT_ONCE = 256
 """How many messages are written in one transaction, for which others wait some ten milliseconds."""
 _TOGETHER = 16
 """How many are looked at before others are let in."""
@@ -95,7 +97,7 @@ class Indexing:
         while True:
             began = trio.current_time()
             if await self.step():
-                await trio.sleep((trio.current_time() - began) * await self._rest())
+                await trio.sleep(await self._rest(trio.current_time() - began))
                 continue
             if not 0 <= now_ms() - self._renewed < 1000 * _RENEW_SECONDS:
                 await self._renew()
@@ -104,16 +106,18 @@ class Indexing:
                 while await self._storage.position() == position:  # noqa: ASYNC110  # commits of others too
                     await trio.sleep(_LOOK_SECONDS)
 
-    async def _rest(self) -> float:
-        """Return how many times as long as it worked it rests, for others to be let in.
+    async def _rest(self, worked: float) -> float:
+        """Return how long it rests after it worked so long, for others to be let in.
 
         An index that is being filled is waited for: as long again. One that follows is ahead of nobody's
-        search, which looks at the tail itself, so posts come first, until the tail grows long.
+        search, which looks at the tail itself, so posts come first, until the tail grows long; and of few
+        that have come meanwhile it waits for more, for many cost less together.
         """
         if not self._is_filled:
-            return 1.0
+            return worked
         waiting = await self._storage.position() - self._position
-        return _MOST_REST * max(0.0, 1 - waiting / (MOST_TAIL / 2))
+        rest = worked * _MOST_REST * max(0.0, 1 - waiting / (MOST_TAIL / 2))
+        return max(rest, _GATHER_SECONDS) if 0 < waiting < _EVENTS else rest
 
     async def step(self) -> bool:
         """Do one piece of what there is to do; return whether there was any."""
@@ -215,54 +219,43 @@ class Indexing:
                 return False
             ids = sorted({id_ for _, _, id_ in events if id_ is not None})
             documents = await self._documents(tx, ids)
-        *before, rest = _pieces(ids) or [[]]
+        *before, rest = _pieces(documents) or [[]]
         for piece in before:
-            await self._write(piece, documents)
+            await self._write(piece)
         # Who imports writes messages without events, and this one in the end.
         is_imported = any(kind == "RESYNC" for _, kind, _ in events)
         await self._write(
             rest,
-            documents,
             position=events[-1][0],
             filled_from=ABOVE_ALL if is_imported else None,
         )
+        self._position = events[-1][0]
         return True
 
-    async def _documents(self, tx: Transaction, ids: Sequence[str]) -> dict[str, tuple[Fields, Document]]:
-        """Make the documents of messages, with the texts that each was made of."""
-        found: dict[str, tuple[Fields, Document]] = {}
-        for number, (said, class_, texts) in enumerate(await self._with_texts(tx, ids), 1):
-            found[said.id] = texts, Document.of(said, class_, texts)
-            if number % _TOGETHER == 0:
-                await trio.lowlevel.checkpoint()
-        return found
-
-    async def _with_texts(self, tx: Transaction, ids: Sequence[str]) -> list[tuple[Said, str, Fields]]:
-        """Return messages, each with its class and all texts in it."""
+    async def _documents(self, tx: Transaction, ids: Sequence[str]) -> list[Document]:
+        """Make the documents of messages."""
         found = await self._corpus.with_class(tx, ids)
         more = await self._app.message_texts(tx, [said.id for said, _ in found])
-        return [(said, class_, fields(said.content, more.get(said.id, ()))) for said, class_ in found]
+        documents: list[Document] = []
+        for said, class_ in found:
+            documents.append(Document.of(said, class_, fields(said.content, more.get(said.id, ()))))
+            if len(documents) % _TOGETHER == 0:
+                await trio.lowlevel.checkpoint()
+        return documents
 
     async def _write(
         self,
-        ids: Sequence[str],
-        made: dict[str, tuple[Fields, Document]],
+        documents: Sequence[Document],
         *,
         position: int | None = None,
         filled_from: str | None = None,
     ) -> None:
-        """Write documents of messages as they are by now: some may have changed or gone meanwhile.
+        """Write documents that were made before, and with them how far the index has come then.
 
-        How far the index has come then is written with them.
+        Of a message that has changed meanwhile an event is yet to be heard, or its room waits to be moved.
         """
         async with self._storage.write() as tx:
-            await self._hold(tx, position=position, filled_from=filled_from, written=len(ids))
-            documents = []
-            for said, class_, texts in await self._with_texts(tx, ids):
-                before, document = made.get(said.id, (None, None))
-                if document is None or before != texts or document.class_ != class_:
-                    document = Document.of(said, class_, texts)
-                documents.append(document)
+            await self._hold(tx, position=position, filled_from=filled_from, written=len(documents))
             await self._index.write(tx, documents)
 
     async def _fill(self, state: State) -> bool:
@@ -273,15 +266,13 @@ class Indexing:
             walked = await self._corpus.classes(tx, state.filled_from, _AT_ONCE)
             documents = await self._missing(tx, walked)
         reached = walked[-1][0] if len(walked) == _AT_ONCE else ""
-        await self._write(list(documents), documents, filled_from=reached)
+        await self._write(documents, filled_from=reached)
         if not reached:
             self._verified = ""
             _log.info("every message is in the search index")
         return True
 
-    async def _missing(
-        self, tx: Transaction, walked: Sequence[tuple[str, str]]
-    ) -> dict[str, tuple[Fields, Document]]:
+    async def _missing(self, tx: Transaction, walked: Sequence[tuple[str, str]]) -> list[Document]:
         """Return the documents of those messages that are not in the index, or under another class."""
         there = await self._index.classes(tx, [id_ for id_, _ in walked])
         return await self._documents(tx, [id_ for id_, class_ in walked if there.get(id_) != class_])
@@ -296,8 +287,8 @@ class Indexing:
         async with self._storage.read() as tx:
             walked = await self._corpus.classes(tx, self._verified, _WALKED)
             documents = await self._missing(tx, walked)
-        for piece in _pieces(list(documents)):
-            await self._write(piece, documents)
+        for piece in _pieces(documents):
+            await self._write(piece)
         self._verified = walked[-1][0] if len(walked) == _WALKED else ""
         return True
 
@@ -311,8 +302,8 @@ class Indexing:
                 async with self._storage.read() as tx:
                     walked, before = await self._corpus.classes_of_room(tx, room_id, before, _AT_ONCE)
                     documents = await self._missing(tx, walked)
-                for piece in _pieces(list(documents)):
-                    await self._write(piece, documents)
+                for piece in _pieces(documents):
+                    await self._write(piece)
             async with self._storage.write() as tx:
                 await self._hold(tx)
                 # It may have been changed again meanwhile: then it is moved once more.
@@ -361,6 +352,6 @@ class Indexing:
         return True
 
 
-def _pieces(ids: Sequence[str]) -> list[Sequence[str]]:
-    """Return so many ids at a time as are written in one transaction, for others write in between."""
-    return [ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE)]
+def _pieces(documents: Sequence[Document]) -> list[Sequence[Document]]:
+    """Return so many at a time as are written in one transaction, for others write in between."""
+    return [documents[start : start + _AT_ONCE] for start in range(0, len(documents), _AT_ONCE)]

@@ -6,7 +6,7 @@ A number is a hash of the gram and of the class of the place: what everybody see
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -20,9 +20,10 @@ EVERYBODY = ""
 _ALL = "*"
 _TIME_BITS, _REST_BITS = 42, 20
 MOST_MS = (1 << _TIME_BITS) - 1
+_MOST_KEPT = 24
+"""How many characters a word has at most whose hashes are kept: longer ones are hardly said again."""
 _RANDOM_BITS = 62 + 12
 BITS = 40
-_MASK = (1 << BITS) - 1
 
 
 class Document(NamedTuple):
@@ -35,11 +36,13 @@ class Document(NamedTuple):
     @classmethod
     def of(cls, said: Said, class_: str, texts: Mapping[str, str]) -> Document:
         """Make the document of a message, of all texts in it."""
-        found = {gram for text in texts.values() for gram in grams(normal(text))}
-        found.update((_ALL, by(said.author_id)))
+        found = {_of_text(_ALL), _of_text(by(said.author_id))}
         if class_ == EVERYBODY:
-            found.add(within(said.room_id))
-        return cls(said.id, class_, hashed(class_, found))
+            found.add(_of_text(within(said.room_id)))
+        for text in texts.values():
+            for word in normal(text).split():
+                found.update(_of_word(word) if len(word) <= _MOST_KEPT else _hashes(word))
+        return cls(said.id, class_, _numbers(class_, found))
 
 
 class Asked(NamedTuple):
@@ -53,8 +56,10 @@ class Asked(NamedTuple):
     def tokens(self) -> tuple[list[int], list[list[int]]]:
         """The numbers of both. Without any, that of everything in the class."""
         every = self.all or (() if self.any else (_ALL,))
-        key = _key(self.class_)
-        return _numbers(key, map(_of_query, every)), [_numbers(key, map(_of_query, one)) for one in self.any]
+        return self._of(every), [self._of(one) for one in self.any]
+
+    def _of(self, found: Sequence[str]) -> list[int]:
+        return sorted(_numbers(self.class_, set(map(_of_query, found))))
 
 
 def by(author_id: str) -> str:
@@ -67,14 +72,9 @@ def within(room_id: str) -> str:
     return f"r{room_id}"
 
 
-def hashed(class_: str, found: Iterable[str]) -> list[int]:
-    """Return the numbers of a text's grams."""
-    return _numbers(_key(class_), map(_of_text, found))
-
-
-def _numbers(key: tuple[int, int], hashes: Iterable[int]) -> list[int]:
-    factor, summand = key
-    return sorted({(one * factor + summand) & _MASK for one in hashes})
+def _numbers(class_: str, hashes: Set[int]) -> list[int]:
+    key = _key(class_)
+    return [one ^ key for one in hashes]
 
 
 def _hash(gram: str) -> int:
@@ -87,14 +87,22 @@ _of_text = lru_cache(maxsize=65536)(_hash)
 _of_query = lru_cache(maxsize=4096)(_hash)
 
 
+def _hashes(word: str) -> tuple[int, ...]:
+    """Return the hashes of a word's grams. No gram holds white space, so those of a text are its words'."""
+    return tuple(map(_of_text, grams(word)))
+
+
+# The same words are said again and again.
+_of_word = lru_cache(maxsize=32768)(_hashes)
+
+
 @lru_cache(maxsize=16384)
-def _key(class_: str) -> tuple[int, int]:
-    """Return what makes a class's numbers of those of the grams, one to one: an odd factor and a summand.
+def _key(class_: str) -> int:
+    """Return what makes a class's numbers of the hashes of grams, one to one.
 
     So a gram is hashed once, however many rooms it is said in.
     """
-    digest = blake2b(class_.encode(), digest_size=2 * BITS // 8, person=b"class").digest()
-    return int.from_bytes(digest[: BITS // 8]) | 1, int.from_bytes(digest[BITS // 8 :])
+    return int.from_bytes(blake2b(class_.encode(), digest_size=BITS // 8, person=b"class").digest())
 
 
 def number_of(message_id: str) -> int:

@@ -79,6 +79,13 @@ def test_f1_a_text_that_does_not_hold_it_is_not(text: str, term: str) -> None:
     assert not holds(normal(text), normal(term))
 
 
+@given(st.one_of(texts, anything))
+def test_the_grams_of_a_text_are_those_of_its_words(text: str) -> None:
+    """By which words are cut up that were said before: no gram holds white space."""
+    form = normal(text)
+    assert grams(form) == {gram for word in form.split() for gram in grams(word)}
+
+
 def by_the_book(text: str) -> str:
     """N(x), step by step as the specification has it."""
     text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).casefold())

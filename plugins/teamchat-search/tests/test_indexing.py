@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import random
 import signal
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 import trio
+from teamchat_search.index import MOST_TAIL
 from teamchat_search.indexing import Indexing, Lost
+from teamchat_search.tokens import Document
 
 from teamchat.chat import MessageEdit
 from tests.storages import look
@@ -47,6 +51,46 @@ async def test_a_lease_that_has_run_out_is_taken_and_who_was_away_writes_nothing
         assert await second._taken()
         with pytest.raises(Lost):
             await first._renew()
+
+
+async def test_what_changes_or_goes_between_reading_and_writing_is_as_it_is_then(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        gone, edited = await world.say("needle and thread"), await world.say("needle and pin")
+        kept = await world.say("needle alone")
+        write, messages = world.indexing._write, world.app.chat.messages
+
+        async def later(documents: Sequence[Document], **how_far: Any) -> None:
+            if gone in {one.id for one in documents}:
+                await messages.delete(world.ada, gone)
+                await messages.edit(world.ada, edited, MessageEdit("straw"))
+            await write(documents, **how_far)
+
+        world.indexing._write = later
+        assert await world.indexing._taken()
+        assert await world.indexing.step()
+        assert await world.find("needle") == [kept]
+        assert await world.find("straw") == [edited]
+        while await world.indexing.step():
+            pass
+        assert await world.find("needle") == [kept]
+        assert await world.find("straw") == [edited]
+        async with world.app.storage.read() as tx:
+            rows = await tx.fetch("select message_id from search_documents order by message_id")
+        assert [id_ for (id_,) in rows] == sorted([edited, kept])
+
+
+async def test_a_service_that_follows_waits_for_more_where_few_have_come_and_hurries_where_many_have(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        indexing = world.indexing
+        await indexing.catch_up()
+        await indexing.step()
+        assert await indexing._rest(0.01) == pytest.approx(0.08)
+        await world.say("one more")
+        assert await indexing._rest(0.01) == 0.25
+        indexing._position -= MOST_TAIL // 2
+        assert await indexing._rest(0.01) == 0
 
 
 @pytest.mark.slow
