@@ -348,12 +348,16 @@ class PostgresIndex(Index):
         await tx.fetch("delete from search_documents")
 
     async def _insert(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
-        rows = [(number, one.id, one.class_, _array(one.tokens)) for number, one in documents]
-        for piece in in_pieces(rows):
-            listed = values("({0}, {1}, {2}, {3}::bigint[])", 4, len(piece), 0)
+        if documents:
             await tx.fetch(
-                f"insert into search_documents (number, message_id, class, grams) values {listed}",  # noqa: S608
-                *flat(piece),
+                """insert into search_documents (number, message_id, class, grams)
+                select number, message_id, class, grams::bigint[]
+                from unnest($1::bigint[], $2::text[], $3::text[], $4::text[])
+                as new (number, message_id, class, grams)""",
+                [number for number, _ in documents],
+                [one.id for _, one in documents],
+                [one.class_ for _, one in documents],
+                [_array(one.tokens) for _, one in documents],
             )
 
     async def _replace(self, tx: Transaction, documents: Sequence[tuple[int, Document]]) -> None:
