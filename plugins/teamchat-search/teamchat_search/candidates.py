@@ -15,14 +15,13 @@ from teamchat.model import Caller
 from teamchat_search import tokens
 from teamchat_search.asking import Plan
 from teamchat_search.grams import asked as asked_grams
-from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Found, Index, Reach, State
+from teamchat_search.index import ABOVE_ALL, GRAMS_OF_A_ROOM, MADE_BY, MOST_TAIL, Found, Index, Reach, State
 from teamchat_search.tokens import EVERYBODY, Asked, first_id, first_number, milliseconds_in, milliseconds_of
 
 MARGIN_MS = 2 * 24 * 3600 * 1000
 """How far the time in an id may be from the time of its message: clocks of servers differ (D-08)."""
 _FIRST_PIECE, _MOST_PIECE = 64, 256
 _SCANNED = 256
-_GRAMS_OF_A_ROOM = 2
 _WEIGHED, _MOST_WEIGHED = 24, 24
 
 
@@ -177,7 +176,7 @@ class Candidates:
         Each of them is looked up in each of the caller's rooms; what they let through is checked anyway.
         """
         assert self._index is not None  # noqa: S101
-        if len(grams) <= _GRAMS_OF_A_ROOM:
+        if len(grams) <= GRAMS_OF_A_ROOM:
             return grams
         weights: list[tuple[int, str]] = []
         for gram in sorted(set(grams))[:_MOST_WEIGHED]:
@@ -185,7 +184,7 @@ class Candidates:
             found = await self._index.find(self._tx, asked, 0, 1 << 62, Reach(None, _WEIGHED))
             # The further back so many are, the rarer it is.
             weights.append((found[-1].number if len(found) == _WEIGHED else -_WEIGHED + len(found), gram))
-        return [gram for _, gram in sorted(weights)[:_GRAMS_OF_A_ROOM]]
+        return [gram for _, gram in sorted(weights)[:GRAMS_OF_A_ROOM]]
 
     async def _classes(self) -> list[str]:
         """Return the classes besides that of everybody in which there may be what the caller sees."""

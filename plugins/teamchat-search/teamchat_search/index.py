@@ -16,7 +16,7 @@ from teamchat import Transaction
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 from teamchat_search.grams import VERSION
 from teamchat_search.normal import UNICODE
-from teamchat_search.tokens import Asked, Document, number_of
+from teamchat_search.tokens import EVERYBODY, Asked, Document, number_of
 
 MADE_BY = f"{VERSION} {UNICODE}"
 """What an index has to be made by: the version of the grams, and that of Unicode."""
@@ -27,10 +27,14 @@ ABOVE_ALL = "g"
 MOST_TAIL = 5000
 """How many events a search looks through that the index has not heard; if there are more, it is not used."""
 
+GRAMS_OF_A_ROOM = 2
+"""How many of a term's grams are looked up in each private room: the rarest."""
 _SAMPLED = 256
 _MOST_PAGE, _MOST_WINDOW = 1024, 131_072
-_COMMON = 64
+_COMMON = 128
 """What one document in so many has is common: enough is found going through them one by one."""
+_WEIGHED = 1024
+"""In how many of the newest documents it is counted what is rare."""
 _MOST_OF_ALL = 16_384
 """How many of what is rare are asked for at once, for each asking reads all."""
 
@@ -390,10 +394,26 @@ class PostgresIndex(Index):
     async def find(
         self, tx: Transaction, asked: Sequence[Asked], lower: int, upper: int, reach: Reach
     ) -> Sequence[Found]:
-        look = _looked_up if reach.window is None else _looked_through
         classes = [one.class_ for one in asked]
-        rows = await tx.fetch(look(asked), lower, upper, reach.limit, *classes)
+        is_windowed = reach.window is not None
+        look = _looked_through(asked) if is_windowed else _looked_up(await self._narrowed(tx, asked))
+        rows = await tx.fetch(look, lower, upper, reach.limit, *classes)
         return [Found(*row) for row in rows]
+
+    async def _narrowed(self, tx: Transaction, asked: Sequence[Asked]) -> Sequence[Asked]:
+        """Ask each private room for the rarest grams alone, going by the newest messages that everybody sees.
+
+        GIN looks each gram up in each room; what a few let through is checked anyway.
+        """
+        grams = max((one.all for one in asked), key=len)
+        if len(asked) == 1 or len(grams) <= GRAMS_OF_A_ROOM:
+            return asked
+        tokens, _ = Asked(EVERYBODY, grams).tokens
+        [counts] = await tx.fetch(_counted(tokens), _WEIGHED)
+        of_token = dict(zip(tokens, counts, strict=True))
+        rarest = sorted(grams, key=lambda gram: of_token[Asked(EVERYBODY, [gram]).tokens[0][0]])
+        few = rarest[:GRAMS_OF_A_ROOM]
+        return [one if one.class_ == EVERYBODY else one._replace(all=few) for one in asked]
 
 
 def index_of(dialect: str) -> Index | None:
@@ -429,6 +449,13 @@ def _looked_up(asked: Sequence[Asked]) -> str:
     return f"""select number, message_id from {wanted} cross join lateral (
     select number, message_id from search_documents where {every}{either} offset 0) found
     where number >= $1 and number <= $2 order by number desc limit $3"""  # noqa: S608
+
+
+def _counted(tokens: Sequence[int]) -> str:
+    """Count in how many of the newest documents that everybody sees each of some numbers is."""
+    counts = ", ".join(f"count(*) filter (where grams @> {_literal([one])})" for one in tokens)
+    return f"""select {counts} from (select class, grams from search_documents
+    order by number desc limit $1) newest where class = ''"""  # noqa: S608
 
 
 def _looked_through(asked: Sequence[Asked]) -> str:
