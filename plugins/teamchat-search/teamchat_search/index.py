@@ -411,8 +411,8 @@ class PostgresIndex(Index):
         tokens, _ = Asked(EVERYBODY, grams).tokens
         [counts] = await tx.fetch(_counted(tokens), _WEIGHED)
         of_token = dict(zip(tokens, counts, strict=True))
-        rarest = sorted(grams, key=lambda gram: of_token[Asked(EVERYBODY, [gram]).tokens[0][0]])
-        few = rarest[:GRAMS_OF_A_ROOM]
+        weights = [(of_token[Asked(EVERYBODY, [gram]).tokens[0][0]], gram) for gram in set(grams)]
+        few = [gram for _, gram in sorted(weights)[:GRAMS_OF_A_ROOM]]
         return [one if one.class_ == EVERYBODY else one._replace(all=few) for one in asked]
 
 
