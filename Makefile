@@ -124,14 +124,17 @@ dist: install
 	$(BIN)/python deploy/dist.py dist $(if $(PAGES),--pages $(PAGES))
 
 # Three locks: what development needs, what a server needs and no more, and what installs them. What plugins mean by
-# "teamchat-server" is this directory, not a version that was published.
+# "teamchat-server", and by each other, is in this directory, not a version that was published.
+NEEDED := teamchat-files-directory teamchat-files-s3
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-annotate --custom-compile-command "make lock" --overrides build/this --no-emit-package teamchat-server
+	--no-annotate --custom-compile-command "make lock" --overrides build/this \
+	$(addprefix --no-emit-package ,teamchat-server $(NEEDED))
 PROJECTS = pyproject.toml $(wildcard plugins/teamchat-*/pyproject.toml)
 
 lock: install
 	mkdir -p build
 	echo "teamchat-server @ file://$(CURDIR)" > build/this
+	$(foreach name,$(NEEDED),echo "$(name) @ file://$(CURDIR)/plugins/$(name)" >> build/this;)
 	$(COMPILE) --group dev $(PROJECTS) conformance/pyproject.toml --output-file requirements.lock
 	$(COMPILE) --constraints requirements.lock $(PROJECTS) --output-file deploy/requirements.lock
 	printf 'pip\nsetuptools ; python_version < "3.12"\n' | $(COMPILE) - --output-file deploy/installers.lock

@@ -102,7 +102,7 @@ from teamchat.interfaces import (
 from teamchat.interfaces.activity import Activity, Changed, Seen
 from teamchat.interfaces.api import Teamchat
 from teamchat.interfaces.hookspecs import hookimpl
-from teamchat.interfaces.offers import AuthBackend, AuthMode, Command
+from teamchat.interfaces.offers import AuthBackend, AuthMode, Command, ImagesInFiles
 from teamchat.storage.lease import Lease, LeaseLost
 from teamchat.storage.schema import Migration
 
@@ -139,6 +139,7 @@ __all__ = [
     "Grant",
     "IdentityProvider",
     "ImageStore",
+    "ImagesInFiles",
     "Imported",
     "ImportedFile",
     "KeepsCopies",

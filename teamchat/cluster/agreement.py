@@ -121,14 +121,7 @@ class PlaceOfFiles:
         return await _text(await self._files.read(NAME_KEY))
 
     async def give(self, name: str) -> None:
-        data = name.encode()
-
-        async def pieces() -> AsyncIterator[bytes]:
-            yield data
-
-        begun = await self._files.begin(NAME_KEY, len(data))
-        written = await self._files.write(NAME_KEY, len(data), begun, 0, pieces(), len(data))
-        await self._files.finish(NAME_KEY, len(data), written.state)
+        await self._files.put(NAME_KEY, name.encode())
 
 
 async def agree_on_place(storage: Storage, members: Members, place: Place) -> None:

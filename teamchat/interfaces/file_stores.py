@@ -1,4 +1,4 @@
-"""Where the bytes of files are kept (extension G): in pieces as they come, and read from anywhere in them."""
+"""Where bytes are kept (extension G): at once or in pieces as they come, and read from anywhere in them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ class WrittenPart(NamedTuple):
 
 
 class FileStore(Protocol):
-    """Keeps the bytes of files. Chosen by ``files.backend``.
+    """Keeps the bytes of files. Chosen by ``files.backend``; images may be kept in one (`ImagesInFiles`).
 
-    Keys are made by the server: small letters, digits and ``-``, 80 at most; each is written once, and never
-    used again. A file is written in one or more parts, perhaps by several processes and machines after each
-    other, and can be read when it is finished. No store holds more than 128 KiB of a file in memory.
+    Keys are made by the server: ASCII letters, digits, ``-`` and ``.``, 200 at most, the first of them no
+    ``.``; each is written once, and never used again. What is small is put at once. Else a file is written in
+    one or more parts, perhaps by several processes and machines after each other, and can be read when it is
+    finished. No store holds more than 128 KiB of such a file in memory.
 
     The caller keeps a file's `offset` and `state`, a text of the store's own of at most `MOST_STATE`
     characters, in the database. What was written after the two that are kept there does not count: the next
@@ -29,6 +30,12 @@ class FileStore(Protocol):
 
     What goes wrong is raised as `StorageFull` where there is no room, and else as `Unavailable` or `OSError`.
     """
+
+    async def put(self, key: str, data: bytes) -> None:
+        """Keep all bytes of a file, a few megabytes at most, durably: it can be read then.
+
+        Doing it again with the same bytes is no error.
+        """
 
     async def begin(self, key: str, size: int) -> str:
         """Prepare for a file of `size` bytes, which may be 0, and return its first state."""

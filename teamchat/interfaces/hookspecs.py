@@ -40,7 +40,10 @@ def storages() -> Sequence[Backend[Storage]]:  # type: ignore[empty-body]
 
 @hookspec
 def image_stores() -> Sequence[Backend[ImageStore]]:  # type: ignore[empty-body]
-    """Offer image stores. One is chosen by ``images.backend``; the default is ``files``."""
+    """Offer image stores. One is chosen by ``images.backend``; the default is ``files``.
+
+    `ImagesInFiles` offers a store of files as one.
+    """
 
 
 @hookspec

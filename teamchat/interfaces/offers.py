@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
 
-from teamchat.interfaces.protocols import NO_TRAITS, Backend, Routes, SignInTraits, Transaction
+from teamchat.interfaces.protocols import NO_TRAITS, Backend, ImageStore, Routes, SignInTraits, Transaction
 
 if TYPE_CHECKING:
     import argparse
@@ -27,6 +28,23 @@ class AuthBackend(Backend["AuthMode"]):
     traits: SignInTraits = NO_TRAITS
     is_beside: Callable[[Settings], bool] | None = None
     secret_changed_in: Callable[[Transaction], Awaitable[None]] | None = None
+
+
+def _opened_by_its_store(_: object) -> AbstractAsyncContextManager[ImageStore]:
+    raise AssertionError("a store of files is opened in its place")
+
+
+@dataclass(frozen=True)
+class ImagesInFiles(Backend[ImageStore]):
+    """Offers the store of files named `store` as an image store, with that one's keys in ``[images]``.
+
+    `given` are options of the store that are so for images: they are put at once (`FileStore.put`),
+    read and removed, and nothing more.
+    """
+
+    open: Callable[[Any], AbstractAsyncContextManager[ImageStore]] = _opened_by_its_store
+    store: str = ""
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 class AuthMode(Protocol):

@@ -190,7 +190,8 @@ class ImageStore(Protocol):
     async def get(self, key: str) -> AsyncIterator[bytes] | None:
         """Return the stored bytes in chunks of at most 64 KiB, or None if there is no such key.
 
-        A chunk may be any object of bytes, such as a `memoryview`.
+        A chunk may be any object of bytes, such as a `memoryview`; the iterator may be left at any time, and
+        is closed by ``aclose`` if it has that.
         """
 
     async def delete(self, key: str) -> None:

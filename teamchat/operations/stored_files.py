@@ -96,7 +96,11 @@ async def copy_files(
 
 async def is_there(store: FileStore, key: str) -> bool:
     """Return whether a store has a finished file."""
-    chunks = await store.read(key, 0, 1)
+    return await is_some(await store.read(key, 0, 1))
+
+
+async def is_some(chunks: AsyncIterator[bytes] | None) -> bool:
+    """Return whether a store gave bytes, and leave them unread."""
     if chunks is None:
         return False
     close = getattr(chunks, "aclose", None)

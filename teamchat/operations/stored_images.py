@@ -11,6 +11,7 @@ from contextlib import aclosing
 from teamchat.chat.images_table import THUMBNAIL_PREFIX
 from teamchat.errors import StorageError, Unavailable
 from teamchat.interfaces import ImageStore, Storage
+from teamchat.operations.stored_files import is_some
 
 _PAGE = 500
 _ROWS = """select filename, thumbnail_type from images where filename > $1 order by filename limit $2"""
@@ -73,7 +74,7 @@ async def copy_images(
     missing, done = [], 0
     async with aclosing(image_keys(storage)) as keys:
         async for key in keys:
-            if await target.get(key) is None:
+            if not await is_some(await target.get(key)):
                 data = await read_image(source, key)
                 if data is None:
                     missing.append(key)

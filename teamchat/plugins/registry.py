@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from teamchat.capabilities import Capabilities, Capability, Options
 from teamchat.errors import OperatorError, PluginError, SettingsError
 from teamchat.interfaces import NO_TRAITS, Backend, OAuthProvider, SignInTraits, hookspecs
-from teamchat.interfaces.offers import AuthBackend
+from teamchat.interfaces.offers import AuthBackend, ImagesInFiles
 from teamchat.plugins.chosen import CHOICES, check_mode, routes_of, watched
 from teamchat.plugins.declared import hooks_of, wrong_about
+from teamchat.plugins.images_in_files import images_in
 from teamchat.plugins.plugin import EntryPoint, Offer, Plugin, PluginReport, name_of, raised
 from teamchat.plugins.taking import taken
 from teamchat.settings import PluginsSettings, Settings, plugin_name, plugin_options
@@ -87,6 +88,9 @@ class Plugins:
     def image_store(self, name: str) -> Backend[ImageStore]:
         """Return the image store of that name. Raises `SettingsError` if no plugin offers it."""
         found: Backend[ImageStore] = self._choose("image_stores", name)
+        if isinstance(found, ImagesInFiles):
+            files = self._choose("file_stores", found.store, "images.backend")
+            return images_in(files, self._offering("file_stores", found.store).name, found)
         return found
 
     def file_store(self, name: str, settings: Settings) -> tuple[Backend[FileStore], Struct]:
@@ -294,13 +298,14 @@ class Plugins:
         except Exception as error:
             raise plugin.failure(f"{hook} {raised(error)}.") from error
 
-    def _choose(self, hook: str, name: str) -> Any:
+    def _choose(self, hook: str, name: str, key: str | None = None) -> Any:
         choice = CHOICES[hook]
         offers = {name_of(offer): (offer, p) for p in self._plugins for offer in p.offers.get(hook, ())}
         if name not in offers:
             there = ", ".join(sorted(offers)) or "none"
+            key = key or choice.key
             raise SettingsError(
-                f"{choice.key} names no {choice.what} that an active plugin offers. There are: {there}."
+                f"{key} names no {choice.what} that an active plugin offers. There are: {there}."
             )
         offer, plugin = offers[name]
         return watched(offer, choice, plugin) if isinstance(offer, Backend) else offer

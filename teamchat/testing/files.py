@@ -20,6 +20,7 @@ from teamchat.interfaces.file_stores import MOST_STATE
 
 PIECE = 64 * 1024
 KEY = "0123456789abcdef0123456789abcdef"
+NAMED = "thumb-1700000000000-0123456789abcdef0123456789abcdef.PNG"
 OTHER = "fedcba9876543210fedcba9876543210"
 
 
@@ -34,6 +35,10 @@ class MemoryFileStore:
         self.unfinished: dict[str, bytearray] = {}
         self.failing = False
         self.room: int | None = None
+
+    async def put(self, key: str, data: bytes) -> None:
+        await self._change()
+        self.kept[key] = bytes(data)
 
     async def begin(self, key: str, size: int) -> str:  # noqa: ARG002
         await self._change()
@@ -140,6 +145,17 @@ class FileStoreContract(ABC):
         async with self.open_store(tmp_path) as store:
             await keep(store, KEY, [data])
             same(await kept(store, KEY), data, "what was written did not come back")
+
+    @pytest.mark.parametrize("size", [0, 1, PIECE + 1, 1_000_003])
+    async def test_what_was_put_at_once_is_read_back(self, tmp_path: Path, size: int) -> None:
+        data = os.urandom(size)
+        async with self.open_store(tmp_path) as store:
+            await store.put(NAMED, data)
+            await store.put(NAMED, data)
+        async with self.open_store(tmp_path) as store:
+            same(await kept(store, NAMED), data, "what was put did not come back")
+            await store.remove(NAMED)
+            assert await store.read(NAMED) is None, "what was put and removed is still there"
 
     async def test_a_file_of_no_part_at_all_is_empty(self, tmp_path: Path) -> None:
         async with self.open_store(tmp_path) as store:

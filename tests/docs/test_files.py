@@ -16,7 +16,7 @@ from tests.docs.pages import blocks
 
 PAGE = "how-to/share-files.md"
 LIMITS, SCANNER, BUCKET = blocks(PAGE, "toml")
-s3 = import_module("plugins.teamchat-images-s3.tests.conftest")
+s3 = import_module("plugins.teamchat-files-s3.tests.conftest")
 
 
 def options(machine: Machine, text: str) -> tuple[Any, Any]:

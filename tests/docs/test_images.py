@@ -25,7 +25,7 @@ AMAZON, OWN_STORE = blocks(PAGE, "toml")
 [COPY] = blocks(PAGE, "sh")
 ACTIONS = {"PUT": "s3:PutObject", "GET": "s3:GetObject", "DELETE": "s3:DeleteObject"}
 
-s3 = import_module("plugins.teamchat-images-s3.tests.conftest")
+s3 = import_module("plugins.teamchat-files-s3.tests.conftest")
 tls_server = s3.tls_server
 
 

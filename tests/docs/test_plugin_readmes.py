@@ -37,7 +37,7 @@ ENVIRONMENT = {
     "SMTP_PASSWORD": "a password",
     "TRACKER_SECRET": "the secret of the tracker",
 }
-s3 = import_module("plugins.teamchat-images-s3.tests.conftest")
+s3 = import_module("plugins.teamchat-files-s3.tests.conftest")
 
 
 def configuration(name: str) -> str:

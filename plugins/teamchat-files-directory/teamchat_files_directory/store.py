@@ -1,9 +1,10 @@
 """Files in one directory: what is finished under its key, what is not under the key with ``.part``.
 
-Servers may share the directory.  Who writes a part holds a lock on the file while it does, so two never
-write one file at once; who finishes holds it too, so nobody writes any more what can be read.  A part counts
-when its bytes are synced.  All work on files runs in threads, but for reading what the kernel has in memory
-already, which takes no longer than the way to a thread would.
+What is put at once is written to a temporary name, synced and renamed, and the directory is synced after
+that.  Servers may share the directory.  Who writes a part holds a lock on the file while it does, so two
+never write one file at once; who finishes holds it too, so nobody writes any more what can be read.  A part
+counts when its bytes are synced.  All work on files runs in threads, but for reading what the kernel has in
+memory already, which takes no longer than the way to a thread would.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import fcntl
 import logging
 import os
 import re
+import secrets
+import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,8 +28,11 @@ from teamchat import Conflict, Gone, StorageError, StorageFull, Unavailable, Wri
 
 CHUNK_BYTES = 64 * 1024
 _GATHERED = 128 * 1024  # so much is written at a time, for each time costs the way to a thread
-_KEY = re.compile(r"[a-z0-9-]{1,80}\Z")
+# Several servers may share the directory; a temporary file this old is nobody's any more.
+LEFTOVER_SECONDS = 60 * 60
+_KEY = re.compile(r"(?!.*\.part\Z)[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")
 _PART = ".part"
+_TEMPORARY = ".writing-"
 _THREADS = 16
 # On many file systems whoever syncs waits for what others have written before, a commit of the database too:
 # so uploads leave little unsynced, and few of them sync at a time.
@@ -52,6 +58,10 @@ class DirectoryStore:
         self._directory = directory
         self._threads = trio.CapacityLimiter(_THREADS)
         self._syncing = trio.CapacityLimiter(_SYNCING)
+
+    async def put(self, key: str, data: bytes) -> None:
+        path = self._path(key)
+        await self._changing(lambda: _put(path, data))
 
     async def begin(self, key: str, size: int) -> str:  # noqa: ARG002
         path = self._path(key, _PART)
@@ -142,7 +152,7 @@ class DirectoryStore:
 
     def _path(self, key: str, suffix: str = "") -> Path:
         if not _KEY.match(key):
-            raise ValueError("A key has 1 to 80 small letters, digits and '-'.")
+            raise ValueError("A key has 1 to 200 ASCII letters, digits, '-' and '.', and no '.' first.")
         return self._directory / f"{key}{suffix}"
 
     async def _changing(self, work: Callable[[], _T]) -> _T:
@@ -211,6 +221,27 @@ async def open_directory(options: DirectoryOptions) -> AsyncIterator[DirectorySt
 def _prepare(directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     directory.chmod(0o700)
+    newest = time.time() - LEFTOVER_SECONDS
+    for leftover in directory.glob(f"{_TEMPORARY}*"):
+        with suppress(FileNotFoundError):  # Another server has just finished with it.
+            if leftover.stat().st_mtime < newest:
+                leftover.unlink()
+
+
+def _put(path: Path, data: bytes) -> None:
+    temporary = path.with_name(_TEMPORARY + secrets.token_hex(16))
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        try:
+            _write(descriptor, [data], 0)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        temporary.rename(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
 
 
 def _make(path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -35,9 +36,16 @@ async def test_the_backend_is_named_directory() -> None:
     assert (backend.name, backend.options) == ("directory", DirectoryOptions)
 
 
-@pytest.mark.parametrize("key", ["", ".", "..", "../x", "a/b", ".part", "A", "a\0", "ä", "x" * 81, "a\n"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("", ".", "..", "../x", "a/b", "/etc/passwd", ".hidden", "a\\b"),
+        *("a.part", "a\0", "ä", "x" * 201, "a\n"),
+    ],
+)
 async def test_a_key_never_leads_out_of_the_directory(store: DirectoryStore, key: str) -> None:
-    for ask in (lambda: store.begin(key, 1), lambda: store.read(key), lambda: store.remove(key)):
+    asked = [lambda: store.put(key, b""), lambda: store.begin(key, 1), lambda: store.read(key)]
+    for ask in [*asked, lambda: store.remove(key)]:
         with pytest.raises(ValueError, match="A key has"):
             await ask()
 
@@ -156,3 +164,69 @@ async def test_a_large_file_is_synced_bit_by_bit_so_that_no_commit_waits_for_all
     await keep(store, KEY, [bytes(65_536)] * (size // 65_536))
     assert sum(unsynced) == size
     assert max(unsynced) < 9 * 1024 * 1024
+
+
+async def test_a_leftover_of_a_crash_is_removed_at_open_and_a_fresh_one_is_anothers(tmp_path: Path) -> None:
+    leftover, fresh = tmp_path / ".writing-old", tmp_path / ".writing-new"
+    leftover.write_bytes(b"half")
+    fresh.write_bytes(b"being written")
+    two_hours_ago = time.time() - 7200
+    os.utime(leftover, (two_hours_ago, two_hours_ago))
+    async with open_directory(DirectoryOptions(path=str(tmp_path))):
+        assert not leftover.exists()
+        assert fresh.exists()
+
+
+async def test_what_another_server_finishes_while_this_one_starts_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / ".writing-it").symlink_to(tmp_path / "gone")  # listed, and not there when it is looked at
+    async with open_directory(DirectoryOptions(path=str(tmp_path))) as store:
+        await store.put(KEY, b"bytes")
+
+
+async def test_a_failed_write_leaves_nothing_under_the_key_nor_beside_it(
+    store: DirectoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageFull):
+        await store.put(KEY, b"bytes")
+    assert [record.getMessage() for record in caplog.records] == [
+        "a file could not be written: No space left on device"
+    ]
+    assert list((tmp_path / "files").iterdir()) == []
+
+
+async def test_the_file_is_synced_before_its_name_and_the_directory_after(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    sync, rename = os.fsync, Path.rename
+
+    def noting_sync(descriptor: int) -> None:
+        steps.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        sync(descriptor)
+
+    def noting_rename(path: Path, target: Path) -> Path:
+        steps.append("rename")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", noting_sync)
+    monkeypatch.setattr(Path, "rename", noting_rename)
+    await store.put(KEY, b"bytes")
+    assert steps == ["file", "rename", "directory"]
+
+
+async def test_the_event_loop_goes_on_while_bytes_are_written(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main, sync = trio.lowlevel.current_trio_token(), os.fsync
+
+    def sync_when_the_loop_answers(descriptor: int) -> None:
+        trio.from_thread.run(trio.lowlevel.checkpoint, trio_token=main)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync_when_the_loop_answers)
+    with trio.fail_after(5):
+        await store.put(KEY, b"bytes")

@@ -18,9 +18,12 @@ import trio
 
 from teamchat import StorageError, Unavailable
 from teamchat_files_s3.options import Place, S3Options, client, place
+from teamchat_files_s3.roles import Role
 from teamchat_files_s3.signing import EMPTY, query_of, signed
 
 TRIES = 4
+RETRY_SECONDS = 10.0
+"""A request without a body that failed later than this after it began is not tried again."""
 FIRST_PAUSE_SECONDS = 0.1
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,60})</Code>")
 _MOST_ANSWER_BYTES = 1024 * 1024
@@ -54,7 +57,10 @@ class Bucket:
         self._where = where
         self._host = where.origin.partition("://")[2]
         self._requests = requests
+        self._role = Role(requests, where.region)
         self._fails = False
+        self.patience = options.write_seconds + RETRY_SECONDS
+        """For how many seconds a change is waited for, with all its tries."""
 
     async def put(self, key: str, body: Body, **parameters: str) -> None:
         """Write an object, or with ``partNumber`` and ``uploadId`` a part of one."""
@@ -152,14 +158,14 @@ class Bucket:
         self, method: str, key: str, parameters: dict[str, str], headers: dict[str, str], body: Body | None
     ) -> httpx2.Response:
         """Return the answer with its head read, tried several times. Raises `S3Error` and `Unavailable`."""
-        pause = FIRST_PAUSE_SECONDS
-        for last in (*[False] * (TRIES - 1), True):
+        pause, tried_until = FIRST_PAUSE_SECONDS, trio.current_time() + RETRY_SECONDS
+        for is_last in (*[False] * (TRIES - 1), True):
             try:
                 answer = await self._sent(method, key, parameters, headers, body)
             except (httpx2.TransportError, OSError) as error:
-                if last:
+                if is_last or (body is None and trio.current_time() > tried_until):
                     self._tell(type(error).__name__)
-                    raise Unavailable("The store of files can't be reached. Try again later.") from None
+                    raise Unavailable("The store can't be reached. Try again later.") from None
             else:
                 if answer.is_success:
                     self._tell(None)
@@ -172,10 +178,12 @@ class Bucket:
                     "RequestTimeout",
                     "SlowDown",
                 ):
+                    is_shut = failed.status in (401, 403) or failed.code == "NoSuchBucket"
+                    self._tell(failed.code if is_shut else None)
                     raise failed
-                if last:
+                if is_last:
                     self._tell(failed.code)
-                    raise Unavailable("The store of files does not work. Try again later.")
+                    raise Unavailable("The store does not work. Try again later.")
             await trio.sleep(pause)
             pause *= 3
         raise AssertionError  # The last try returns or raises.
@@ -185,7 +193,8 @@ class Bucket:
     ) -> httpx2.Response:
         path, query = f"{self._where.path}/{key}", query_of(parameters)
         digest = EMPTY if body is None else body.digest
-        made = signed(self._where.credentials, method, self._host, path, query, headers, digest)
+        credentials = self._where.credentials or await self._role.credentials()
+        made = signed(credentials, method, self._host, path, query, headers, digest)
         if body is not None:
             made |= {"content-length": str(body.length)}
         request = self._requests.build_request(
@@ -202,9 +211,9 @@ class Bucket:
     def _tell(self, failure: str | None) -> None:
         """Log when the store begins to fail and when it works again, not each request in between."""
         if failure is not None and not self._fails:
-            _log.warning("the store of files fails: %s", failure)
+            _log.warning("the bucket %s fails: %s", self._options.bucket, failure)
         elif failure is None and self._fails:
-            _log.info("the store of files works again")
+            _log.info("the bucket %s works again", self._options.bucket)
         self._fails = failure is not None
 
 
@@ -226,7 +235,16 @@ async def open_bucket(options: S3Options) -> AsyncIterator[Bucket]:
         yield Bucket(options, where, requests)
 
 
-def refused_at_start(error: S3Error) -> StorageError:
+def unavailable(error: S3Error) -> Unavailable:
+    """Return what to raise when the store refused a request."""
+    if error.code == "NoSuchBucket":
+        return Unavailable("The store has lost its bucket. Try again later.")
+    if error.status in (401, 403):
+        return Unavailable("The store does not let this server in. Try again later.")
+    return Unavailable(f"The store refuses ({error.code}). Try again later.")
+
+
+def refused_at_start(error: S3Error, *, in_parts: bool) -> StorageError:
     """Return what to tell the operator, naming the key to look at."""
     code = error.code
     if code == "NoSuchBucket":
@@ -236,10 +254,10 @@ def refused_at_start(error: S3Error) -> StorageError:
     if code in ("InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken", "401"):
         return StorageError(f"The store refused files-s3.accessKeyId and files-s3.secretAccessKey ({code}).")
     if error.status == 403:
+        parts = ", s3:ListMultipartUploadParts and s3:AbortMultipartUpload" if in_parts else ""
         return StorageError(
             f"The account of files-s3.accessKeyId may not do in files-s3.bucket what is needed ({code}). "
-            "Give it s3:PutObject, s3:GetObject, s3:DeleteObject, s3:ListMultipartUploadParts and "
-            "s3:AbortMultipartUpload there."
+            f"Give it s3:PutObject, s3:GetObject, s3:DeleteObject{parts} there."
         )
     return StorageError(f"files-s3.endpoint: what answers there does not work as a store ({code}).")
 
@@ -258,7 +276,7 @@ def _document(text: str) -> ElementTree.Element:
         # From the store that the operator chose; it has no DTD, and entities would need one.
         return ElementTree.fromstring(re.sub(r' xmlns="[^"]*"', "", text, count=1))  # noqa: S314
     except ElementTree.ParseError:
-        raise Unavailable("The store of files does not work. Try again later.") from None
+        raise Unavailable("The store does not work. Try again later.") from None
 
 
 def _fields(element: ElementTree.Element) -> dict[str, str]:
@@ -268,5 +286,5 @@ def _fields(element: ElementTree.Element) -> dict[str, str]:
 def _found(text: str, name: str) -> str:
     found = _fields(_document(text)).get(name)
     if not found:
-        raise Unavailable("The store of files does not work. Try again later.")
+        raise Unavailable("The store does not work. Try again later.")
     return found

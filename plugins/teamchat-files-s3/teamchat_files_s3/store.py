@@ -10,9 +10,10 @@ what came before a line was cut is kept.
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
@@ -21,13 +22,15 @@ import msgspec
 import trio
 
 from teamchat import Gone, StorageError, Unavailable, WrittenPart
-from teamchat_files_s3.bucket import Body, Bucket, S3Error, open_bucket, refused_at_start, whole
+from teamchat_files_s3.bucket import Body, Bucket, S3Error, open_bucket, refused_at_start, unavailable, whole
 from teamchat_files_s3.options import S3Options
+from teamchat_files_s3.roles import NoCredentials
 
 PIECE_BYTES = 64 * 1024
 PART_BYTES = 8 * 1024 * 1024
 """S3 takes parts of 5 MiB and more; this is also what `files.chunkBytes` is by default."""
 MOST_PARTS = 10_000
+_KEY = re.compile(r"[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
@@ -51,6 +54,11 @@ class S3FileStore:
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
+
+    async def put(self, key: str, data: bytes) -> None:
+        body = await trio.to_thread.run_sync(whole, data)
+        # In one request: a crash between several leaves parts that are paid for and that nobody sees.
+        await self._to_its_end(lambda: self._bucket.put(_checked(key), body))
 
     async def begin(self, key: str, size: int) -> str:
         if size == 0:
@@ -117,8 +125,8 @@ class S3FileStore:
     async def read(self, key: str, start: int = 0, stop: int | None = None) -> AsyncIterator[bytes] | None:
         if stop is not None and stop <= start:
             with _told():
-                return None if await self._bucket.size(key) is None else _nothing()
-        chunks = self._chunks(key, start, stop)
+                return None if await self._bucket.size(_checked(key)) is None else _nothing()
+        chunks = self._chunks(_checked(key), start, stop)
         with _told():
             try:
                 first = await anext(chunks, b"")
@@ -127,24 +135,37 @@ class S3FileStore:
         return _Chunks(first, chunks)
 
     async def remove(self, key: str) -> None:
-        with _told():
-            await self._bucket.delete(key)
+        await self._to_its_end(lambda: self._bucket.delete(_checked(key)))
+
+    async def _to_its_end(self, request: Callable[[], Awaitable[None]]) -> None:
+        """Wait for a change also if the task is cancelled: who cleans up must not be overtaken by it."""
+        with trio.move_on_after(self._bucket.patience, shield=True):
+            with _told():
+                await request()
+            return
+        raise Unavailable("The store is too slow. Try again later.")
 
     async def free_bytes(self) -> int | None:
         """Nobody can tell of a bucket."""
         return None
 
-    async def check(self) -> None:
+    async def check(self, *, in_parts: bool) -> None:
         """Write, read and remove an object, as serving will need. Raises `StorageError` for the operator."""
         key = f"start-{secrets.token_hex(16)}"
         try:
-            upload = await self._bucket.begin_upload(key)
-            await self._bucket.delete(key, uploadId=upload)
+            if in_parts:
+                upload = await self._bucket.begin_upload(key)
+                await self._bucket.delete(key, uploadId=upload)
             await self._bucket.put(key, whole(b"teamchat"))
             read = b"".join([bytes(chunk) async for chunk in self._chunks(key, 0, None)])
             await self._bucket.delete(key)
         except S3Error as error:
-            raise refused_at_start(error) from None
+            raise refused_at_start(error, in_parts=in_parts) from None
+        except NoCredentials:
+            raise StorageError(
+                "There are no credentials for the store. "
+                "Give files-s3.accessKeyId and files-s3.secretAccessKey."
+            ) from None
         except Unavailable:
             raise StorageError(
                 "files-s3.endpoint: no store answers there. Look at the address, whether it begins with "
@@ -209,7 +230,7 @@ class S3FileStore:
                 except httpx2.TransportError:
                     tries -= 1
                     if not tries:
-                        raise Unavailable("The store of files can't be reached. Try again later.") from None
+                        raise Unavailable("The store can't be reached. Try again later.") from None
 
 
 @asynccontextmanager
@@ -308,7 +329,13 @@ def _told() -> Iterator[None]:
     try:
         yield
     except S3Error as error:
-        raise Unavailable(f"The store of files refuses ({error.code}). Try again later.") from None
+        raise unavailable(error) from None
+
+
+def _checked(key: str) -> str:
+    if not _KEY.match(key):
+        raise ValueError("A key has 1 to 200 ASCII letters, digits, '-' and '.', and no '.' first.")
+    return key
 
 
 def _lost() -> Gone:
@@ -324,5 +351,5 @@ async def open_s3(options: S3Options) -> AsyncIterator[S3FileStore]:
     """Try the bucket of `options` out. Raises an `OperatorError` that names a key of ``[files-s3]``."""
     async with open_bucket(options) as bucket:
         store = S3FileStore(bucket)
-        await store.check()
+        await store.check(in_parts=options.in_parts)
         yield store

@@ -11,7 +11,7 @@ import teamchat_files_s3
 
 from teamchat.testing import running
 
-_images = import_module("plugins.teamchat-images-s3.tests.conftest")
+_images = import_module("plugins.teamchat-files-s3.tests.conftest")
 _tus = import_module("plugins.teamchat-files.tests.uploading")
 MIB = 1024 * 1024
 

@@ -7,7 +7,6 @@ reason that may pass is done again, later and later; a file that nobody could lo
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple
@@ -204,8 +203,10 @@ class Processing:
         pictures = found.thumbnails
         if pictures is not None:
             small, large = stored.small_key(found.key), stored.large_key(found.key)
-            await self._keep(small, len(pictures.small), _at_once(pictures.small))
-            await self._keep(large, len(pictures.large), _at_once(pictures.large))
+            for key, data in ((small, pictures.small), (large, pictures.large)):
+                async with self._app.storage.write() as tx:
+                    await stored.doom(tx, key, due=now_ms() + _MAKING_MS)
+                await self._store.put(key, data)
         async with self._app.storage.write() as tx:
             changed = await tx.fetch(
                 _DONE,
@@ -248,8 +249,3 @@ async def tell(app: Teamchat, tx: Transaction, file_id: str) -> None:
     place = await app.message_place(tx, row.message_id)
     if place is not None:
         await tx.append(row.changed().to(place.audience))
-
-
-async def _at_once(data: bytes) -> AsyncGenerator[bytes, None]:
-    for number in range(math.ceil(len(data) / 65536)):
-        yield data[number * 65536 : (number + 1) * 65536]

@@ -1,16 +1,13 @@
-"""The plugin that offers the image store ``files``."""
+"""The plugin that offers the image store ``files``: images are kept in the store of files ``directory``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from teamchat import Backend, ImageStore, hookimpl
-from teamchat_images_files.store import FilesOptions, open_files
-
-__all__ = ["FilesOptions", "image_stores", "open_files"]
+from teamchat import Backend, ImagesInFiles, ImageStore, hookimpl
 
 
 @hookimpl
 def image_stores() -> Sequence[Backend[ImageStore]]:
     """Offer ``files``."""
-    return [Backend("files", open_files, FilesOptions)]
+    return [ImagesInFiles("files", store="directory")]

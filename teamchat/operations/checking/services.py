@@ -19,7 +19,7 @@ from teamchat.model.ids import new_id
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
 from teamchat.operations.running import is_running
-from teamchat.operations.stored_files import is_there, pieces_of, put_file
+from teamchat.operations.stored_files import is_some, is_there, pieces_of, put_file
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.settings import EmailSettings, backend_options
 from teamchat.storage.capability_tables import tables_in
@@ -50,7 +50,7 @@ async def _probe(store: ImageStore) -> Finding:
     took = (time.perf_counter() - begun) * 1000
     if came_back != data:
         return problem("image store", "gave other bytes than it was given", "Check its disk or its service.")
-    if await store.get(key) is not None:
+    if await is_some(await store.get(key)):
         return problem("image store", "does not delete", "See what this user may do there.")
     return ok("image store", f"puts, gets and deletes in {took:.0f} ms")
 
@@ -61,7 +61,7 @@ async def _sample(store: ImageStore, storage: Storage) -> Finding:
             "select filename, thumbnail_type from images order by filename desc limit $1", _SAMPLED
         )
     keys = [key for name, thumb in rows for key in keys_of(name, has_thumbnail=thumb is not None)]
-    missing = [key for key in keys if await store.get(key) is None]
+    missing = [key for key in keys if not await is_some(await store.get(key))]
     if missing:
         return problem(
             "image store",

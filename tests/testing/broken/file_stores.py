@@ -58,6 +58,13 @@ class TestKeepsNoEmptyFile(Contract):
                 await super().finish(key, size, state)
 
 
+@found_by(test_what_was_put_at_once_is_read_back="what was put did not come back")
+class TestPutsHalf(Contract):
+    class store(MemoryFileStore):  # noqa: N801
+        async def put(self, key: str, data: bytes) -> None:
+            await super().put(key, data[:PIECE])
+
+
 @found_by(test_parts_come_after_each_other="the parts are not in their order")
 class TestPutsAShortPartFirst(Contract):
     class store(MemoryFileStore):  # noqa: N801

@@ -15,9 +15,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from teamchat_images_s3 import S3Options
-from teamchat_images_s3 import options as options_module
-from teamchat_images_s3.store import S3ImageStore, open_s3
+from teamchat_files_s3 import S3FileStore, S3Options, bucket, open_s3
 
 from tests.certificates import certified
 from tests.line import pass_on
@@ -210,8 +208,8 @@ async def line(shared: S3Server) -> AsyncIterator[Line]:
 
 
 @pytest.fixture
-async def store(shared: S3Server, line: Line, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[S3ImageStore]:
+async def store(shared: S3Server, line: Line, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[S3FileStore]:
     """A store behind the line, which does not try again for long."""
-    monkeypatch.setattr(options_module, "RETRY_SECONDS", 3.0)
+    monkeypatch.setattr(bucket, "RETRY_SECONDS", 3.0)
     async with open_s3(_options(shared, endpoint=line.endpoint)) as opened:
         yield opened
