@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from teamchat import Conflict, Gone, NotFound, Problem, TooLarge, Unauthorized
+from teamchat import Conflict, NotFound, Problem, TooLarge, Unauthorized
 from teamchat.model import Caller
 from teamchat.observability import metrics
 from teamchat.web import Answer, Request, Response, Section, Visitor, of_problem, partly
 from teamchat_files import tickets, tus
+from teamchat_files.forwarding import NewPlace, forward, there
 from teamchat_files.listing import add_listing
 from teamchat_files.media_types import PLAIN_TEXT, is_inline
 from teamchat_files.names import disposition
 from teamchat_files.retried import Brought
 from teamchat_files.seeing import seen, while_signed_in
-from teamchat_files.stored import File, FileRow
+from teamchat_files.stored import File
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
@@ -45,6 +46,7 @@ def section_for(app: Teamchat, uploads: Uploads, options: FilesOptions) -> Secti
     section = Section("files")
     _add_uploads(section, uploads, options)
     _add_files(section, app, options)
+    _add_forwarding(section, app, uploads, options)
     add_listing(section, app)
     return section
 
@@ -236,7 +238,7 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
         """Read the bytes of a file, or some of them."""
         caller = await asking(visitor, bearer, file_id, ticket)
         async with app.storage.read() as tx:
-            found = _there(await seen(app, tx, caller, file_id))
+            found = there(await seen(app, tx, caller, file_id))
         shown = is_inline(found.media_type) and download in {None, "", "0"}
         is_ready = found.state == "ready"
         return await serve(
@@ -266,7 +268,7 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
         """Read a thumbnail of a picture, small or large."""
         caller = await asking(visitor, bearer, file_id, ticket)
         async with app.storage.read() as tx:
-            found = _there(await seen(app, tx, caller, file_id))
+            found = there(await seen(app, tx, caller, file_id))
         key, length = found.small_key, found.small_size
         if size == "large":
             key, length = found.large_key, found.large_size
@@ -281,9 +283,30 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
     async def link_file(caller: Caller, file_id: str) -> FileLink:
         """Make a link to a file that needs no header, for five minutes."""
         async with app.storage.write() as tx:
-            found = _there(await seen(app, tx, caller, file_id))
+            found = there(await seen(app, tx, caller, file_id))
             ticket, expires_at = await tickets.give(tx, caller, found.id)
         return FileLink(f"/files/{found.id}?ticket={ticket}", expires_at)
+
+
+def _add_forwarding(section: Section, app: Teamchat, uploads: Uploads, options: FilesOptions) -> None:
+    async def check(caller: Caller, file_id: str) -> None:
+        async with app.storage.read() as tx:
+            there(await seen(app, tx, caller, file_id))
+
+    @section.endpoint(
+        "POST",
+        "/files/:fileId/forward",
+        scopes=("files",),
+        within_places=True,
+        body=NewPlace,
+        answer=FileAnswer,
+        first=check,
+        statuses=(409, 410),
+    )
+    async def forward_file(caller: Caller, file_id: str, body: NewPlace, key: str | None) -> FileAnswer:
+        """Make a file for another place that shares the bytes of one."""
+        made = await forward(app, uploads, caller, file_id, body.place_id, key)
+        return FileAnswer(made.shown(options.retention_days))
 
 
 async def _counted(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
@@ -297,15 +320,6 @@ async def _counted(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         close = getattr(chunks, "aclose", None)
         if close is not None:
             await close()
-
-
-def _there(found: FileRow) -> FileRow:
-    """Return a file that has its bytes. Raises `Gone` for an expired, `NotFound` for a blocked one."""
-    if found.state == "expired":
-        raise Gone("This file has expired.")
-    if not found.key:
-        raise NotFound("No such file.")
-    return found
 
 
 def _check_chunk(request: Request, most: int) -> None:

@@ -107,7 +107,7 @@ class Uploads:
     async def check_place(self, caller: Caller, place_id: str) -> None:
         """Raise `NotFound` or `Forbidden` unless the caller may write something in a place."""
         async with self._app.storage.read() as tx:
-            await self._place(tx, caller, place_id)
+            await self.place(tx, caller, place_id)
 
     async def begin(
         self, caller: Caller, about: Metadata, size: int, request_key: str | None = None, *, brings: bool
@@ -123,7 +123,7 @@ class Uploads:
         request_hash = "" if request_key is None else "\n".join((str(size), str(brings), *about))
         now = now_ms()
         async with self._app.storage.write() as tx:
-            await self._place(tx, caller, about.place_id)
+            await self.place(tx, caller, about.place_id)
             if request_key is not None and (earlier := await self._retried(tx, caller, request_key, now)):
                 if earlier.request_hash != request_hash:
                     raise OtherRequest
@@ -162,7 +162,8 @@ class Uploads:
             metrics.uploads.add("too large")
             raise TooLarge(f"A file has at most {self._options.max_bytes} bytes here.")
 
-    async def _place(self, tx: Transaction, caller: Caller, place_id: str) -> Room:
+    async def place(self, tx: Transaction, caller: Caller, place_id: str) -> Room:
+        """Return a place that the caller may write in. Raises `NotFound` or `Forbidden` for any other."""
         room = await self._app.room(tx, caller, place_id)
         if room.is_archived:
             raise Forbidden("The channel is archived.")
@@ -216,7 +217,7 @@ class Uploads:
         if not rows:
             raise NotFound("No such upload.")
         found = Upload(*rows[0])
-        await self._place(tx, caller, found.place_id)
+        await self.place(tx, caller, found.place_id)
         if found.is_over or found.expires_at <= now_ms():
             raise Gone("This upload has expired. Begin it anew.")
         return found

@@ -17,7 +17,7 @@ from teamchat.chat import Draft
 from teamchat.chat.retention import Retention
 from teamchat.model import Caller, now_ms
 from teamchat.storage.log import logged_in
-from tests.web.client import Client
+from tests.web.client import Answer, Client
 
 _world = import_module("plugins.teamchat-files.tests.world")
 opened = _world.opened
@@ -58,6 +58,47 @@ async def test_g2_only_ones_own_of_the_same_place_is_attached_and_once(tmp_path:
         ids = [await world.ready() for _ in range(11)]
         assert (await world.post(ids)).problem(400)
         assert (await world.post(ids[:10])).status == 200
+
+
+async def test_g2_forwarding_makes_a_new_file_that_shares_the_bytes(tmp_path: Path) -> None:
+    async with opened(tmp_path, total_bytes=5) as world:
+        hidden = await world.private()
+        first = await world.ready()
+        message = await world.posted(first)
+
+        async def forward(id_: str, place: str, who: Client | None = None, **headers: str) -> Answer:
+            path, body = f"/files/{id_}/forward", {"placeId": place}
+            return await (who or world.ada).call("POST", path, body, headers=headers.items())
+
+        again = {"idempotency-key": "once"}
+        made = (await forward(first, hidden, **again)).json()["file"]
+        assert made["id"] != first
+        assert (made["name"], made["size"], made["state"]) == ("a.bin", 5, "ready")
+        assert (await forward(first, hidden, **again)).json()["file"] == made
+        assert (await forward(first, world.channel, **again)).problem(400)
+        assert await world.status(made["id"]) == 404
+        assert (await world.post([made["id"]])).problem(400), "it is for the other place"
+        await world.posted(made["id"], place=hidden)
+        assert [await world.status(made["id"], who) for who in (world.ada, world.bob)] == [200, 404]
+        unseen, unknown = await forward(made["id"], world.channel, world.bob), await forward("f" * 32, "x")
+        assert (unseen.status, unseen.body) == (unknown.status, unknown.body) == (404, unknown.body)
+        assert (await forward(first, hidden, world.bob)).status == 404
+        await world.ada.call("DELETE", f"/messages/{message}")
+        assert (await world.ada.call("GET", f"/files/{made['id']}")).body == b"hello"
+        assert len(await world.keys()) == 1
+        await world.ada.call("DELETE", f"/private-channels/{hidden}")
+        await world.ada.call("DELETE", f"/channels/{hidden}")
+        assert await world.keys() == set()
+
+
+async def test_g2_what_is_not_looked_at_yet_or_expired_is_not_forwarded(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        id_ = await world.upload()
+        path, body = f"/files/{id_}/forward", {"placeId": world.channel}
+        assert (await world.ada.call("POST", path, body)).problem(409)
+        await world.look_at(id_)
+        await world.rows("update files set state = 'expired', key = '' where id = $1", id_)
+        assert (await world.ada.call("POST", path, body)).problem(410)
 
 
 async def test_g3_what_is_edited_out_or_deleted_is_gone_with_its_bytes(tmp_path: Path) -> None:
