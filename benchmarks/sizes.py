@@ -39,6 +39,9 @@ class Sizes:
     members: int = _size(5000, "members of the channel that is posted to where reading is measured")
     rooms: int = _size(200, "private rooms of the user who searches")
     places: int = _size(500, "places of the user who asks what is unread")
+    file_bytes: int = _size(1024**3, "bytes of the large file")
+    uploads: int = _size(50, "uploads at once")
+    upload_bytes: int = _size(64 * 1024**2, "bytes of each of them")
 
 
 QUICK = Sizes(
@@ -67,4 +70,7 @@ QUICK = Sizes(
     members=20,
     rooms=5,
     places=9,
+    file_bytes=300_000,
+    uploads=3,
+    upload_bytes=100_000,
 )

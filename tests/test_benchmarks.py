@@ -47,6 +47,7 @@ ROWS = {
         *("20 users read at once", "a post at that pace, nobody reads", "a post at that pace, all read"),
     },
     "search": {"sqlite: backfill", "sqlite: a rare word", "postgres: two characters of Chinese"},
+    "files": {"up", "down", "3 uploads at once"},
     "steps": {"Trio", "statements", "the commit, in its thread", "in all", "the least"},
     "log": {"1 server", "4 servers", "16 servers"},
     "scale": {

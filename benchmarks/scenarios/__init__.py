@@ -9,6 +9,7 @@ from benchmarks.scenarios import (
     drivers,
     enumeration,
     fan_out,
+    files,
     hidden,
     log,
     memory,
@@ -50,4 +51,5 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "presence": presence.run,
     "pushes": pushes.run,
     "steps": steps.run,
+    "files": files.run,
 }
