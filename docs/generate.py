@@ -129,7 +129,7 @@ def plugin_api() -> str:
     for kind in (teamchat.Activity, teamchat.Seen, teamchat.Changed):
         parts += [_told(kind), *testing_reference.members(kind)]
     parts += ["## Endpoints\n", "### `section.endpoint(method, path, …)`\n", *_given(Section.endpoint)]
-    parts.append(_told(Caller))
+    parts += [_told(Caller), _told(teamchat.KeyedRequest), *testing_reference.members(teamchat.KeyedRequest)]
     parts.append("## What a capability is made of\n")
     for offered in (
         teamchat.Capability,

@@ -11,6 +11,7 @@ servers, `teamchat.accounts.message` for mailers,
 application, `teamchat.testing` for tests. Everything else is private.
 """
 
+from teamchat.accounts.idempotency import KeyedRequest
 from teamchat.capabilities import (
     Capability,
     Changes,
@@ -144,6 +145,7 @@ __all__ = [
     "ImportedFile",
     "KeepsCopies",
     "KeepsFiles",
+    "KeyedRequest",
     "Lease",
     "LeaseLost",
     "LoggedEvent",

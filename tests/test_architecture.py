@@ -161,8 +161,8 @@ def test_what_reads_messages_by_their_ids_asks_sight_first() -> None:
     readers = {"teamchat.chat.records", "teamchat.chat.images_table"}
     askers = {path for path in MODULES if readers & imports(path) and part_of(path) == "chat"}
     unseen = {path.name for path in askers if "teamchat.chat.sight" not in imports(path)}
-    # They are handed what others found.
-    assert unseen == {"idempotency.py", "pages.py"}
+    # It is handed what others found.
+    assert unseen == {"pages.py"}
 
 
 def test_the_storage_driver_alone_knows_its_database() -> None:

@@ -101,14 +101,14 @@ async def test_d07b_idempotency_keys_are_kept_for_a_day(storage: Storage) -> Non
     async with storage.write() as tx:
         for key, age in (("old", DAY + 60_000), ("young", DAY - 60_000)):
             await tx.fetch(
-                "insert into idempotency_keys (user_id, key, request_hash, message_id, created_at)"
-                " values ('u', $1, 'hash', 'm', $2)",
+                "insert into keyed_requests (user_id, scope, key, request_hash, made, created_at)"
+                " values ('u', 'polls', $1, 'hash', 'm', $2)",
                 key,
                 now_ms() - age,
             )
     await sweeper(storage).forget_keys()
     async with storage.read() as tx:
-        assert await tx.fetch("select key from idempotency_keys") == [("young",)]
+        assert await tx.fetch("select key from keyed_requests") == [("young",)]
 
 
 async def test_a_job_that_fails_stops_neither_the_others_nor_the_server(

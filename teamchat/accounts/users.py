@@ -15,7 +15,7 @@ from contextlib import suppress
 import msgspec
 from msgspec import UNSET
 
-from teamchat.accounts import names
+from teamchat.accounts import idempotency, names
 from teamchat.accounts.acting import acting_for
 from teamchat.accounts.audit import note
 from teamchat.accounts.links import Links
@@ -484,6 +484,7 @@ class Users:
         await self._sessions.end_all_in(tx, user.id)
         await self._links.forget_in(tx, user.email)
         await names.forget_in(tx, user.id)
+        await idempotency.forget_in(tx, user.id)
         await tx.fetch("delete from identities where user_id = $1", user.id)
         await tx.fetch(
             """update users set user_name_key = null, email = '', email_key = null, password_hash = null,

@@ -15,10 +15,10 @@ from msgspec.structs import asdict
 
 from teamchat import events
 from teamchat.accounts import audit
+from teamchat.accounts.idempotency import CHAT, KeyedRequest, asking, made_before, note
 from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import ChannelChange, NewChannel, NewPrivateChannel, accepted, named
-from teamchat.chat.idempotency import KeyedRequest, keyed_room, made_before, note
 from teamchat.chat.images_table import forget_images_in
 from teamchat.chat.joining import ROWS, check_known, member_of, note_members
 from teamchat.chat.permissions import MANAGER
@@ -112,7 +112,8 @@ class Channels:
         if others and not is_private:
             raise BadRequest("members are named for a private channel alone.")
         is_default = self._is_default(draft, is_private=is_private)
-        request = keyed_room(caller.user.id, key, f"{'private ' * is_private}channel", draft)
+        what = "private channel" if is_private else "channel"
+        request = asking(KeyedRequest(caller.user.id, CHAT, key), [what, draft])
         async with self._storage.write() as tx:
             if (made := await made_before(tx, request)) is not None:
                 room_id = (await sight.channel(tx, caller, made.id)).id
@@ -127,7 +128,7 @@ class Channels:
         caller: Caller,
         wanted: dict[str, Any],
         others: list[str],
-        request: KeyedRequest | None,
+        request: KeyedRequest,
         is_default: bool,
         is_private: bool,
     ) -> str:

@@ -8,11 +8,11 @@ from msgspec import Struct
 
 from teamchat import events
 from teamchat.accounts import audit
+from teamchat.accounts.idempotency import CHAT, KeyedRequest, asking, made_before, note
 from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, membership, sight
 from teamchat.chat.channel_drafts import named
 from teamchat.chat.channels import delete, insert, read_again
-from teamchat.chat.idempotency import keyed_room, made_before, note
 from teamchat.chat.joining import (
     MOST_IN_GROUP,
     check_known,
@@ -65,7 +65,7 @@ class Groups:
         if not LEAST_OTHERS <= len(others) < MOST_IN_GROUP:
             raise BadRequest(f"A group is of {LEAST_OTHERS} to {MOST_IN_GROUP - 1} other users.")
         people = [caller.user.id, *others]
-        request = keyed_room(caller.user.id, key, "group", asked)
+        request = asking(KeyedRequest(caller.user.id, CHAT, key), ["group", asked])
         async with self._storage.write() as tx:
             if (made := await made_before(tx, request)) is not None:
                 room_id = (await sight.channel(tx, caller, made.id)).id

@@ -16,11 +16,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from teamchat import events
+from teamchat.accounts.idempotency import CHAT, KeyedRequest, MadeIsGone, asking, made_before, note
 from teamchat.capabilities import ChangeGuard, Written
 from teamchat.chat import records
 from teamchat.chat.changes import count_reply
 from teamchat.chat.drafts import Draft, Stored, content_of, images_of
-from teamchat.chat.idempotency import earlier_answer, keyed, note
 from teamchat.chat.images_table import attach
 from teamchat.chat.records import author
 from teamchat.chat.rules import Rules
@@ -86,11 +86,10 @@ async def _post(
     is_blank = not (images_of(kept) or kept.content.strip())
     may_be_blank = not is_blank or await drafts.stands_alone(tx, kept)
     content_of(kept, most=rules.most, may_be_blank=may_be_blank)
-    given = {} if submission.key is None else drafts.given(submission.asked)
-    request = keyed(submission.author_id, submission.key, submission.path, submission.asked, given)
-    answered = await earlier_answer(tx, request, room.first_seen)
-    if answered is not None:
-        message, beside = answered
+    request = _request(submission, rules)
+    made = await made_before(tx, request)
+    if made is not None:
+        message, beside = await _still_there(tx, room, made.id), made.beside
         if submission.bot_name is not None:  # A webhook sees nothing of what others made of its message.
             return _Posted(replace(message, reactions={}, thread_meta=UNSET), None, beside)
         [message] = await rules.capabilities.message_fields.added(tx, [message])
@@ -113,6 +112,22 @@ async def _post(
     await tx.fetch("update rooms set last_message_at = $2 where id = $1", room.id, message.created_at)
     await tx.append(events.NewDirectMessage.about(message, room.participants).to(room.audience))
     return _Posted(message, None, beside)
+
+
+def _request(submission: Submission, rules: Rules) -> KeyedRequest:
+    request, asked = KeyedRequest(submission.author_id, CHAT, submission.key), submission.asked
+    if submission.key is None:
+        return request
+    given = rules.capabilities.drafts.given(asked)
+    return asking(request, [submission.path, asked.content, images_of(asked), *([given] if given else [])])
+
+
+async def _still_there(tx: Transaction, room: Room, message_id: str) -> Message:
+    """Return a message as it is now. Raises `MadeIsGone` if it was deleted, or its author sees it no more."""
+    message = await records.message(tx, message_id)
+    if message is None or (message.thread_id or message.id) < room.first_seen:
+        raise MadeIsGone
+    return message
 
 
 async def _insert(tx: Transaction, room: Room, submission: Submission, parent_id: str | None) -> Message:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from teamchat.accounts import idempotency
 from teamchat.capabilities import Job
 from teamchat.chat.leaving import forsaken
 from teamchat.chat.retention import Retention
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 HOUSEKEEPING_SECONDS = 3600
 DOOMED_IMAGES_SECONDS = 30
-IDEMPOTENCY_SECONDS = 24 * 3600  # D-07b
 _BATCH = 5000  # rows a transaction: others can write in between
 
 _log = get_logger(__name__)
@@ -90,12 +90,8 @@ class Sweeper:
 
     async def forget_keys(self) -> None:
         """Remove Idempotency-Keys of more than 24 hours ago."""
-        await _delete_in_batches(
-            self._app.storage,
-            "delete from idempotency_keys where (user_id, key) in (select user_id, key"
-            " from idempotency_keys where created_at < $1 order by created_at limit $2) returning 1",
-            now_ms() - IDEMPOTENCY_SECONDS * 1000,
-        )
+        before = now_ms() - idempotency.KEPT_MS
+        await _delete_in_batches(self._app.storage, idempotency.FORGET, before)
 
 
 async def _delete_in_batches(storage: Storage, sql: str, before: int) -> None:

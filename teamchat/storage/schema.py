@@ -353,4 +353,20 @@ MIGRATIONS: tuple[Migration, ...] = (
             "create index waiting_sign_ins_by_expiry on waiting_sign_ins(expires_at)",
         ),
     ),
+    Migration(
+        21,
+        (
+            # The Idempotency-Keys of a day: whose, of what `scope` (a capability, or the chat), and the id of
+            # what was made. Without a hash any request under the key is taken for the same.
+            """create table keyed_requests (user_id text not null, scope text not null, key text not null,
+               request_hash text not null, made text not null, beside text not null default '',
+               created_at {int} not null, primary key (user_id, scope, key)){table_end}""",
+            """insert into keyed_requests (user_id, scope, key, request_hash, made, beside, created_at)
+               select user_id, 'chat', key, request_hash, message_id, beside, created_at
+               from idempotency_keys""",
+            "drop table idempotency_keys",
+            "create index keyed_requests_by_age on keyed_requests(created_at)",
+        ),
+        moved={"idempotency_keys": "keyed_requests"},
+    ),
 )

@@ -95,6 +95,20 @@ class RoutesContract(ABC):
                 if route.body is not None:
                     await asking.check(asker, route, msgspec.json.encode(fitting(route.body)))
 
+    async def test_x13_what_is_sent_again_under_its_key_is_not_made_again(self, tmp_path: Path) -> None:
+        async with self._asking(tmp_path) as asking:
+            for number, (asker, route) in enumerate(product(asking.askers, asking.routes)):
+                if route.takes_key:
+                    body = None if route.body is None else msgspec.json.encode(fitting(route.body))
+                    keyed = asker.with_key(f"key {number}")
+                    first, again = [await asking.ask(keyed, route, body) for _ in range(2)]
+                    if first.status_code >= 400 or again.status_code == 409:
+                        continue
+                    assert await again.get_data() == await first.get_data(), (
+                        f"{route.method} {route.path} takes an Idempotency-Key, and does it again under the "
+                        "same one: let `teamchat.KeyedRequest` do it once"
+                    )
+
     async def test_d02_a_malformed_body_is_no_server_error(self, tmp_path: Path) -> None:
         async with self._asking(tmp_path) as asking:
             for asker, route in product(asking.askers, asking.routes):
@@ -128,6 +142,9 @@ class _Asker(NamedTuple):
     who: str
     headers: Mapping[str, str]
 
+    def with_key(self, key: str) -> _Asker:
+        return self._replace(headers={**self.headers, "Idempotency-Key": key})
+
 
 class _Route(NamedTuple):
     """A method and a path that the plugin brings; `body` is declared for it, if it is declared at all."""
@@ -135,6 +152,7 @@ class _Route(NamedTuple):
     method: str
     path: str
     body: type[Struct] | None
+    takes_key: bool
 
 
 class _Asking(NamedTuple):
@@ -191,7 +209,10 @@ def _brought(app: Application, site: Any, known: Mapping[str, str]) -> Iterator[
                 filled = {name: known.get(name) or _filled(rule._converters[name]) for name in rule.arguments}
                 path = site.url_map.bind("localhost").build(rule.endpoint, filled, method=method)
                 declared = site.endpoint_of(rule)
-                yield _Route(method, path, None if declared is None else declared.body)
+                if declared is None:
+                    yield _Route(method, path, None, takes_key=False)
+                else:
+                    yield _Route(method, path, declared.body, declared.takes_key)
 
 
 @contextmanager

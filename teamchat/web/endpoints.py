@@ -32,6 +32,7 @@ from msgspec import Struct
 
 from teamchat.accounts.acting import acting_for
 from teamchat.accounts.audit import asked_by
+from teamchat.accounts.idempotency import checked_key
 from teamchat.accounts.scopes import SCOPES
 from teamchat.capabilities import MessageBody
 from teamchat.errors import BadRequest, DeclarationError, NotFound, Problem
@@ -212,7 +213,7 @@ class Endpoint:
             if self.takes_page:
                 values["page"] = reader.read_page(parameters)
         if self.takes_key:
-            values["key"] = reader.read_key(request.headers.get("Idempotency-Key"))
+            values["key"] = checked_key(request.headers.get("Idempotency-Key"))
         if self.takes_condition:
             values["condition"] = reader.read_condition(
                 request.headers.get("If-Match"), request.headers.get("If-None-Match")

@@ -79,7 +79,7 @@ _QUERY = {
 _KEY: Document = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "The same key within 24 hours answers the same message again and creates nothing.",
+    "description": "Sent again within 24 hours, it makes nothing, and what it made is answered.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 _CONDITIONS: Sequence[Document] = [

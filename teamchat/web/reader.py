@@ -26,7 +26,6 @@ POSITIONS = ("before", "after", "around")
 
 _MOST_VALUES = 100_000  # strings and brackets together: to look at so many takes some 20 ms
 _MOST_PARAMETERS = 100
-_MOST_KEY = 255
 # A whole string (an unterminated one to the end), or one bracket. Never steps back, so time is linear.
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DOTALL)
 _DIGITS = re.compile(r"[0-9]+\Z")
@@ -127,15 +126,6 @@ def read_page(parameters: Mapping[str, str]) -> Page:
         if position == "":
             raise BadRequest(f"{name} is empty.")
     return Page(read_limit(parameters.get("limit")), **positions)
-
-
-def read_key(value: str | None) -> str | None:
-    """Return the Idempotency-Key: 1 to 255 printable ASCII characters (decision D-07b)."""
-    if value is None:
-        return None
-    if not (0 < len(value) <= _MOST_KEY and value.isascii() and value.isprintable()):
-        raise BadRequest("Idempotency-Key must be 1 to 255 printable ASCII characters.")
-    return value
 
 
 class Condition(NamedTuple):

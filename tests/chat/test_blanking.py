@@ -147,5 +147,5 @@ async def test_no_retried_request_tells_what_was_deleted(world, bob, channel, re
     await world.chat.messages.delete(bob, message.id)
     async with refused(400):
         await world.chat.messages.post(bob, channel, Draft(SECRET), "key")
-    kept = await world.run("select * from idempotency_keys")
+    kept = await world.run("select * from keyed_requests")
     assert SECRET not in str(kept)

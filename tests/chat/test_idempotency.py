@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import trio
 
+from teamchat.accounts.idempotency import KEPT_MS, MAX_KEY
 from teamchat.chat import Draft
-from teamchat.chat.idempotency import KEPT_MS, MAX_KEY
 
 
 @pytest.fixture(params=["channel", "thread", "conversation"])
@@ -57,11 +57,11 @@ async def test_d07b_another_key_and_another_user_make_another_message(world, ada
 
 async def test_d07b_a_key_is_forgotten_after_a_day(world, ada, post):
     first = await post(ada, Draft("once"), "key")
-    await world.run("update idempotency_keys set created_at = created_at - $1", KEPT_MS - 60_000)
+    await world.run("update keyed_requests set created_at = created_at - $1", KEPT_MS - 60_000)
     assert (await post(ada, Draft("once"), "key")).id == first.id
-    await world.run("update idempotency_keys set created_at = created_at - $1", 120_000)
+    await world.run("update keyed_requests set created_at = created_at - $1", 120_000)
     assert (await post(ada, Draft("twice"), "key")).id != first.id
-    assert await world.count("idempotency_keys") == 1
+    assert await world.count("keyed_requests") == 1
 
 
 async def test_d07b_a_retry_after_the_message_was_deleted_is_refused(world, ada, post, refused):

@@ -10,9 +10,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from teamchat import events
+from teamchat import KeyedRequest, events
+from teamchat.accounts.idempotency import CHAT, asking, made_before
 from teamchat.errors import StorageError
-from teamchat.model import Author, Message, ThreadMeta, UserName
+from teamchat.model import Author, Message, ThreadMeta, UserName, now_ms
 from teamchat.model.ids import new_conversation_id, new_id
 from teamchat.storage import schema
 from teamchat.storage.log import logged_in
@@ -247,6 +248,24 @@ async def test_the_upgrade_that_blanks_finds_what_was_logged_before_it(
             (event.text_room, event.text_message) for event in logged
         ]
         assert starts == {"5": 0, "25": 2, "1000": 5}, "nobody resumes from before their account was made"
+
+
+async def test_a_key_that_was_used_before_the_upgrade_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = SqliteOptions(path=str(tmp_path))
+    before = [migration for migration in MIGRATIONS if migration.number < 21]
+    request = asking(KeyedRequest("ada", CHAT, "key"), ["channel 1", "text", []])
+    with monkeypatch.context() as earlier:
+        for module in (schema, connections, upgrading):
+            earlier.setattr(module, "MIGRATIONS", before)
+        async with open_sqlite(options) as storage, storage.write() as tx:
+            await tx.fetch(
+                "insert into idempotency_keys values ('ada', 'key', $1, 'made', $2, '{\"isNew\":false}')",
+                *(request.digest, now_ms()),
+            )
+    async with open_sqlite(options) as storage, storage.read() as tx:
+        assert await made_before(tx, request) == ("made", {"isNew": False})
 
 
 async def test_what_is_deleted_is_overwritten_in_the_file(options: SqliteOptions, tmp_path: Path) -> None:

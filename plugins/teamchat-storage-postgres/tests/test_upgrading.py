@@ -6,7 +6,9 @@ import pytest
 from teamchat_storage_postgres import PostgresOptions, migrations
 from teamchat_storage_postgres.storage import open_postgres, present_schema, rehearse_upgrade
 
-from teamchat import StorageError
+from teamchat import KeyedRequest, StorageError
+from teamchat.accounts.idempotency import CHAT, asking, made_before
+from teamchat.model import now_ms
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.testing.storage import set_value, values
 
@@ -37,6 +39,21 @@ async def test_a_rehearsal_finds_what_would_go_wrong(
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, Migration(NEWEST + 1, ("nonsense",))))
     with pytest.raises(StorageError, match="refused a statement"):
         await rehearse_upgrade(options)
+
+
+async def test_a_key_that_was_used_before_the_upgrade_holds(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = asking(KeyedRequest("ada", CHAT, "key"), ["channel 1", "text", []])
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrations, "MIGRATIONS", MIGRATIONS[:20])
+        async with open_postgres(options) as storage, storage.write() as tx:
+            await tx.fetch(
+                "insert into idempotency_keys values ('ada', 'key', $1, 'made', $2, '{\"isNew\":false}')",
+                *(request.digest, now_ms()),
+            )
+    async with open_postgres(options) as storage, storage.read() as tx:
+        assert await made_before(tx, request) == ("made", {"isNew": False})
 
 
 async def test_the_schema_that_is_there_is_told_and_none_is_made_for_it(options: PostgresOptions) -> None:

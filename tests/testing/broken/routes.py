@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import count
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
@@ -127,6 +128,18 @@ class TestStumblesOverWhatItAskedFor(RoutesContract):
         @section.endpoint("POST", "/orders", answer=str, body=Order)
         async def order(body: Order) -> str:
             raise RuntimeError(body.dish)
+
+        return [section]
+
+
+@found_by(test_x13_what_is_sent_again_under_its_key_is_not_made_again="POST /orders takes an Idempotency-Key")
+class TestOrdersAgain(RoutesContract):
+    def routes(self, app: Application) -> Sequence[Blueprint]:
+        section, made = Section("orders"), count()
+
+        @section.endpoint("POST", "/orders", answer=str, body=Order)
+        async def order(body: Order, key: str | None) -> str:
+            return f"{body.dish} {next(made)} for {key}"
 
         return [section]
 
