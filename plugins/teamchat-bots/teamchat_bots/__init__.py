@@ -33,7 +33,6 @@ def parts(app: Teamchat, _: Options) -> Parts:
         changes=Going(),
         draft_fields=DraftFields(kind=NoFields, write=rate.count, concerns=is_by_a_bot),
         user_fields=UserFields(kind=BotFields, read=read_fields),
-        jobs=[bots.sweep],
         may=bots.may,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
@@ -18,6 +19,7 @@ from teamchat import (
     Changes,
     Credentials,
     Forbidden,
+    KeyedRequest,
     NewCredential,
     NotFound,
     TokenInfo,
@@ -25,14 +27,13 @@ from teamchat import (
     Transaction,
 )
 from teamchat.accounts import Account
-from teamchat.model import Caller, User, now_ms
+from teamchat.model import Caller, User
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
 
 MOST_BOTS = 100
 """How many bots are one user's at most."""
-_KEY_MS = 24 * 60 * 60 * 1000
 _BOTS = """select u.id, u.user_name, u.email, u.created_at, u.deactivated_at, b.owner_id
 from users u left join bots b on b.user_id = u.id where u.is_bot = 1 and u.removed_at is null"""
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -113,23 +114,10 @@ class Bots:
         """
         await self.check_make(caller)
         owner = caller.user.id
+        request = KeyedRequest(owner, "bots", key)
         async with self._app.storage.write() as tx:
-            made = await self._made_before(tx, owner, user_name, key)
-            if made is not None:
-                return made
-            [(count,)] = await tx.fetch(_COUNT, owner)
-            if count >= MOST_BOTS:
-                raise BadRequest(f"You have {MOST_BOTS} bots already; remove one first.")
-            user = await self._app.accounts.users.create_bot_in(tx, user_name, by=owner)
-            await tx.fetch("insert into bots (user_id, owner_id) values ($1, $2)", user.id, owner)
-            if key is not None:
-                await tx.fetch(
-                    """insert into bots_keys (user_id, key, user_name, bot_id, created_at)
-                       values ($1, $2, $3, $4, $5)""",
-                    *(owner, key, user_name, user.id, now_ms()),
-                )
-            await self._app.accounts.users.changed_in(tx, user.id)
-            return await _one(tx, user.id)
+            make = partial(self._make, tx, owner, user_name)
+            return await request.once(tx, user_name, make, partial(_one, tx))
 
     async def rename(self, caller: Caller, bot_id: str, user_name: str) -> Bot:
         """Give a bot another name. Raises `BadRequest` for one that can't be, or is somebody's."""
@@ -180,11 +168,6 @@ class Bots:
             await self._managed(tx, caller, bot_id)
             await self._credentials.end(tx, bot_id, token_id)
 
-    async def sweep(self) -> None:
-        """Forget keys of requests."""
-        async with self._app.storage.write() as tx:
-            await tx.fetch("delete from bots_keys where created_at < $1", now_ms() - _KEY_MS)
-
     @property
     def _credentials(self) -> Credentials:
         credentials = self._app.credentials
@@ -205,23 +188,14 @@ class Bots:
         """Whether the caller looks after a bot, admin or not."""
         return self._is_for_everyone and bot.owner_id == caller.user.id
 
-    async def _made_before(self, tx: Transaction, owner: str, user_name: str, key: str | None) -> Bot | None:
-        if key is None:
-            return None
-        rows = await tx.fetch(
-            """select user_name, bot_id from bots_keys
-               where user_id = $1 and key = $2 and created_at >= $3""",
-            *(owner, key, now_ms() - _KEY_MS),
-        )
-        if not rows:
-            await tx.fetch("delete from bots_keys where user_id = $1 and key = $2", owner, key)
-            return None
-        if rows[0][0] != user_name:
-            raise BadRequest("This Idempotency-Key was used for another request.")
-        try:
-            return await _one(tx, rows[0][1])
-        except NotFound:
-            raise BadRequest("The bot made under this Idempotency-Key was removed.") from None
+    async def _make(self, tx: Transaction, owner: str, user_name: str) -> str:
+        [(count,)] = await tx.fetch(_COUNT, owner)
+        if count >= MOST_BOTS:
+            raise BadRequest(f"You have {MOST_BOTS} bots already; remove one first.")
+        user = await self._app.accounts.users.create_bot_in(tx, user_name, by=owner)
+        await tx.fetch("insert into bots (user_id, owner_id) values ($1, $2)", user.id, owner)
+        await self._app.accounts.users.changed_in(tx, user.id)
+        return user.id
 
 
 async def _one(tx: Transaction, bot_id: str) -> Bot:

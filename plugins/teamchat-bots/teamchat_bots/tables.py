@@ -17,6 +17,15 @@ MIGRATIONS = (
                bot_id text not null, created_at {int} not null, primary key (user_id, key)){table_end}""",
         ),
     ),
+    Migration(
+        2,
+        (
+            # Keys of requests are the server's to keep.
+            """insert into keyed_requests (user_id, scope, key, request_hash, made, created_at)
+               select user_id, 'bots', key, '', bot_id, created_at from bots_keys""",
+            "drop table bots_keys",
+        ),
+    ),
 )
 
 CHECKS = (

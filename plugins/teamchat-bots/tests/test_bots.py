@@ -537,22 +537,6 @@ async def test_one_whose_owner_is_not_known_is_looked_after_by_admins(tmp_path: 
         await give(admin, bot.id)
 
 
-async def test_keys_of_requests_are_forgotten_after_a_day(tmp_path: Path) -> None:
-    async with opened(tmp_path) as (world, admin):
-        key = [("Idempotency-Key", "once")]
-        await admin.call("POST", "/bots", {"userName": "Deploys"}, headers=key)
-        async with world.app.storage.write() as tx:
-            await tx.fetch("update bots_keys set created_at = created_at - $1", 86_400_001)
-        made = await admin.call("POST", "/bots", {"userName": "Builds"}, headers=key)
-        assert made.json()["bot"]["userName"] == "Builds"
-        async with world.app.storage.write() as tx:
-            await tx.fetch("update bots_keys set created_at = created_at - $1", 86_400_001)
-        for job in world.app.capabilities.jobs:
-            await job()
-        async with world.app.storage.read() as tx:
-            assert await tx.fetch("select key from bots_keys") == []
-
-
 async def test_a1_where_they_are_off_no_bot_acts_and_each_goes_on_when_they_are_on_again(
     tmp_path: Path,
 ) -> None:

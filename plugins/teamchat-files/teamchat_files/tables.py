@@ -60,6 +60,18 @@ MIGRATIONS = (
     Migration(2, ("create index files_listed on files(place_id, message_id) where message_id is not null",)),
     # What came with the request that began the upload and had a key, as `teamchat_files.retried` has it.
     Migration(3, ("alter table files_uploads add column brought text",)),
+    Migration(
+        4,
+        (
+            # Keys of requests are the server's to keep.
+            """insert into keyed_requests (user_id, scope, key, request_hash, made, created_at)
+               select uploader_id, 'files', request_key, '', id, created_at from files_uploads
+               where request_key is not null""",
+            "drop index files_uploads_by_request",
+            "alter table files_uploads drop column request_key",
+            "alter table files_uploads drop column request_hash",
+        ),
+    ),
 )
 
 CHECKS = (

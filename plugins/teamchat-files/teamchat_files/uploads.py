@@ -12,6 +12,7 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import trio
@@ -22,6 +23,7 @@ from teamchat import (
     FileStore,
     Forbidden,
     Gone,
+    KeyedRequest,
     NotFound,
     Problem,
     StorageFull,
@@ -33,7 +35,7 @@ from teamchat.model import Caller, now_ms
 from teamchat.observability import metrics
 from teamchat_files import stored
 from teamchat_files.media_types import HEAD_BYTES, media_type
-from teamchat_files.retried import Brought, OtherRequest
+from teamchat_files.retried import Brought
 from teamchat_files.tus import Checksum, Metadata
 
 if TYPE_CHECKING:
@@ -45,9 +47,8 @@ LASTS_MS = 24 * 60 * 60 * 1000
 _HOUR_MS = 60 * 60 * 1000
 _LOCK_SECONDS = 10.0
 _COLUMNS = """id, place_id, uploader_id, key, name, declared, size, written, state, writer, is_whole, is_over,
-created_at, expires_at, request_key, request_hash, brought"""
+created_at, expires_at, brought"""
 _MINE = f"select {_COLUMNS} from files_uploads where id = $1 and uploader_id = $2"  # noqa: S608
-_RETRIED = f"select {_COLUMNS} from files_uploads where uploader_id = $1 and request_key = $2"  # noqa: S608
 _UNFINISHED = "select coalesce(sum(size), 0) from files_uploads where is_whole = 0 and is_over = 0"
 _UNWRITTEN = "select coalesce(sum(size - written), 0) from files_uploads where is_whole = 0 and is_over = 0"
 _SPENT = "select coalesce(sum(size), 0) from files_spent where user_id = $1 and hour > $2"
@@ -81,8 +82,6 @@ class Upload(NamedTuple):
     is_over: int
     created_at: int
     expires_at: int
-    request_key: str | None
-    request_hash: str
     brought: str | None
 
     @property
@@ -110,51 +109,51 @@ class Uploads:
             await self.place(tx, caller, place_id)
 
     async def begin(
-        self, caller: Caller, about: Metadata, size: int, request_key: str | None = None, *, brings: bool
+        self, caller: Caller, about: Metadata, size: int, key: str | None = None, *, brings: bool
     ) -> Upload:
         """Reserve room for a file of `size` bytes, and return its upload, which has none of them yet.
 
-        With a `request_key` (Idempotency-Key) the upload may be one of before; `brings` says that bytes come
-        along. Raises `TooLarge`, `TooManyRequests` and `StorageFull` for limits, and `OtherRequest` for a key
-        of another request.
+        With a `key` (Idempotency-Key) the upload may be one of before; `brings` says that bytes come along.
+        Raises `TooLarge`, `TooManyRequests` and `StorageFull` for limits, and `BadRequest` for a key of
+        another request, or of an upload that was ended.
         """
         self.check_size(size)
         free = await self._store.free_bytes()
-        request_hash = "" if request_key is None else "\n".join((str(size), str(brings), *about))
-        now = now_ms()
+        request = KeyedRequest(caller.user.id, "files", key)
         async with self._app.storage.write() as tx:
             await self.place(tx, caller, about.place_id)
-            if request_key is not None and (earlier := await self._retried(tx, caller, request_key, now)):
-                if earlier.request_hash != request_hash:
-                    raise OtherRequest
-                return earlier
-            await self._reserve(tx, caller, size, free, now)
-            made = Upload(
-                id=secrets.token_hex(16),
-                place_id=about.place_id,
-                uploader_id=caller.user.id,
-                key=secrets.token_hex(16),
-                name=about.filename,
-                declared=about.filetype,
-                size=size,
-                written=0,
-                state=None,
-                writer="",
-                is_whole=0,
-                is_over=0,
-                created_at=now,
-                expires_at=now + LASTS_MS,
-                request_key=request_key,
-                request_hash=request_hash,
-                brought=None,
-            )
-            await tx.fetch(
-                f"""insert into files_uploads ({_COLUMNS}) values
-                ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)""",  # noqa: S608
-                *made,
-            )
+            begin = partial(self._begin, tx, caller, about, size, free)
+            return await request.once(tx, [size, brings, *about], begin, partial(_own, tx, caller))
+
+    async def _begin(
+        self, tx: Transaction, caller: Caller, about: Metadata, size: int, free: int | None
+    ) -> str:
+        now = now_ms()
+        await self._reserve(tx, caller, size, free, now)
+        made = Upload(
+            id=secrets.token_hex(16),
+            place_id=about.place_id,
+            uploader_id=caller.user.id,
+            key=secrets.token_hex(16),
+            name=about.filename,
+            declared=about.filetype,
+            size=size,
+            written=0,
+            state=None,
+            writer="",
+            is_whole=0,
+            is_over=0,
+            created_at=now,
+            expires_at=now + LASTS_MS,
+            brought=None,
+        )
+        await tx.fetch(
+            f"""insert into files_uploads ({_COLUMNS}) values
+            ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)""",  # noqa: S608
+            *made,
+        )
         metrics.uploads.add("begun")
-        return made
+        return made.id
 
     def check_size(self, size: int) -> None:
         """Raise `TooLarge` for a file that is larger than one may be."""
@@ -168,16 +167,6 @@ class Uploads:
         if room.is_archived:
             raise Forbidden("The channel is archived.")
         return room
-
-    async def _retried(self, tx: Transaction, caller: Caller, key: str, now: int) -> Upload | None:
-        rows = await tx.fetch(_RETRIED, caller.user.id, key)
-        if not rows:
-            return None
-        found = Upload(*rows[0])
-        if found.expires_at > now:
-            return found
-        await tx.fetch("update files_uploads set request_key = null where id = $1", found.id)
-        return None
 
     async def _reserve(self, tx: Transaction, caller: Caller, size: int, free: int | None, now: int) -> None:
         """Note what is reserved, within the transaction that inserts the row: so none passes with another."""
@@ -213,10 +202,7 @@ class Uploads:
             return await self._find(tx, caller, upload_id)
 
     async def _find(self, tx: Transaction, caller: Caller, upload_id: str) -> Upload:
-        rows = await tx.fetch(_MINE, upload_id, caller.user.id)
-        if not rows:
-            raise NotFound("No such upload.")
-        found = Upload(*rows[0])
+        found = await _own(tx, caller, upload_id)
         await self.place(tx, caller, found.place_id)
         if found.is_over or found.expires_at <= now_ms():
             raise Gone("This upload has expired. Begin it anew.")
@@ -374,6 +360,13 @@ class Uploads:
         writing = self._writing.get(upload_id)
         if writing is not None:
             writing.stop()
+
+
+async def _own(tx: Transaction, caller: Caller, upload_id: str) -> Upload:
+    rows = await tx.fetch(_MINE, upload_id, caller.user.id)
+    if not rows:
+        raise NotFound("No such upload.")
+    return Upload(*rows[0])
 
 
 class _Incoming:

@@ -244,6 +244,14 @@ async def test_x13_a_retried_post_is_the_same_upload(tmp_path: Path) -> None:
         ]
 
 
+async def test_x13_an_upload_that_was_ended_is_not_begun_again_under_its_key(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        id_ = (await world.begin(10, **{"Idempotency-Key": "once"})).headers["location"].rpartition("/")[2]
+        assert (await world.ada.call("DELETE", f"/uploads/{id_}", headers=TUS.items())).status == 204
+        assert (await world.begin(10, **{"Idempotency-Key": "once"})).problem(400)
+        assert (await world.begin(10, **{"Idempotency-Key": "another"})).status == 201
+
+
 def creation(world: Any, size: int) -> dict[str, str]:
     return {"Upload-Length": str(size), "Upload-Metadata": about(world.channel), "Idempotency-Key": "once"}
 

@@ -17,9 +17,9 @@ import segno
 import trio
 from msgspec import Struct
 
-from teamchat import BadRequest, Changes, CodeNeeded, Conflict, Forbidden, NotFound, Transaction
+from teamchat import BadRequest, Changes, CodeNeeded, Conflict, Forbidden, KeyedRequest, NotFound, Transaction
 from teamchat.accounts import attempt
-from teamchat.model import Caller, text
+from teamchat.model import Caller
 from teamchat_second_factor import recovery, totp
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ PENDING_MS = 60 * 60_000
 MOST = 5
 WAY = "second factor"
 _MOST_ISSUER = 40
-_KEY_MS = 24 * 60 * 60_000
-_MOST_KEY = 255
 _CURSOR = re.compile(r"([0-9]{1,16})\.([0-9a-f]{32})")
 _LISTED = """select id, created_at, last_used_at from second_factor_totp
 where user_id = $1 and confirmed_at is not null and (created_at > $2 or (created_at = $2 and id > $3))
@@ -83,7 +81,6 @@ class Going(Changes):
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Remove the factors and recovery codes."""
         await tx.fetch("delete from second_factor_totp where user_id = $1", user_id)
-        await tx.fetch("delete from second_factor_keys where user_id = $1", user_id)
         await recovery.forget_in(tx, user_id)
 
 
@@ -124,7 +121,7 @@ class Factors:
         id_, secret = secrets.token_hex(16), totp.new_secret()
         sealed = self._sealer.seal(secret, f"{user.id}:{id_}")
         async with self._app.storage.write() as tx:
-            await _spend(tx, user.id, key, now)
+            await KeyedRequest(user.id, "second-factor", key).spend(tx)
             await tx.fetch(_FORGET_PENDING, user.id)
             if await self._count(tx, user.id) >= MOST:
                 raise BadRequest(f"{MOST} second factors are enough. Remove one first.")
@@ -247,21 +244,6 @@ def _position(cursor: str | None) -> tuple[int, str]:
     if (found := _CURSOR.fullmatch(cursor)) is None:
         raise BadRequest("cursor is none that was given out.")
     return int(found[1]), found[2]
-
-
-async def _spend(tx: Transaction, user_id: str, key: str | None, now: int) -> None:
-    """Take note of an Idempotency-Key: what shows a secret is answered once (X-13)."""
-    if key is None:
-        return
-    if not 1 <= len(key) <= _MOST_KEY:
-        raise BadRequest(f"Idempotency-Key must have 1 to {_MOST_KEY} characters.")
-    await tx.fetch("delete from second_factor_keys where created_at < $1", now - _KEY_MS)
-    if not await tx.fetch(
-        """insert into second_factor_keys (user_id, key, created_at) values ($1, $2, $3)
-           on conflict do nothing returning key""",
-        *(user_id, text.storable("Idempotency-Key", key), now),
-    ):
-        raise Conflict("A secret was made under this Idempotency-Key, and is shown once. Begin anew.")
 
 
 def _drawn(uri: str) -> str:

@@ -24,6 +24,15 @@ MIGRATIONS = (
                key text not null, created_at {int} not null, primary key (user_id, key)){table_end}""",
         ),
     ),
+    Migration(
+        3,
+        (
+            # Keys of requests are the server's to keep.
+            """insert into keyed_requests (user_id, scope, key, request_hash, made, created_at)
+               select user_id, 'second-factor', key, '', '', created_at from second_factor_keys""",
+            "drop table second_factor_keys",
+        ),
+    ),
 )
 
 CHECKS = (

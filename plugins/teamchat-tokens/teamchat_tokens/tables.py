@@ -1,4 +1,4 @@
-"""The tables of tokens: a hash each, never the text, and which keys of requests have made one.
+"""The table of tokens: a hash each, never the text.
 
 `scopes` and `places` are words with spaces between; no places is no limit. What has not expired by the clock
 and has no row is over.
@@ -27,6 +27,15 @@ MIGRATIONS = (
             """update tokens set wants_admin = 1 where ' ' || scopes || ' ' like '% admin %' or
                user_id <> created_by and exists (select 1 from users u where u.id = created_by
                and u.is_admin = 1)""",
+        ),
+    ),
+    Migration(
+        3,
+        (
+            # Keys of requests are the server's to keep.
+            """insert into keyed_requests (user_id, scope, key, request_hash, made, created_at)
+               select user_id, 'tokens', key, '', '', created_at from tokens_keys""",
+            "drop table tokens_keys",
         ),
     ),
 )

@@ -17,9 +17,9 @@ from msgspec import UNSET
 
 from teamchat import (
     BadRequest,
-    Conflict,
     Credential,
     Forbidden,
+    KeyedRequest,
     NewCredential,
     NotFound,
     TokenInfo,
@@ -44,8 +44,6 @@ MOST_NAME = 80
 NEVER_MS = 2**53 - 1
 KEPT_MS = 30 * 24 * 60 * 60 * 1000
 """How long one that has expired is listed."""
-_KEY_MS = 24 * 60 * 60 * 1000
-_MOST_KEY = 255
 _LENGTH = len(PREFIX) + 43
 # Whoever gave it may have left, or be no admin, since the capability was off, and nobody ended it then.
 _FOUND = """select id, user_id, scopes, places, expires_at from tokens where {} = $1 and exists
@@ -122,7 +120,7 @@ class Tokens:
         expires_at = None if asked.expires_at is UNSET else asked.expires_at
         if expires_at is not None and not now_ms() < expires_at < NEVER_MS:
             raise BadRequest("expiresAt is no time in the future, in milliseconds.")
-        await _spend(tx, by, key)
+        await KeyedRequest(by, "tokens", key).spend(tx)
         await self._check_count(tx, user_id)
         secret, made = PREFIX + secrets.token_urlsafe(32), TokenInfo(uuid4().hex, name, scopes, now_ms())
         in_words = None if places is None else " ".join(places)
@@ -163,10 +161,9 @@ class Tokens:
         await self._told(tx, giver_id, await tx.fetch(_END_GIVEN.format("wants_admin = 1"), giver_id))
 
     async def sweep(self) -> None:
-        """Forget tokens that have expired long ago, and keys of requests."""
+        """Forget tokens that have expired long ago."""
         async with self._app.storage.write() as tx:
             await tx.fetch("delete from tokens where expires_at < $1", now_ms() - KEPT_MS)
-            await tx.fetch("delete from tokens_keys where created_at < $1", now_ms() - _KEY_MS)
 
     async def _told(self, tx: Transaction, user_id: str, gone: Sequence[tuple[str, ...]]) -> None:
         """Write in the audit log which have ended, and end their streams; a row may have whose it was.
@@ -247,18 +244,3 @@ def _scopes(user: User, asked: NewCredential) -> Sequence[str]:
     if "admin" in asked.scopes and not user.is_admin:
         raise BadRequest("Only an admin's token can have the scope admin.")
     return [one for one in SCOPES if one in asked.scopes]
-
-
-async def _spend(tx: Transaction, user_id: str, key: str | None) -> None:
-    """Take note of an Idempotency-Key: what shows a secret is answered once (D-07b)."""
-    if key is None:
-        return
-    if not 1 <= len(key) <= _MOST_KEY:
-        raise BadRequest(f"Idempotency-Key must have 1 to {_MOST_KEY} characters.")
-    await tx.fetch("delete from tokens_keys where created_at < $1", now_ms() - _KEY_MS)
-    if not await tx.fetch(
-        """insert into tokens_keys (user_id, key, created_at) values ($1, $2, $3)
-           on conflict do nothing returning key""",
-        *(user_id, text.storable("Idempotency-Key", key), now_ms()),
-    ):
-        raise Conflict("A token was made under this Idempotency-Key, and is shown once. Revoke it, or go on.")

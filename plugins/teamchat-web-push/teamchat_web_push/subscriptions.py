@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
-import msgspec
 from msgspec import Struct
 
-from teamchat import BadRequest, Changes, NotFound, Transaction
+from teamchat import BadRequest, Changes, KeyedRequest, NotFound, Transaction
 from teamchat.model import Caller, now_ms, text
 from teamchat.storage.statements import chunks
 from teamchat_web_push.addresses import Refused, addresses_of, target_of
@@ -41,8 +41,6 @@ language = $6, left_at = null where id = $1"""
 _SURPLUS = """delete from web_push_subscriptions where user_id = $1 and id not in (select s.id from
 web_push_subscriptions s where s.user_id = $1 order by s.created_at desc, s.id desc limit $2)"""
 _ONE = f"select {_SHOWN} from web_push_subscriptions where id = $1 and user_id = $2"  # noqa: S608
-_ASKED = "select request_hash, subscription_id from web_push_requests where user_id = $1 and key = $2"
-_KEY_MS = 24 * 3600 * 1000
 _SESSIONS = "select distinct session_id from web_push_subscriptions where left_at is null"
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -114,30 +112,12 @@ class Subscriptions:
         _check_keys(draft.keys)
         device_name = text.name("deviceName", draft.device_name, most=_MOST_NAME) if draft.device_name else ""
         language = draft.language if draft.language in LANGUAGES else LANGUAGES[0]
-        endpoint_hash = sha256(draft.endpoint.encode()).hexdigest()
+        about = draft.endpoint, sha256(draft.endpoint.encode()).hexdigest(), target.host
         chosen = draft.keys.p256dh, draft.keys.auth, device_name, language
-        request_hash = sha256(msgspec.json.encode(draft)).hexdigest()
+        request = KeyedRequest(caller.user.id, "web-push", key)
         async with self._storage.write() as tx:
-            made = await _made_before(tx, caller.user.id, key, request_hash)
-            if made is not None:
-                return made
-            rows = await tx.fetch(
-                "select id, user_id from web_push_subscriptions where endpoint_hash = $1", endpoint_hash
-            )
-            id_ = uuid4().hex
-            if rows and rows[0][1] == caller.user.id:
-                id_ = rows[0][0]
-                await tx.fetch(_CHANGE, id_, caller.session_id, *chosen)
-            else:
-                for old, _ in rows:  # What waits for who was signed in here before goes with it.
-                    await tx.fetch("delete from web_push_subscriptions where id = $1", old)
-                about = draft.endpoint, endpoint_hash, target.host
-                await tx.fetch(_STORE, id_, caller.user.id, caller.session_id, *about, *chosen, now_ms())
-                await tx.fetch(_SURPLUS, caller.user.id, MOST)
-            if key is not None:
-                asked = caller.user.id, key, request_hash, id_, now_ms()
-                await tx.fetch("insert into web_push_requests values ($1, $2, $3, $4, $5)", *asked)
-            return await _one(tx, caller.user.id, id_)
+            keep = partial(_keep, tx, caller, about, chosen)
+            return await request.once(tx, draft, keep, partial(_one, tx, caller.user.id))
 
     async def list(self, caller: Caller) -> Sequence[Subscription]:
         """Return the caller's, oldest first."""
@@ -190,16 +170,13 @@ class Subscriptions:
                 raise NotFound("There is no such subscription of yours.")
 
     async def tidy(self) -> None:
-        """Note which sessions have expired, and end what has outlived one for 30 days, or a key for a day."""
+        """Note which sessions have expired, and end what has outlived one for 30 days."""
         now = now_ms()
         async with self._storage.read() as tx:
             sessions = [one for (one,) in await tx.fetch(_SESSIONS)]
             is_over = bool(
                 await tx.fetch(
                     "select 1 from web_push_subscriptions where left_at <= $1 limit 1", now - KEPT_MS
-                )
-                or await tx.fetch(
-                    "select 1 from web_push_requests where created_at < $1 limit 1", now - _KEY_MS
                 )
             )
         live = await self._sessions.expiries(sessions)
@@ -213,7 +190,6 @@ class Subscriptions:
                         *piece,
                     )
                 await tx.fetch("delete from web_push_subscriptions where left_at <= $1", now - KEPT_MS)
-                await tx.fetch("delete from web_push_requests where created_at < $1", now - _KEY_MS)
 
 
 class Ending(Changes):
@@ -247,23 +223,22 @@ async def _one(tx: Transaction, user_id: str, subscription_id: str) -> Subscript
     return Subscription(*rows[0])
 
 
-async def _made_before(
-    tx: Transaction, user_id: str, key: str | None, request_hash: str
-) -> Subscription | None:
-    """Return what the same request made under an Idempotency-Key. Raises `BadRequest` for another one."""
-    if key is None:
-        return None
-    await tx.fetch(
-        "delete from web_push_requests where user_id = $1 and created_at < $2", user_id, now_ms() - _KEY_MS
+async def _keep(tx: Transaction, caller: Caller, about: tuple[str, str, str], chosen: tuple[str, ...]) -> str:
+    """Store a subscription, or change one of the caller's, and return its id."""
+    endpoint_hash = about[1]
+    rows = await tx.fetch(
+        "select id, user_id from web_push_subscriptions where endpoint_hash = $1", endpoint_hash
     )
-    for asked, made in await tx.fetch(_ASKED, user_id, key):
-        if asked != request_hash:
-            raise BadRequest("This Idempotency-Key was used for another request.")
-        try:
-            return await _one(tx, user_id, made)
-        except NotFound:
-            raise BadRequest("The subscription made under this Idempotency-Key has ended.") from None
-    return None
+    if rows and rows[0][1] == caller.user.id:
+        id_ = str(rows[0][0])
+        await tx.fetch(_CHANGE, id_, caller.session_id, *chosen)
+        return id_
+    for old, _ in rows:  # What waits for who was signed in here before goes with it.
+        await tx.fetch("delete from web_push_subscriptions where id = $1", old)
+    id_ = uuid4().hex
+    await tx.fetch(_STORE, id_, caller.user.id, caller.session_id, *about, *chosen, now_ms())
+    await tx.fetch(_SURPLUS, caller.user.id, MOST)
+    return id_
 
 
 def _checked(subscription_id: str) -> str:

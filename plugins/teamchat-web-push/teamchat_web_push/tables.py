@@ -46,6 +46,16 @@ MIGRATIONS = (
             "create index web_push_requests_by_age on web_push_requests(created_at)",
         ),
     ),
+    Migration(
+        3,
+        (
+            # They are the server's to keep.
+            """insert into keyed_requests (user_id, scope, key, request_hash, made, created_at)
+               select user_id, 'web-push', key, request_hash, subscription_id, created_at
+               from web_push_requests""",
+            "drop table web_push_requests",
+        ),
+    ),
 )
 
 CHECKS = (
