@@ -170,6 +170,8 @@ async def uploads_resume(run: Run) -> None:
         require(again.header("upload-offset") == "4", "Upload-Offset is another")
         await _begin(run.u, channel, b"else", "c.txt", size=9, status=400, key=key)
         await _begin(run.u, channel, b"once", "d.txt", size=9, status=400, key=key)
+        (await run.u.ask("DELETE", at("uploads", _id(first)), headers=_TUS)).expect(204)
+        await _begin(run.u, channel, b"once", "c.txt", size=9, status=400, key=key)
 
 
 @area.scenario("FILES-SIGHT-01", "FILES-ATTACH-01", "FILES-GONE-01", "FILES-LINK-01")
