@@ -6,9 +6,10 @@ sign in are made of, `teamchat.model.text` for what people write, `teamchat.mode
 `teamchat.observability` for lines of the log (`teamchat.observability.logs`) and what is counted
 (`teamchat.observability.metrics`), `teamchat.web` for endpoints, `teamchat.web.outgoing` for asking other
 servers, `teamchat.accounts.message` for mailers,
-`teamchat.storage.statements` for lists in SQL, `teamchat.storage.schema`, `teamchat.storage.log` and
-`teamchat.storage.sqlite` for storages, `teamchat.application` and `teamchat.plugins` for verbs that open the
-application, `teamchat.testing` for tests. Everything else is private.
+`teamchat.storage.statements` for lists in SQL, `teamchat.storage.disk` for files that outlast a power cut,
+`teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
+`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.testing` for
+tests. Everything else is private.
 """
 
 from teamchat.accounts.idempotency import KeyedRequest

@@ -47,7 +47,7 @@ PUBLIC = {
         "teamchat.storage.log",
         "teamchat.storage.sqlite",
     ),
-    "teamchat.storage.statements",
+    *("teamchat.storage.statements", "teamchat.storage.disk"),
     *("teamchat.plugins", "teamchat.observability", "teamchat.observability.metrics", "teamchat.testing"),
     *("teamchat.accounts", "teamchat.model.text", "teamchat.model.slack", "teamchat.observability.logs"),
 }

@@ -6,8 +6,6 @@ twice is one file.  Its links sign people in, so the directory and its files are
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from email.headerregistry import Address
@@ -18,6 +16,7 @@ from msgspec import Struct
 
 from teamchat import Backend, Mail, Mailer, SettingsError, hookimpl
 from teamchat.accounts.message import message, sender
+from teamchat.storage.disk import make_directory, write_file
 
 __all__ = ["FilesMailer", "FilesOptions", "mailers", "open_files"]
 
@@ -40,7 +39,7 @@ class FilesMailer:
 
     async def send(self, mail: Mail) -> None:
         made = message(mail, self._sender)
-        await trio.to_thread.run_sync(_write, self._directory / f"{mail.id}.eml", made.as_bytes())
+        await trio.to_thread.run_sync(write_file, self._directory / f"{mail.id}.eml", made.as_bytes())
 
 
 @asynccontextmanager
@@ -49,35 +48,13 @@ async def open_files(options: FilesOptions) -> AsyncIterator[FilesMailer]:
     directory = Path(options.path)
     from_address = sender(options.sender or _SENDER)
     try:
-        await trio.to_thread.run_sync(_prepare, directory)
+        await trio.to_thread.run_sync(make_directory, directory)
     except OSError as error:
         raise SettingsError(
             f"email.path: the directory can't be used ({type(error).__name__}). "
             "Give one that this user may write to."
         ) from error
     yield FilesMailer(directory, from_address)
-
-
-def _prepare(directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    directory.chmod(0o700)
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".writing-{secrets.token_hex(16)}")
-    try:
-        with open(temporary, "xb", opener=_owner_only) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 @hookimpl

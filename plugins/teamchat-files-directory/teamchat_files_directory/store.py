@@ -14,7 +14,6 @@ import fcntl
 import logging
 import os
 import re
-import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -25,6 +24,7 @@ import trio
 from msgspec import Struct
 
 from teamchat import Conflict, Gone, StorageError, StorageFull, Unavailable, WrittenPart
+from teamchat.storage.disk import TEMPORARY, make_directory, remove_file, sync, write_file
 
 CHUNK_BYTES = 64 * 1024
 _GATHERED = 128 * 1024  # so much is written at a time, for each time costs the way to a thread
@@ -32,7 +32,6 @@ _GATHERED = 128 * 1024  # so much is written at a time, for each time costs the 
 LEFTOVER_SECONDS = 60 * 60
 _KEY = re.compile(r"(?!.*\.part\Z)[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")
 _PART = ".part"
-_TEMPORARY = ".writing-"
 _THREADS = 16
 # On many file systems whoever syncs waits for what others have written before, a commit of the database too:
 # so uploads leave little unsynced, and few of them sync at a time.
@@ -61,7 +60,7 @@ class DirectoryStore:
 
     async def put(self, key: str, data: bytes) -> None:
         path = self._path(key)
-        await self._changing(lambda: _put(path, data))
+        await self._changing(lambda: write_file(path, data))
 
     async def begin(self, key: str, size: int) -> str:  # noqa: ARG002
         path = self._path(key, _PART)
@@ -119,7 +118,7 @@ class DirectoryStore:
 
     async def abandon(self, key: str, state: str) -> None:  # noqa: ARG002
         path = self._path(key, _PART)
-        await self._changing(lambda: _remove(path))
+        await self._changing(lambda: remove_file(path))
 
     async def read(self, key: str, start: int = 0, stop: int | None = None) -> AsyncIterator[bytes] | None:
         path = self._path(key)
@@ -144,7 +143,7 @@ class DirectoryStore:
 
     async def remove(self, key: str) -> None:
         path = self._path(key)
-        await self._changing(lambda: _remove(path))
+        await self._changing(lambda: remove_file(path))
 
     async def free_bytes(self) -> int | None:
         found = await self._in_thread(lambda: os.statvfs(self._directory))
@@ -219,34 +218,17 @@ async def open_directory(options: DirectoryOptions) -> AsyncIterator[DirectorySt
 
 
 def _prepare(directory: Path) -> None:
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    directory.chmod(0o700)
+    make_directory(directory)
     newest = time.time() - LEFTOVER_SECONDS
-    for leftover in directory.glob(f"{_TEMPORARY}*"):
+    for leftover in directory.glob(f"{TEMPORARY}*"):
         with suppress(FileNotFoundError):  # Another server has just finished with it.
             if leftover.stat().st_mtime < newest:
                 leftover.unlink()
 
 
-def _put(path: Path, data: bytes) -> None:
-    temporary = path.with_name(_TEMPORARY + secrets.token_hex(16))
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        try:
-            _write(descriptor, [data], 0)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.rename(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_directory(path.parent)
-
-
 def _make(path: Path) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    _sync_directory(path.parent)
+    sync(path.parent)
 
 
 def _open_locked(part: Path, path: Path, least: int) -> int:
@@ -296,20 +278,4 @@ def _finish(part: Path, path: Path, size: int) -> None:
         part.rename(path)
     finally:
         os.close(descriptor)
-    _sync_directory(path.parent)
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink()
-    except FileNotFoundError:
-        return
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path.parent)
