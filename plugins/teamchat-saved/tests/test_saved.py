@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from msgspec import UNSET
 from teamchat_saved import SAVED
 from teamchat_saved.saved import MOST_SAVED, Item, Keeping, Saved, are_saved
@@ -22,7 +23,7 @@ from teamchat.chat.channel_drafts import NewPrivateChannel
 from teamchat.chat.retention import Retention
 from teamchat.mentions import MENTIONS
 from teamchat.mentions.activity.offer import ACTIVITY
-from teamchat.mentions.activity.reminding import Reminding
+from teamchat.mentions.activity.reminding import LOOK_SECONDS, Reminding
 from teamchat.mentions.activity.service import Feed
 from teamchat.model import Caller, Message, now_ms
 from teamchat.read_state import READ_STATE
@@ -324,3 +325,58 @@ async def test_a_search_asks_for_what_one_keeps_oneself(tmp_path: Path) -> None:
             assert set(await are_saved(tx, world.bob, [one, two], "")) == {one}
             assert set(await are_saved(tx, world.ada, [one, two], "")) == set()
         assert "is:saved" in world.app.message_tests
+
+
+class Looks(Reminding):
+    """The service, with a wall clock that is set, and looks that can be waited for one by one."""
+
+    def __init__(self, app: Application, clock: trio.testing.MockClock) -> None:
+        super().__init__(app)
+        self._clock = clock
+        self._given: trio.MemorySendChannel[int]
+        self._given, self._heard = trio.open_memory_channel[int](100)
+
+    async def give(self, now: int) -> int:
+        given = await super().give(now)
+        self._given.send_nowait(given)
+        return given
+
+    async def next(self) -> int:
+        """Let the service sleep, and look once more."""
+        await trio.testing.wait_all_tasks_blocked()
+        self._clock.jump(LOOK_SECONDS)
+        return await self._heard.receive()
+
+    async def first(self) -> int:
+        return await self._heard.receive()
+
+
+async def test_h7_reminders_come_within_seconds_of_their_time_however_the_wall_clock_is_set(
+    tmp_path: Path, mock_clock: trio.testing.MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as world:
+        wall = begin = now_ms()
+        for module in ("teamchat.mentions.activity.reminding", "teamchat_saved.saved"):
+            monkeypatch.setattr(f"{module}.now_ms", lambda: wall)
+        messages = [await world.post(str(number)) for number in range(3)]
+        for number, minutes in enumerate((1, 60, 30)):
+            await world.keep(messages[number], remind_at=begin + minutes * 60_000)
+        async with trio.open_nursery() as nursery:
+            looks = Looks(world.app, mock_clock)
+            nursery.start_soon(looks.run)
+            assert await looks.first() == 0
+            wall = begin + 60_000 - 1
+            assert await looks.next() == 0
+            wall += 1
+            assert await looks.next() == 1
+            # The clock is set back by an hour: nothing comes again, and what is to come waits for its time.
+            wall -= 3_600_000
+            assert await looks.next() == 0
+            wall = begin + 30 * 60_000
+            assert await looks.next() == 1
+            # The machine slept for a day.
+            wall += 24 * 3_600_000
+            assert await looks.next() == 1
+            assert await looks.next() == 0
+            nursery.cancel_scope.cancel()
+        assert await world.reminded() == [messages[1], messages[2], messages[0]]

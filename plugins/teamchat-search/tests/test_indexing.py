@@ -53,6 +53,17 @@ async def test_a_lease_that_has_run_out_is_taken_and_who_was_away_writes_nothing
             await first._renew()
 
 
+async def test_a_lease_of_a_clock_that_was_ahead_holds_nothing(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        first, second = world.indexing, Indexing(world.app, world.indexing._index)
+        assert await first._taken()
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update search_state set held_until = held_until + $1", 24 * 3_600_000)
+        assert await second._taken()
+        with pytest.raises(Lost):
+            await first._renew()
+
+
 async def test_what_changes_or_goes_between_reading_and_writing_is_as_it_is_then(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         gone, edited = await world.say("needle and thread"), await world.say("needle and pin")

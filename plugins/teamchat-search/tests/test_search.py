@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -345,6 +346,57 @@ async def test_f2_days_are_those_of_the_time_zone(tmp_path: Path) -> None:
         assert not await found(f"-on:{day}")
         with pytest.raises(BadRequest):
             await found(f"on:{day}", "Middle/Earth")
+
+
+DAYS = [
+    # A day of 23 hours and one of 25, one that has no midnight, and one that has two.
+    ("Europe/Berlin", "2026-03-29", "2026-03-28T23:00", 23),
+    ("Europe/Berlin", "2026-10-25", "2026-10-24T22:00", 25),
+    ("Africa/Cairo", "2026-04-24", "2026-04-23T22:00", 23),
+    ("America/Havana", "2026-11-01", "2026-11-01T04:00", 25),
+    ("Asia/Kathmandu", "2026-01-01", "2025-12-31T18:15", 24),
+]
+
+
+@pytest.mark.parametrize(("zone", "day", "begin", "hours"), DAYS)
+async def test_f2_a_day_runs_from_its_midnight_to_the_next_wherever_clocks_are_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, zone: str, day: str, begin: str, hours: int
+) -> None:
+    async with opened(tmp_path) as world:
+        first = int(datetime.fromisoformat(f"{begin}:00+00:00").timestamp() * 1000)
+        times = [first - 1, first, first + hours * 3_600_000 - 1, first + hours * 3_600_000]
+        said = []
+        monkeypatch.setattr("teamchat.model.ids._last", 0)
+        for at in times:
+            monkeypatch.setattr(time, "time_ns", lambda at=at: at * 1_000_000)
+            said.append(await world.say("needle"))
+        monkeypatch.undo()
+        for _ in range(2):
+            assert await world.find(f"on:{day}", zone=zone) == [said[2], said[1]]
+            assert await world.find(f"needle before:{day}", zone=zone) == [said[0]]
+            assert await world.find(f"needle after:{day}", zone=zone) == [said[3]]
+            assert await world.find(f"needle -on:{day}", zone=zone) == [said[3], said[0]]
+            await world.indexing.catch_up()
+
+
+@pytest.mark.parametrize("step", [-23 * 3_600_000, -60_000, 400 * 24 * 3_600_000])
+async def test_f2_f3_what_was_said_after_the_clock_was_set_is_found_newest_first_and_by_its_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """It was set back by less than a day, which ids bridge, or ahead by a year."""
+    async with opened(tmp_path) as world:
+        before = await world.say("needle before")
+        await world.indexing.catch_up()
+        wall = time.time_ns() // 1_000_000 + step
+        monkeypatch.setattr(time, "time_ns", lambda: wall * 1_000_000)
+        after = await world.say("needle after")
+        day = datetime.fromtimestamp(wall / 1000, UTC).date()
+        for _ in range(2):
+            assert await world.find("needle") == [after, before]
+            assert await world.find(f'"needle after" on:{day}') == [after]
+            assert await world.find(f'"needle after" -before:{day} -after:{day}') == [after]
+            await world.indexing.catch_up()
+        monkeypatch.undo()
 
 
 async def test_f4_relevance(tmp_path: Path) -> None:
