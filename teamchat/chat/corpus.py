@@ -81,7 +81,7 @@ class OwnRoom(NamedTuple):
 
 
 class Corpus:
-    """What was said, and where. All methods but the last four give what the caller sees, and nothing else."""
+    """What was said, and where. All methods but the last six give what the caller sees, and nothing else."""
 
     async def seen(self, tx: Transaction, caller: Caller, message_ids: Sequence[str]) -> Mapping[str, Said]:
         """Return those of these messages that the caller sees, by their ids."""
@@ -173,6 +173,10 @@ class Corpus:
             rows = await tx.fetch(_INDEXED.format(marks), *piece)
             found += [(_said(row), row[7]) for row in rows]
         return found
+
+    async def there(self, tx: Transaction, message_ids: Sequence[str]) -> set[str]:
+        """Return which of these messages are there, whoever sees them."""
+        return await _among(tx, "select id from messages where id in ({})", message_ids)
 
     async def count(self, tx: Transaction) -> int:
         """Return how many messages there are."""

@@ -131,19 +131,17 @@ class Index(ABC):
         return found
 
     async def write(self, tx: Transaction, documents: Sequence[Document]) -> None:
-        """Take up documents of messages that are there still, in the place of what they had before."""
-        known: dict[str, int | None] = {}
+        """Take documents up, in the place of what was there of the same messages."""
+        known: dict[str, int] = {}
         for marks, piece in chunks([one.id for one in documents]):
             rows = await tx.fetch(
-                f"""select m.id, d.number from messages m left join search_documents d on d.message_id = m.id
-                where m.id in ({marks})""",  # noqa: S608
+                f"select message_id, number from search_documents where message_id in ({marks})",  # noqa: S608
                 *piece,
             )
             known |= {row[0]: row[1] for row in rows}
-        there = [(known[one.id], one) for one in documents if one.id in known]
-        new = await self._numbers(tx, [one.id for number, one in there if number is None])
-        await self._replace(tx, [(number, one) for number, one in there if number is not None])
-        await self._insert(tx, [(new[one.id], one) for number, one in there if number is None])
+        new = await self._numbers(tx, [one.id for one in documents if one.id not in known])
+        await self._replace(tx, [(known[one.id], one) for one in documents if one.id in known])
+        await self._insert(tx, [(new[one.id], one) for one in documents if one.id in new])
 
     async def _numbers(self, tx: Transaction, ids: Sequence[str]) -> dict[str, int]:
         """Return a number for each of these messages that no other has."""

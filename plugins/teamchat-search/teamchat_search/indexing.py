@@ -256,7 +256,8 @@ class Indexing:
         """
         async with self._storage.write() as tx:
             await self._hold(tx, position=position, filled_from=filled_from, written=len(documents))
-            await self._index.write(tx, documents)
+            there = await self._corpus.there(tx, [one.id for one in documents])
+            await self._index.write(tx, [one for one in documents if one.id in there])
 
     async def _fill(self, state: State) -> bool:
         """Look at some more messages from the newest on, until all were. Returns whether there are more."""
