@@ -26,7 +26,7 @@ from teamchat.chat import MessageEdit
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
 from teamchat.events import Resync
-from teamchat.model import Caller
+from teamchat.model import Caller, ids
 
 _world = import_module("plugins.teamchat-search.tests.world")
 World, opened = _world.World, _world.opened
@@ -366,7 +366,7 @@ async def test_f2_a_day_runs_from_its_midnight_to_the_next_wherever_clocks_are_c
         first = int(datetime.fromisoformat(f"{begin}:00+00:00").timestamp() * 1000)
         times = [first - 1, first, first + hours * 3_600_000 - 1, first + hours * 3_600_000]
         said = []
-        monkeypatch.setattr("teamchat.model.ids._last", 0)
+        monkeypatch.setattr(ids, "_last", 0)
         for at in times:
             monkeypatch.setattr(time, "time_ns", lambda at=at: at * 1_000_000)
             said.append(await world.say("needle"))
@@ -388,6 +388,7 @@ async def test_f2_f3_what_was_said_after_the_clock_was_set_is_found_newest_first
         before = await world.say("needle before")
         await world.indexing.catch_up()
         wall = time.time_ns() // 1_000_000 + step
+        monkeypatch.setattr(ids, "_last", ids._last)  # What comes after this test is not a year ahead.
         monkeypatch.setattr(time, "time_ns", lambda: wall * 1_000_000)
         after = await world.say("needle after")
         day = datetime.fromtimestamp(wall / 1000, UTC).date()
