@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
-from teamchat import hookimpl
+from teamchat import ImagesInFiles, hookimpl
 from teamchat.errors import PluginError, SettingsError
 from teamchat.interfaces import Backend
 from teamchat.plugins import Plugins
@@ -21,6 +23,10 @@ async def opened(options: Any) -> Any:
 
 def backend(name: str) -> Backend[Any]:
     return Backend(name, opened)
+
+
+class Disk(Struct, frozen=True):
+    path: str = ""
 
 
 def plugin(**hooks: Any) -> ModuleType:
@@ -218,6 +224,22 @@ def test_a_name_that_nobody_offers_is_told_by_its_key_with_those_there_are(
     assert "s3ntinel" not in str(caught.value)
     with pytest.raises(SettingsError, match="There are: none"):
         getattr(Plugins.load([], []), method)("a")
+
+
+async def test_images_are_kept_in_a_store_of_files_and_its_errors_name_their_keys() -> None:
+    @asynccontextmanager
+    async def refused(options: Any) -> AsyncIterator[Any]:
+        raise SettingsError(f"disk.path is wrong ({options.path}).")
+        yield
+
+    images = plugin(image_stores=lambda: [ImagesInFiles("files", store="disk", given={"path": "mine"})])
+    files = plugin(file_stores=lambda: [Backend("disk", refused, Disk)])
+    found = Plugins.load([], [Entry("disk", files), Entry("images", images)]).image_store("files")
+    with pytest.raises(SettingsError, match=r"^images\.path is wrong \(mine\)\.$"):
+        async with found.open(found.options()):
+            pass
+    with pytest.raises(SettingsError, match=r'"disk", and no active plugin .* plugins\.disabled.* none\.$'):
+        Plugins.load(["disk"], [Entry("disk", files), Entry("images", images)]).image_store("files")
 
 
 def test_the_report_lists_hooks_offers_and_errors() -> None:

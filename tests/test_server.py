@@ -44,6 +44,7 @@ def plugins(*more: Any) -> Plugins:
         "teamchat_auth_password",
         "teamchat_images_files",
         *more,
+        "teamchat_files_directory",
     ]
     loaded = Plugins.load((), [Entry(f"plugin-{number}", module) for number, module in enumerate(modules)])
     loaded.require()

@@ -89,7 +89,8 @@ class Plugins:
         """Return the image store of that name. Raises `SettingsError` if no plugin offers it."""
         found: Backend[ImageStore] = self._choose("image_stores", name)
         if isinstance(found, ImagesInFiles):
-            files = self._choose("file_stores", found.store, "images.backend")
+            what = f'images.backend "{name}" keeps images in the store of files "{found.store}"'
+            files = self._choose("file_stores", found.store, what)
             return images_in(files, self._offering("file_stores", found.store).name, found)
         return found
 
@@ -298,15 +299,15 @@ class Plugins:
         except Exception as error:
             raise plugin.failure(f"{hook} {raised(error)}.") from error
 
-    def _choose(self, hook: str, name: str, key: str | None = None) -> Any:
+    def _choose(self, hook: str, name: str, what: str | None = None) -> Any:
         choice = CHOICES[hook]
         offers = {name_of(offer): (offer, p) for p in self._plugins for offer in p.offers.get(hook, ())}
         if name not in offers:
             there = ", ".join(sorted(offers)) or "none"
-            key = key or choice.key
-            raise SettingsError(
-                f"{key} names no {choice.what} that an active plugin offers. There are: {there}."
-            )
+            wrong = f"{choice.key} names no {choice.what} that an active plugin offers."
+            if what is not None:
+                wrong = f"{what}, and no active plugin offers that. Is it in plugins.disabled?"
+            raise SettingsError(f"{wrong} There are: {there}.")
         offer, plugin = offers[name]
         return watched(offer, choice, plugin) if isinstance(offer, Backend) else offer
 

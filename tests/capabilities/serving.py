@@ -22,7 +22,7 @@ from tests.web.client import Client
 
 def plugins_with(*offers: Capability) -> Plugins:
     """Return the installed plugins that a server can't do without, and one that offers these."""
-    needed = {"storage-sqlite", "images-files", "storage-postgres", "auth-password"}
+    needed = {"storage-sqlite", "files-directory", "images-files", "storage-postgres", "auth-password"}
     installed: list[Any] = [one for one in metadata.entry_points(group="teamchat") if one.name in needed]
     module = plugin(capabilities=lambda: list(offers))
     module.__package__ = __package__
