@@ -64,6 +64,7 @@ NEEDED = {
     "GET /conversations/<conversationId>/pins": "read *",
     "PUT /events/<connectionId>": "read events *",
     "GET /files/<fileId>/info": "read files *",
+    "POST /files/<fileId>/forward": "files *",
     "POST /files/<fileId>/link": "read files *",
     "POST /groups": "manage",
     "POST /groups/<channelId>/convert": "manage *",
