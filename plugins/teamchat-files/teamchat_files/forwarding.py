@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from teamchat import Conflict, Gone, NotFound
+from teamchat import Conflict, Gone, KeyedRequest, NotFound
 from teamchat.model import Caller, now_ms
 from teamchat_files import stored
-from teamchat_files.retried import OtherRequest
 from teamchat_files.seeing import seen
 from teamchat_files.stored import FileRow
 
@@ -43,20 +42,19 @@ async def forward(
     Like one that was uploaded it is the caller's alone until it stands in a message.  With the same `key`
     (Idempotency-Key) it is the same one.  Raises `Conflict` for one that is still looked at.
     """
-    id_ = secrets.token_hex(16)
-    if key is not None:
-        id_ = hashlib.sha256(f"{caller.user.id} {key}".encode()).hexdigest()[:32]
+    request = KeyedRequest(caller.user.id, "files", key)
     async with app.storage.write() as tx:
         found = there(await seen(app, tx, caller, file_id))
         await uploads.place(tx, caller, place_id)
         if found.state != "ready" or found.todo:
             raise Conflict("This file is still being looked at.")
-        made = found._replace(
-            id=id_, place_id=place_id, uploader_id=caller.user.id, created_at=now_ms(), message_id=None
-        )
-        earlier = await stored.file(tx, id_)
-        if earlier is None:
+
+        async def make() -> str:
+            id_, now = secrets.token_hex(16), now_ms()
+            made = found._replace(
+                id=id_, place_id=place_id, uploader_id=caller.user.id, created_at=now, message_id=None
+            )
             await stored.insert(tx, made)
-        elif (earlier.key, earlier.place_id) != (made.key, made.place_id):
-            raise OtherRequest
-        return earlier or made
+            return id_
+
+        return await request.once(tx, ["forward", file_id, place_id], make, partial(seen, app, tx, caller))
