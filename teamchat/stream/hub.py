@@ -9,6 +9,7 @@ The hub alone follows the log.
 * A stream is subscribed before it says CONNECTED, and nothing precedes CONNECTED.
 * What was said in a message that is deleted or edited is not in memory any more when the event that tells of
   it is handed out.
+* What waits for a slow client is what it may have now, not what it might have had when it was said.
 * A stream ends with its session or its user, and what was waiting for it is then dropped.
 """
 
@@ -211,6 +212,10 @@ class Hub:
         """A stream has caught up with `position`."""
         self._streams.join(stream)
 
+    def fall_back(self, stream: Stream) -> None:
+        """A stream is to read on in what it missed, until it joins again."""
+        self._streams.fall_back(stream)
+
     def forget(self, stream: Stream) -> None:
         """A stream has ended."""
         self._streams.remove(stream)
@@ -290,16 +295,25 @@ class Hub:
             messages = None if told.message_ids is None else frozenset(told.message_ids)
             blanking = Blanking(told.room_id, messages, told.fields)
             self.missed.blank(blanking, before=event.seq)
+            self._read_anew()
         elif event.type == RoomChanged.type:
             self.rooms.change(msgspec.convert(payload, RoomChanged))
             self.signalling.room_changed()
+            self._read_anew()
         elif event.type == RoomGone.type:
             self.rooms.forget(msgspec.convert(payload, RoomGone))
+            self._read_anew()
         elif event.type == StreamsDisplaced.type:  # at another process
             for stream in self._registry.own(payload["streams"]):
                 stream.end(DISPLACED)
         elif event.type == MemberJoined.type:
             self._registry.somebody_joined()
+
+    def _read_anew(self) -> None:
+        """Have streams with slow clients read again what waits for them: it may be another by now."""
+        if self.backlog.held:
+            for stream in tuple(self._streams.caught_up()):
+                stream.read_anew()
 
     async def _tick(self) -> None:
         """Send keep-alive comments to all idle streams, and forget what the log has forgotten."""

@@ -84,12 +84,16 @@ class Frame:
 
 
 class SharedBytes:
-    """Bytes that wait for some clients, and for how many: what several wait for is in memory once."""
+    """Bytes that wait for some clients, and for how many: what several wait for is in memory once.
 
-    __slots__ = ("data", "holders")
+    `after` is the position in the log behind which their events stand, None of what is no event, or in parts.
+    """
 
-    def __init__(self, data: bytes) -> None:
+    __slots__ = ("after", "data", "holders")
+
+    def __init__(self, data: bytes, after: int | None = None) -> None:
         self.data = data
+        self.after = after
         self.holders = 0
 
 
@@ -102,7 +106,8 @@ class Batch(dict[int, SharedBytes]):
     def __missing__(self, form: int) -> SharedBytes:
         frames = self._frames
         bare = b"".join([each.identified if form & WITH_IDS else each.plain for each in frames])
-        shared = self[form] = SharedBytes(chunk(bare) if form & CHUNKED else bare)
+        data = chunk(bare) if form & CHUNKED else bare
+        shared = self[form] = SharedBytes(data, frames[0].position - 1)
         return shared
 
 

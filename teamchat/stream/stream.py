@@ -5,6 +5,8 @@
   client did not take of what was begun is written before anything else.
 * A stream that resumes reads what it missed at its client's pace while live events pass it by.  It joins
   them at a moment when it has read as far as the hub has handed out: without a gap, without a repeat.
+* What waits is given up and read anew from the log when somebody may not see it any more, or when what was
+  said is another: nobody is sent later what they had lost by then.
 * At most 1 MiB waits for a client, what is being written included; one that is further behind is cut, and
   so is one that takes nothing for 30 seconds.
 * Once a stream has ended nothing is added to it.  What waits is written, or with `drop` forgotten; what was
@@ -66,6 +68,9 @@ class Feed(Protocol):
 
     def join(self, stream: Stream) -> None:
         """A stream has caught up with `position`."""
+
+    def fall_back(self, stream: Stream) -> None:
+        """A stream is to read on in what it missed, until it joins again."""
 
     def forget(self, stream: Stream) -> None:
         """A stream has ended."""
@@ -224,6 +229,18 @@ class Stream:
         self._is_torn = True
         self.put(rest)
 
+    def read_anew(self) -> None:
+        """Let go of what waits, and read it in the log: what the user sees, or what was said, is another now.
+
+        What was begun is written to its end.
+        """
+        begun = int(self._is_torn)
+        behind = [one.after for one in (self._waiting or ())[begun:] if one.after is not None]
+        if self.is_live and behind:
+            self._drop(but=begun)
+            self._position = behind[0]
+            self._hub.fall_back(self)
+
     def put_signal(self, signal: SharedSignal) -> None:
         """Send a signal, or keep it until there is room: no stream is cut because of one."""
         if self.end_reason is not None or not self.takes(signal):
@@ -329,7 +346,7 @@ class Stream:
 
     async def _next(self) -> bytes:
         """Return what to write next: what was missed, then what waits, joined; empty if there is nothing."""
-        while not self.is_live and self.end_reason is None:
+        while not (self.is_live or self._is_torn) and self.end_reason is None:
             missed = await self._replay()
             if missed and self.end_reason is None:
                 return self._launch(SharedBytes(missed))
@@ -367,8 +384,8 @@ class Stream:
         # The log may have been read further than the hub is: who is in which room then is known there alone.
         await self._hub.reach(reaches)
         self._position = reaches
-        seen = [frame.identified for frame in frames if self.is_told(frame)]
-        return self._framed(b"".join(seen))
+        seen = [frame for frame in frames if self.is_told(frame)]
+        return self._framed(b"".join([one.identified if self.with_ids else one.plain for one in seen]))
 
     def _reload(self) -> bytes:
         """Join the live streams here and now, and tell the client that some events were lost."""

@@ -140,6 +140,13 @@ class Subscriptions:
         (self.scoped if stream.is_scoped else self.live)[stream] = None
         stream.is_live = True
 
+    def fall_back(self, stream: Stream) -> None:
+        """The stream gets no live events any more, until it joins again."""
+        self.live.pop(stream, None)
+        self.scoped.pop(stream, None)
+        self._resuming[stream] = None
+        stream.is_live = False
+
     def remove(self, stream: Stream) -> None:
         """Take out a stream that has ended."""
         self.live.pop(stream, None)

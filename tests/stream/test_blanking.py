@@ -18,7 +18,7 @@ from teamchat.storage.log import Blanking, blank
 from teamchat.stream.missed import Missed
 from teamchat.stream.recent import Recent
 from tests.stream.test_missed import Watched, remembering
-from tests.stream.wire import Client, World, caller, running, said
+from tests.stream.wire import Client, World, big, caller, running, said
 
 SECRET = "what nobody shall read"
 
@@ -238,3 +238,19 @@ async def test_an_account_that_is_newer_than_what_this_hub_knows_waits_for_it(
         await world.write(said(3))
         watched.gate.set()
         assert await client.ids(1) == ["3"]
+
+
+async def test_what_waits_for_a_slow_client_says_nothing_that_was_deleted_or_edited_since(
+    world: World,
+) -> None:
+    slow = await world.connected()
+    for number in range(30):
+        await world.write(said(number), big(8000))
+    await world.write(posted("10"), posted("11"), posted("12", "stays"))
+    await world.at_end()
+    assert slow.stream.size > 0, "the client took everything at once"
+    await delete(world, "10")
+    await edit(world, "11", "is another")
+    await world.at_end()
+    await slow.types(60)
+    assert await contents(slow, 5) == ["", "", "stays", None, "is another"]

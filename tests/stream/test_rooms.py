@@ -21,7 +21,7 @@ from teamchat.stream.delivery import addressed
 from teamchat.stream.recent import Recent
 from teamchat.stream.sse import Frame
 from tests.storages import open_storage
-from tests.stream.wire import WAYS, Client, World, caller, running
+from tests.stream.wire import WAYS, Client, World, big, caller, running
 
 MARKED = "marks"
 USERS = ("alice", "bob", "carol")
@@ -326,3 +326,35 @@ def calls_of(work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(None)
     return counted
+
+
+async def test_x5_what_waits_for_a_slow_client_is_not_sent_to_who_has_lost_the_room_since(
+    world: World,
+) -> None:
+    """Also of a client without ids; all else comes once, in order, and the stream is live again."""
+    room = await Room(world).make()
+    await room.change(is_private=True, joined=["alice", "bob"])
+    for last_event_id in (None, ""):
+        slow = await world.connected(caller("alice"), last_event_id)
+        ahead = [new_id() for _ in range(30)]
+        for number in ahead:
+            await world.write(*[events.DeleteMessage(number, MARKED).to(), big(8000)])
+        secret, after = new_id(), new_id()
+        await room.say(secret)
+        await world.at_end()
+        assert slow.stream.size > 0, "the client took everything at once"
+        await room.change(is_private=True, left=["alice"])
+        await room.say(new_id())
+        await world.write(events.DeleteMessage(after, MARKED).to())
+        await world.at_end()
+        seen = [each for each in await slow.ids(61) if each]
+        assert seen == [*ahead, after]
+        assert slow.last.startswith("id: ") is (last_event_id is not None)
+        await world.at_end()
+        assert slow.stream.is_live
+        assert (slow.stream.size, world.hub.backlog.held) == (0, 0)
+        await world.write(events.DeleteMessage("live", MARKED).to())
+        assert await slow.ids(1) == ["live"]
+        await room.change(is_private=True, joined=["alice"])
+        await world.at_end()
+        await slow.connection.aclose()
