@@ -54,7 +54,9 @@ class Mentioning:
         named = [one.id for one in entities if one.type == "user" and one.id != written.message.author.id]
         seeing = await _seeing(tx, written, list(dict.fromkeys(named)), known)
         telling = await self._reach(tx, written, seeing, entities)
-        unreached = [one for one, sees in seeing.items() if not sees]
+        # Who has a webhook's token sees no list of members, and may be nobody who ever did.
+        may_know = written.caller is not None
+        unreached = [one for one, sees in seeing.items() if not sees and may_know]
         beside = Unreached(unreached) if unreached else None
         return Outcome(fields_of(entities) if entities else None, beside, telling)
 

@@ -134,6 +134,9 @@ async def test_who_does_not_see_a_message_is_not_reached_and_the_author_knows(wo
             rows = await tx.fetch("select user_id from read_state_mentions")
         assert rows == [(it.id("bob"),)]
         assert await it.mentions("bob", room) == 1
+        # A webhook's token goes from hand to hand, and tells nobody who is in the room.
+        hook = await it.app.chat.webhooks.create(it.callers["ada"], "CI", room)
+        assert (await it.app.chat.webhooks.submit(hook.id, hook.token, Draft("@bob and @eve"))).beside == {}
 
 
 async def test_one_does_not_mention_oneself(world: Any) -> None:
