@@ -110,9 +110,9 @@ def test_the_page_of_dependencies_lists_what_a_server_runs_on() -> None:
 
 
 def asked_for() -> set[str]:
-    """Return what teamchat and its plugins ask for, in their own words."""
-    projects = [ROOT / "pyproject.toml", *(ROOT / "plugins").glob("*/pyproject.toml")]
-    wanted = [
-        each for path in projects for each in tomllib.loads(path.read_text())["project"]["dependencies"]
-    ]
-    return {re.match(r"[A-Za-z0-9-]+", each)[0].lower() for each in wanted} - {"teamchat-server"}  # type: ignore[index]
+    """Return what teamchat and its plugins ask for, in their own words, but for each other."""
+    paths = [ROOT / "pyproject.toml", *(ROOT / "plugins").glob("*/pyproject.toml")]
+    projects = [tomllib.loads(path.read_text())["project"] for path in paths]
+    wanted = [each for project in projects for each in project["dependencies"]]
+    own = {project["name"] for project in projects}
+    return {re.match(r"[A-Za-z0-9-]+", each)[0].lower() for each in wanted} - own  # type: ignore[index]
