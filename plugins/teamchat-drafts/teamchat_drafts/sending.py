@@ -1,7 +1,7 @@
 """What becomes of drafts when they are sent, and when what they hang on is gone.
 
 A message that is posted with `draftId` ends the draft in its own transaction, though it was never saved: what
-is still on its way from another device is refused then.
+is still on its way from another device is refused then.  A draft of a place that a token does not reach stays.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ async def sent(tx: Transaction, written: Written) -> Outcome:
     """End the draft that was posted."""
     if written.caller is not None:
         draft_id, user_id = checked_id(written.fields.draft_id), written.caller.user.id
-        await bury(tx, user_id, draft_id, await row_of(tx, user_id, draft_id))
+        row = await row_of(tx, user_id, draft_id)
+        if row is None or written.caller.reaches(row.room_id):
+            await bury(tx, user_id, draft_id, row)
     return Outcome()
 
 

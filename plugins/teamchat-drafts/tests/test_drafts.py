@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 import trio
 from msgspec import UNSET
+from msgspec.structs import replace
 from teamchat_drafts import DRAFTS
 from teamchat_drafts.drafts import MOST_DRAFTS, DraftBody, Drafts
 from teamchat_drafts.stored import Draft as Kept
@@ -68,9 +69,9 @@ class World:
         body = DraftBody(fields.pop("place_id", self.channel), text, **fields)
         return await self.drafts.save(self.ada, id_ or str(uuid4()), body, Condition(version))
 
-    async def send(self, text: str, draft_id: str) -> Message:
+    async def send(self, text: str, draft_id: str, caller: Caller | None = None) -> Message:
         draft = self.app.capabilities.drafts.extended(Draft)(text, draft_id=draft_id)  # type: ignore[call-arg]
-        return await self.app.chat.messages.post(self.ada, self.channel, draft)
+        return await self.app.chat.messages.post(caller or self.ada, self.channel, draft)
 
     async def texts(self, caller: Caller | None = None) -> list[str]:
         return [one.content for one in (await self.drafts.all(caller or self.ada))[0]]
@@ -210,6 +211,20 @@ async def test_an_edit_ends_no_draft_and_nobody_ends_another_ones(tmp_path: Path
         draft = extended(Draft)("bob's", draft_id=saved.id)  # type: ignore[call-arg]
         await world.app.chat.messages.post(world.bob, world.channel, draft)
         assert await world.texts() == ["kept"]
+
+
+async def test_k1_a_token_ends_no_draft_of_a_place_that_it_does_not_reach(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        other = await world.app.chat.channels.create(world.ada, NewPrivateChannel("Elsewhere"))
+        far, near = await world.save("far", place_id=other.id), await world.save("near")
+        token = replace(world.ada, places=frozenset({world.channel}))
+        for draft_id in (far.id, near.id):
+            await world.send("sent", draft_id, token)
+        await world.drafts.delete(token, far.id, None)
+        with pytest.raises(Gone):
+            await world.drafts.save(token, far.id, DraftBody(world.channel, "moved"), Condition(1))
+        assert await world.texts() == ["far"]
+        assert [payload["id"] for payload, _ in await world.events() if payload["deleted"]] == [near.id]
 
 
 async def test_deleting_is_told_once_and_leaves_a_tombstone_for_thirty_days(
