@@ -14,6 +14,7 @@ from teamchat.chat import channel_rows
 from teamchat.chat.sight import FIRST_SEEN, MINE, SEEN, Room
 from teamchat.interfaces import Row, Transaction
 from teamchat.model import Caller, Channel, text
+from teamchat.model.ids import could_be_id
 from teamchat.model.resources import RoomKind
 from teamchat.storage.statements import chunks
 
@@ -86,7 +87,7 @@ class Corpus:
     async def seen(self, tx: Transaction, caller: Caller, message_ids: Sequence[str]) -> Mapping[str, Said]:
         """Return those of these messages that the caller sees, by their ids."""
         found: dict[str, Said] = {}
-        for marks, piece in chunks(message_ids, after=1):
+        for marks, piece in chunks([one for one in message_ids if could_be_id(one)], after=1):
             rows = await tx.fetch(_SEEN.format(marks), caller.user.id, *piece)
             found |= {row[0]: _said(row) for row in rows if caller.reaches(row[1])}
         return found
@@ -125,7 +126,7 @@ class Corpus:
     async def places(self, tx: Transaction, caller: Caller, room_ids: Sequence[str]) -> Mapping[str, Place]:
         """Return rooms that the caller sees, by their ids."""
         found: dict[str, Place] = {}
-        for marks, piece in chunks(room_ids, after=1):
+        for marks, piece in chunks([one for one in room_ids if could_be_id(one)], after=1):
             for id_, kind, name in await tx.fetch(_PLACES.format(marks), caller.user.id, *piece):
                 if caller.reaches(id_):
                     found[id_] = Place(id_, kind, name)

@@ -296,7 +296,8 @@ class Section:
         - `streamed`: the handler reads a body of any kind as it arrives, ``request.body.pieces``; as with
           `upload`, `first` is asked before, and it breaks off with the session.
         - `optional`: the body may be missing; it is then one of defaults.
-        - `query`: the names of its parameters; the handler is given each as a text, None if it is absent.
+        - `query`: the names of its parameters; the handler is given each as a text, None if it is absent. One
+          that holds a NUL is 400.
         - `security`: the name of the OpenAPI scheme of the token that an open endpoint takes.
         - `before_password_change`: it lets in a session whose password must be changed before anything else
           (decision D-43).

@@ -17,6 +17,7 @@ import msgspec
 
 from teamchat.errors import BadRequest, UnsupportedMedia
 from teamchat.model.pages import PAGE_DEFAULT, PAGE_MOST, Page
+from teamchat.model.text import storable
 
 BODY_LIMIT = 256 * 1024
 UPLOAD_LIMIT = 32 * 1024 * 1024
@@ -100,7 +101,10 @@ def check_depth(body: bytes) -> None:
 
 
 def read_parameters(query: bytes, names: Sequence[str]) -> dict[str, str]:
-    """Return the parameters called `names`; one given twice is a 400, others are ignored."""
+    """Return the parameters called `names`; others are ignored.
+
+    One that is given twice is a 400, and so is one that no storage can carry (decision D-04).
+    """
     if not query:
         return {}
     try:
@@ -114,7 +118,7 @@ def read_parameters(query: bytes, names: Sequence[str]) -> dict[str, str]:
         if name in names and name in found:
             raise BadRequest(f"{name} is given more than once.")
         found[name] = value
-    return {name: found[name] for name in names if name in found}
+    return {name: storable(name, found[name]) for name in names if name in found}
 
 
 def read_page(parameters: Mapping[str, str]) -> Page:

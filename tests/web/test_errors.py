@@ -271,6 +271,13 @@ async def test_d08_a_wrong_page_is_400(world: World, query: str) -> None:
         (await world.bob.call("GET", f"{path}?{query}")).problem(400)
 
 
+async def test_d04_a_parameter_with_a_nul_is_400(world: World) -> None:
+    for name in ("actorId", "action", "targetId"):
+        assert name in (await world.admin.call("GET", f"/admin/audit?{name}=a%00")).problem(400)
+        (await world.bob.call("GET", f"/admin/audit?{name}=%00")).problem(403)
+    await world.admin.ok("GET", "/admin/audit?another=%00")
+
+
 async def test_d08_a_larger_limit_means_200_and_none_50(world: World) -> None:
     for _ in range(60):
         message = await world.message(world.bob)

@@ -1,7 +1,7 @@
 """What becomes of drafts when they are sent, and when what they hang on is gone.
 
 A message that is posted with `draftId` ends the draft in its own transaction, though it was never saved: what
-is still on its way from another device is refused then.  A draft of a place that a token does not reach stays.
+is still on its way from another device is refused then.  What a token does not reach stays.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from teamchat import (
     Written,
 )
 from teamchat.model import Caller
+from teamchat.model.ids import could_be_id
 from teamchat.storage.statements import chunks
 from teamchat_files import stored
 from teamchat_files.stored import File
@@ -109,7 +110,7 @@ class Attaching(Changes):
     async def _attach(self, tx: Transaction, written: Written, ids: Sequence[str]) -> None:
         if len(set(ids)) < len(ids):
             raise BadRequest("files names a file twice.")
-        if ids and written.caller is None:
+        if ids and (written.caller is None or not all(map(could_be_id, ids))):
             raise BadRequest(_NOT_YOURS)
         for number, id_ in enumerate(ids):
             author = "" if written.caller is None else written.caller.user.id

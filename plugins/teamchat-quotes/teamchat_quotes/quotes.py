@@ -75,7 +75,8 @@ class Quotes:
         if given is None:
             await tx.fetch("delete from quotes where message_id = $1", message_id)
             return Outcome()
-        if written.before is not None and await tx.fetch(f"{_OF} and quoted_id = $2", message_id, given):
+        present = await tx.fetch(_OF, message_id) if written.before is not None else ()
+        if any(given == id_ for (id_,) in present):
             return Outcome()
         quoted_room = await self._room_of(tx, written.caller, message_id, given)
         await tx.fetch(_STORE, message_id, written.room.id, given, quoted_room)
