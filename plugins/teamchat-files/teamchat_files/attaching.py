@@ -18,8 +18,7 @@ from teamchat import (
     Transaction,
     Written,
 )
-from teamchat.model import Caller
-from teamchat.model.ids import could_be_id
+from teamchat.model import Caller, text
 from teamchat.storage.statements import chunks
 from teamchat_files import stored
 from teamchat_files.stored import File
@@ -110,11 +109,12 @@ class Attaching(Changes):
     async def _attach(self, tx: Transaction, written: Written, ids: Sequence[str]) -> None:
         if len(set(ids)) < len(ids):
             raise BadRequest("files names a file twice.")
-        if ids and (written.caller is None or not all(map(could_be_id, ids))):
+        if ids and written.caller is None:
             raise BadRequest(_NOT_YOURS)
         for number, id_ in enumerate(ids):
             author = "" if written.caller is None else written.caller.user.id
-            if not await tx.fetch(_ATTACH, written.message.id, number, id_, author, written.room.id):
+            storable = text.storable("files", id_)
+            if not await tx.fetch(_ATTACH, written.message.id, number, storable, author, written.room.id):
                 raise BadRequest(_NOT_YOURS)
 
     async def messages_going(self, tx: Transaction, ids: Sequence[str], room: Room) -> None:  # noqa: ARG002

@@ -101,6 +101,8 @@ async def messages_of_elsewhere_are_quoted(run: Run) -> None:
             for quoted in (said["id"], str(uuid4()).replace("-", "")[:32])
         ]
         require(answers[0].json == answers[1].json, "what is not seen is answered otherwise")
+        no_id = {"content": "no", "quotedMessageId": "\0"}
+        (await run.v.put(at("messages", message["id"]), no_id)).expect(400)
 
 
 async def _quote(run: Run, channel: str, quoted: str, *, by: str = "v") -> dict[str, Any]:

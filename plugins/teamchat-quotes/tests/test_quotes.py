@@ -223,11 +223,11 @@ async def test_x3_what_the_author_does_not_see_is_refused_as_what_is_not_there(t
         conversation = (await world.app.chat.conversations.open(world.ada, world.bob.user.id)).conversation.id
         said = await world.app.chat.conversations.post(world.ada, conversation, Draft(SECRET))
         refused = []
-        for quoted in (said.id, NOBODYS, "", "dm:no"):
+        for quoted in (said.id, NOBODYS, "", "dm:no", "\0"):
             with pytest.raises(BadRequest) as error:
                 await world.post("look", quoted, by=world.eve)
             refused.append(str(error.value.sentence))
-        assert refused == ["quotedMessageId is not the id of a message."] * 4
+        assert refused == ["quotedMessageId is not the id of a message."] * 5
         assert not await world.page()
 
 
