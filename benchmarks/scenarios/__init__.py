@@ -50,6 +50,6 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "search": search.run,
     "presence": presence.run,
     "pushes": pushes.run,
-    "steps": steps.run,
     "files": files.run,
+    "steps": steps.run,
 }

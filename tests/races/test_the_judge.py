@@ -26,7 +26,7 @@ async def _nothing(*_: Any) -> None:
 
 def no_request_is_known_again(patch: pytest.MonkeyPatch) -> None:
     """A POST that is repeated makes another message."""
-    patch.setattr(posting, "earlier_answer", _nothing)
+    patch.setattr(posting, "made_before", _nothing)
     patch.setattr(posting, "note", _nothing)
 
 

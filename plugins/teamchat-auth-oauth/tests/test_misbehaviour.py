@@ -223,6 +223,7 @@ async def test_the_log_says_what_was_wrong_and_nothing_that_was_said(
     world: World, mock_clock: MockClock, caplog: pytest.LogCaptureFixture, reply: Reply, detail: str
 ) -> None:
     caplog.set_level(logging.INFO)
+    caplog.clear()  # A database that was made for the test tells of each of its schemas.
     await (runs_out(world, mock_clock, "/token", reply) if reply.hangs else ends(world, "/token", reply))
     lines = [record for record in caplog.records if record.name.startswith("teamchat")]
     line, noted = lines  # What the operator mends, and the failure as every way to sign in tells of it.
