@@ -1,18 +1,19 @@
 """Pinning and unpinning messages, and reading the pins of a place (extension H-2).
 
 A place has at most `MOST_PINS` of those that who pins sees: what was pinned before they joined is not counted
-for who does not see it (extension rule X-3).  Whoever sees a place pins in it: everybody in a channel, the
-two participants in their conversation.  Pinning changes no message, so `updatedAt` stays.
+for who does not see it (extension rule X-3).  Whoever sees a place pins in it: everybody in a channel, or who
+manages it (`PinsOptions`), the two participants in their conversation.  Pinning changes no message, so
+`updatedAt` stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from teamchat import BadRequest, Forbidden, Transaction
+from teamchat import BadRequest, Forbidden, Options, Transaction
 from teamchat.model import Caller, Message, now_ms
 from teamchat.storage.statements import chunks
 from teamchat_pins.events import MessagePinned, MessageUnpinned
@@ -20,6 +21,15 @@ from teamchat_pins.tables import MOST_PINS
 
 if TYPE_CHECKING:
     from teamchat import Room, Teamchat
+
+
+class PinsOptions(Options, frozen=True, kw_only=True):
+    """The keys of ``[pins]``."""
+
+    pin_policy: Annotated[
+        Literal["members", "managers"],
+        Meta(description="Who pins in channels: everybody who writes there, or who manages them."),
+    ] = "members"
 
 
 class PinFields(Struct, frozen=True, rename="camel"):
@@ -32,16 +42,18 @@ class PinFields(Struct, frozen=True, rename="camel"):
 class Pins:
     """The pins of a server."""
 
-    def __init__(self, app: Teamchat) -> None:
-        self._app = app
+    def __init__(self, app: Teamchat, *, by_managers: bool = False) -> None:
+        self._app, self._by_managers = app, by_managers
 
     async def pin(self, caller: Caller, message_id: str) -> PinFields:
         """Pin a message that the caller sees; one that is pinned stays as it is.
 
-        Raises `NotFound` for no such message, `BadRequest` if its place has as many pins as it may have.
+        Raises `NotFound` for no such message, `Forbidden` for who may not pin there, and `BadRequest` if its
+        place has as many pins as it may have.
         """
         async with self._app.storage.write() as tx:
             seen = await self._app.message(tx, caller, message_id)
+            self._check_may(caller, seen.room)
             if seen.room.is_archived:
                 raise Forbidden("The channel is archived.")
             pinned = (await read_fields(tx, [seen.id])).get(seen.id)
@@ -53,15 +65,22 @@ class Pins:
                 await tx.append(event.to(seen.audience))
         return pinned
 
+    def _check_may(self, caller: Caller, room: Room) -> None:
+        """Raise `Forbidden` unless the caller may pin in a room; in groups and conversations all do."""
+        is_open = not self._by_managers or room.kind != "channel"
+        if not (is_open or caller.user.is_admin or room.role == "manager"):
+            raise Forbidden("Only who manages this channel may pin here.")
+
     async def _check_room(self, tx: Transaction, caller: Caller, room: Room) -> None:
         [(count,)] = await tx.fetch("select count(*) from pins where room_id = $1", room.id)
         if count >= MOST_PINS and len(await self._of(tx, caller, room)) >= MOST_PINS:
             raise BadRequest(f"There are {MOST_PINS} pinned messages here already; unpin one first.")
 
     async def unpin(self, caller: Caller, message_id: str) -> None:
-        """Take a pin away, if there is one. Raises `NotFound` for no message that the caller sees."""
+        """Take a pin away, if there is one. Raises `NotFound` and `Forbidden` as `pin` does."""
         async with self._app.storage.write() as tx:
             seen = await self._app.message(tx, caller, message_id)
+            self._check_may(caller, seen.room)
             if await tx.fetch("delete from pins where message_id = $1 returning number", seen.id):
                 event = MessageUnpinned(seen.id, seen.room.id, caller.user.id, now_ms())
                 await tx.append(event.to(seen.audience))

@@ -117,6 +117,25 @@ async def test_b6_in_an_archived_channel_nothing_is_pinned_and_pins_can_be_taken
         assert await world.pinned() == []
 
 
+async def test_with_pin_policy_managers_only_who_manages_a_channel_pins_there(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        pins = Pins(world.app, by_managers=True)
+        message = await world.post()
+        with pytest.raises(Forbidden, match="manages"):
+            await pins.pin(world.bob, message.id)
+        await pins.pin(world.ada, message.id)
+        with pytest.raises(Forbidden, match="manages"):
+            await pins.unpin(world.bob, message.id)
+        await world.app.chat.members.set_role(world.ada, world.channel, world.bob.user.id, "manager")
+        await pins.unpin(world.bob, message.id)
+        assert await world.pinned() == []
+        # Nobody manages a conversation: both pin there.
+        draft, place = Draft("hello"), await world.conversation()
+        said = await world.app.chat.conversations.post(world.ada, place, draft)
+        await pins.pin(world.bob, said.id)
+        assert [one.id for one in await pins.of_conversation(world.ada, place)] == [said.id]
+
+
 async def test_everybody_who_sees_the_place_is_told_and_a_repeat_tells_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         message = await world.post()
