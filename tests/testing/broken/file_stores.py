@@ -31,6 +31,7 @@ class Contract(FileStoreContract):
 @found_by(
     test_another_process_goes_on_where_one_has_stopped="the parts before it are gone",
     test_what_was_written_after_the_state_that_is_kept_does_not_count="what did not count is in the file",
+    test_what_was_put_at_once_is_read_back="what was put did not come back",
 )
 class TestForgets(Contract):
     store = MemoryFileStore
@@ -205,7 +206,10 @@ class TestHasOneReaderForAll(Contract):
             return None if chunks is None else self.readers.setdefault((key, start, stop), chunks)
 
 
-@found_by(test_what_was_removed_or_abandoned_is_gone="what was removed is still there")
+@found_by(
+    test_what_was_removed_or_abandoned_is_gone="what was removed is still there",
+    test_what_was_put_at_once_is_read_back="what was put and removed is still there",
+)
 class TestNeverRemoves(Contract):
     class store(MemoryFileStore):  # noqa: N801
         async def remove(self, key: str) -> None:
@@ -241,6 +245,7 @@ class TestTellsRoomByMinusOne(Contract):
     test_what_is_not_there_is_none="read() must return None, and not raise",
     test_nothing_is_read_of_what_is_not_finished="nothing is kept under this key",
     test_what_was_removed_or_abandoned_is_gone="nothing is kept under this key",
+    test_what_was_put_at_once_is_read_back="nothing is kept under this key",
 )
 class TestRaisesForAnUnknownKey(Contract):
     class store(MemoryFileStore):  # noqa: N801
@@ -256,6 +261,7 @@ class TestRaisesForAnUnknownKey(Contract):
     test_what_is_not_there_is_none="read() must return None for a key that is not there",
     test_nothing_is_read_of_what_is_not_finished="a file is readable before it has begun",
     test_what_was_removed_or_abandoned_is_gone="what was removed is still there",
+    test_what_was_put_at_once_is_read_back="what was put and removed is still there",
 )
 class TestMakesOneUpForAnUnknownKey(Contract):
     class store(MemoryFileStore):  # noqa: N801
