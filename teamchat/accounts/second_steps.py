@@ -130,22 +130,25 @@ class SecondSteps:
 
     def is_demanded_of(self, user: User) -> bool:
         """Return whether `auth.secondFactor` wants a user to have one."""
-        return self._demanded == "all" or (self._demanded == "admins" and user.is_admin)
+        return self._demands(is_admin=user.is_admin)
 
     async def missing_in(self, tx: Transaction, user_ids: Sequence[str]) -> set[str]:
         """Return which of these users have to set one up first. A bot can't."""
         step, found = self.step, set[str]()
         if step is None or self._demanded == "optional":
             return found
-        of_whom = "" if self._demanded == "all" else "and is_admin = 1"
         for marks, piece in chunks(user_ids):
             rows = await tx.fetch(
-                f"""select id from users where id in ({marks}) and is_bot = 0
-                and removed_at is null and deactivated_at is null {of_whom}""",  # noqa: S608
+                f"""select id, is_admin from users where id in ({marks}) and is_bot = 0
+                and removed_at is null and deactivated_at is null""",  # noqa: S608
                 *piece,
             )
-            found |= {user_id for (user_id,) in rows if not await step.is_set_in(tx, user_id)}
+            demanded = [user_id for user_id, is_admin in rows if self._demands(is_admin=bool(is_admin))]
+            found |= {user_id for user_id in demanded if not await step.is_set_in(tx, user_id)}
         return found
+
+    def _demands(self, *, is_admin: bool) -> bool:
+        return self._demanded == "all" or (self._demanded == "admins" and is_admin)
 
     async def is_missing_in(self, tx: Transaction, user_id: str) -> bool:
         """Return whether a user has to set one up first."""

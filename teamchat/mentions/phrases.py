@@ -11,6 +11,7 @@ import re
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
+from teamchat.mentions.parsing import is_word
 from teamchat.model.text import base_at, fold
 
 T = TypeVar("T", bound=Hashable)
@@ -22,13 +23,12 @@ _CJK = re.compile(
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
-_WORD = re.compile(r"\w")
 
 
 def _is_spelt(text: str, at: int) -> bool:
     """Return whether a letter or digit of a writing that separates its words is there, with what it bears."""
     character = base_at(text, at)
-    return _WORD.match(character) is not None and not _CJK.match(character)
+    return is_word(character) and not _CJK.match(character)
 
 
 def _is_within(text: str, at: int) -> bool:

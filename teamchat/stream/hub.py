@@ -312,7 +312,7 @@ class Hub:
     def _read_anew(self) -> None:
         """Have streams with slow clients read again what waits for them: it may be another by now."""
         if self.backlog.held:
-            for stream in tuple(self._streams.caught_up()):
+            for stream in [one for one in self._streams.caught_up() if one.size]:
                 stream.read_anew()
 
     async def _tick(self) -> None:

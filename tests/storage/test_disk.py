@@ -9,25 +9,12 @@ from pathlib import Path
 import pytest
 
 from teamchat.storage.disk import make_directory, remove_file, write_file
+from tests.synced import noted_steps
 
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was synced and renamed, in this order."""
-    steps: list[str] = []
-    sync, rename = os.fsync, Path.rename
-
-    def noting_sync(descriptor: int) -> None:
-        steps.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
-        sync(descriptor)
-
-    def noting_rename(path: Path, target: Path) -> Path:
-        steps.append("rename")
-        return rename(path, target)
-
-    monkeypatch.setattr(os, "fsync", noting_sync)
-    monkeypatch.setattr(Path, "rename", noting_rename)
-    return steps
+    return noted_steps(monkeypatch)
 
 
 def test_a_file_is_synced_before_it_has_its_name_and_the_directory_after(

@@ -16,6 +16,7 @@ from teamchat_files_directory.store import DirectoryStore
 from teamchat import Conflict, FileStore, Gone, StorageError, StorageFull, Unavailable
 from teamchat.testing import FileStoreContract
 from teamchat.testing.files import KEY, keep, kept, pieces_of
+from tests.synced import noted_steps
 
 
 class TestDirectoryStore(FileStoreContract):
@@ -201,19 +202,7 @@ async def test_a_failed_write_leaves_nothing_under_the_key_nor_beside_it(
 async def test_the_file_is_synced_before_its_name_and_the_directory_after(
     store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps: list[str] = []
-    sync, rename = os.fsync, Path.rename
-
-    def noting_sync(descriptor: int) -> None:
-        steps.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
-        sync(descriptor)
-
-    def noting_rename(path: Path, target: Path) -> Path:
-        steps.append("rename")
-        return rename(path, target)
-
-    monkeypatch.setattr(os, "fsync", noting_sync)
-    monkeypatch.setattr(Path, "rename", noting_rename)
+    steps = noted_steps(monkeypatch)
     await store.put(KEY, b"bytes")
     assert steps == ["file", "rename", "directory"]
 

@@ -23,7 +23,6 @@ MADE_BY = f"{VERSION} {UNICODE}"
 ABOVE_ALL = "g"
 """Greater than every id."""
 
-
 MOST_TAIL = 5000
 """How many events a search looks through that the index has not heard; if there are more, it is not used."""
 
