@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,6 +94,38 @@ async def ask(port: int, request: str) -> str:
         await stream.send_all(request.encode())
         with trio.fail_after(PATIENCE):
             return (await stream.receive_some()).decode("latin-1")
+
+
+_LOADED = """
+import pathlib, sys, trio
+from teamchat.plugins import Plugins
+from teamchat.server import serve
+from teamchat.settings import load
+
+async def main():
+    async with trio.open_nursery() as nursery:
+        stop = trio.Event()
+        await nursery.start(lambda task_status: serve(settings, plugins, stop=stop, task_status=task_status))
+        stop.set()
+
+settings = load(pathlib.Path(sys.argv[1]))
+plugins = Plugins.load([])
+plugins.require()
+trio.run(main)
+print("loaded:", *{name.partition(".")[0] for name in sys.modules})
+"""
+
+
+def test_a_server_with_every_plugin_loads_what_its_configuration_has_a_use_for_alone(tmp_path: Path) -> None:
+    file = tmp_path / "teamchat.toml"
+    file.write_text(f'[server]\nport = 0\n[storage]\npath = "{tmp_path}"\n')
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED, str(file)], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    loaded = set(done.stdout.partition("loaded: ")[2].split())
+    assert {"trio", "httptools", "apsw", "teamchat_web_push", "teamchat_files_s3"} <= loaded
+    without_use = {"quart", "flask", "werkzeug", "hypercorn", "jinja2", "httpx2", "httpcore2", "psycopg"}
+    assert not loaded & {*without_use, "prometheus_client", "joserfc", "PIL", "segno"}
 
 
 async def test_ready_is_said_once_with_the_bound_port(

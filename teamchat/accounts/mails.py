@@ -11,9 +11,8 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from teamchat.accounts.message import one_line
 from teamchat.accounts.outbox import QueuedMail
@@ -23,6 +22,9 @@ from teamchat.model.text import plain
 from teamchat.observability.logs import get_logger
 from teamchat.settings import Settings
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 MAX_TEMPLATE_CHARACTERS = 500_000
 _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
@@ -31,14 +33,6 @@ _log = get_logger(__name__)
 
 Template = Callable[[str, int], str]
 """Takes the link and the minutes it works for, and returns one version of the magic-link mail."""
-
-_DEFAULTS = Environment(
-    loader=PackageLoader("teamchat.accounts", "mail_templates"),
-    autoescape=select_autoescape(["html"]),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
 
 
 class Composer:
@@ -90,7 +84,21 @@ class Composer:
             written = _written(own, key, values["link"], max(1, seconds // 60))
             if written is not None:
                 return written
-        return _DEFAULTS.get_template(f"{purpose}.{kind}").render(values)
+        return _templates().get_template(f"{purpose}.{kind}").render(values)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates that are teamchat's own; a server that sends no mail never loads Jinja."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    return Environment(
+        loader=PackageLoader("teamchat.accounts", "mail_templates"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def lifetime(seconds: int) -> str:

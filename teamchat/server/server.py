@@ -18,7 +18,6 @@ import trio
 from teamchat.application import Application, open_application
 from teamchat.errors import OperatorError, ServiceCrashed, SettingsError
 from teamchat.http import http1, tls
-from teamchat.http import hypercorn as hypercorn_server
 from teamchat.http.sockets import address, listening, port_of
 from teamchat.interfaces import Service
 from teamchat.interfaces.offers import AuthMode
@@ -142,11 +141,14 @@ async def _serve_application(
     site = create_app(app, blueprints, plugins)
     app.chat.filters.use(plugins.message_filters(app), plugins.label_of)
     event_listeners = Listeners(app.storage, plugins.event_listeners(app), plugins.label_of)
-    lifespan = WebLifespan(site)
+    # Only what a plugin's blueprint brings has a start-up and a shutdown of its own.
+    lifespan = WebLifespan(site) if site.is_seen_by_quart else None
     port = port_of(listeners)
     async with trio.open_nursery() as nursery:
         brought = [*plugins.services(app), *app.capabilities.services]
-        services: list[Service] = [app.hub, event_listeners, *brought, lifespan]
+        services: list[Service] = [app.hub, event_listeners, *brought]
+        if lifespan is not None:
+            services.append(lifespan)
         for service in services:
             crashed = ServiceCrashed(service.name)
             if service in brought:
@@ -161,7 +163,8 @@ async def _serve_application(
         async with trio.open_nursery() as serving:
             await serving.start(partial(http.run, stop, grace=GRACE_SECONDS))
             ready(port)
-        await lifespan.stop()
+        if lifespan is not None:
+            await lifespan.stop()
         nursery.cancel_scope.cancel()
 
 
@@ -227,11 +230,12 @@ def _http_server(server: ServerSettings) -> MakeServer:
     """Return what makes the HTTP server: the native one, or Hypercorn, which alone speaks TLS."""
     if server.http1 not in {"native", "hypercorn"}:
         raise SettingsError("server.http1 must be native or hypercorn.")
-    if server.tls is not None:
-        context = tls.context(server.tls)
-        return partial(hypercorn_server.HttpServer, proxies=server.trusted_proxies, tls=context)
-    made = http1.HttpServer if server.http1 == "native" else hypercorn_server.HttpServer
-    return partial(made, proxies=server.trusted_proxies)
+    if server.http1 == "native" and server.tls is None:
+        return partial(http1.HttpServer, proxies=server.trusted_proxies)
+    from teamchat.http import hypercorn  # not loaded where nobody needs it
+
+    context = None if server.tls is None else tls.context(server.tls)
+    return partial(hypercorn.HttpServer, proxies=server.trusted_proxies, tls=context)
 
 
 def _show_password(email: str, password: str) -> None:

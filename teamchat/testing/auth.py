@@ -193,12 +193,16 @@ class AuthModeContract(ABC):
 
     def _taking_bodies(self, app: Application, site: Any) -> list[tuple[str, str]]:
         own = set(self._own_routes(app, site))
-        rules = [rule for rule in site.url_map.iter_rules() if rule.rule in own]
-        return sorted((method, rule.rule) for rule in rules for method in _WITH_BODY & rule.methods)
+        return sorted(
+            (method, route.path)
+            for route in site.routes
+            if route.path in own
+            for method in _WITH_BODY & route.methods
+        )
 
     def _own_routes(self, app: Application, site: Any) -> list[str]:
         """Return the paths without parameters that the mode brings."""
-        common = {rule.rule for rule in create_app(app, []).url_map.iter_rules()}
-        own = {rule.rule for rule in site.url_map.iter_rules()} - common
+        common = {route.path for route in create_app(app, []).routes}
+        own = {route.path for route in site.routes} - common
         assert own, "routes() brings no route: nobody can sign in"
         return sorted(path for path in own if "<" not in path)

@@ -203,11 +203,11 @@ async def _askers(app: Application) -> tuple[Sequence[_Asker], Mapping[str, str]
 def _brought(app: Application, site: Any, known: Mapping[str, str]) -> Iterator[_Route]:
     """Yield the routes that the plugin brings; parameters are filled with a plain value."""
     own = set(_rules(create_app(app, [])))
-    for rule in site.url_map.iter_rules():
+    for rule in site.quart.url_map.iter_rules():
         for method in sorted(rule.methods - {"HEAD", "OPTIONS"}):
             if (method, rule.rule) not in own:
                 filled = {name: known.get(name) or _filled(rule._converters[name]) for name in rule.arguments}
-                path = site.url_map.bind("localhost").build(rule.endpoint, filled, method=method)
+                path = site.quart.url_map.bind("localhost").build(rule.endpoint, filled, method=method)
                 declared = site.endpoint_of(rule)
                 if declared is None:
                     yield _Route(method, path, None, takes_key=False)
@@ -246,8 +246,4 @@ def _filled(converter: BaseConverter) -> Any:
 
 
 def _rules(site: Any) -> list[tuple[str, str]]:
-    return [
-        (method, rule.rule)
-        for rule in site.url_map.iter_rules()
-        for method in rule.methods - {"HEAD", "OPTIONS"}
-    ]
+    return [(method, route.path) for route in site.routes for method in route.asked]

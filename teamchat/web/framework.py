@@ -1,27 +1,109 @@
-"""Plain views of plugins' blueprints: the one thing that runs in Quart.
+"""The application as whatever knows Quart sees it: a Quart-Trio application, each section a blueprint of it.
 
-Quart gets a request that was routed already, and what it answers goes the way of every answer.  Functions
-that a blueprint has called around requests, those for the whole application too, are called around its own
-views and no others.
+It is made when somebody needs it: a plugin with plain views, or a test with Quart's client.  Requests go to
+the `App` whose it is.  Plain views are the one thing that runs in Quart: it gets a request that was routed
+already, and what it answers goes the way of every answer.  Functions that a blueprint has called around
+requests, those for the whole application too, are called around its own views and no others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import trio
 from quart import Blueprint
 from quart import Response as QuartResponse
+from quart.globals import request_ctx
 from quart.utils import encode_headers
 from quart.wrappers.response import DataBody
 from quart_trio import QuartTrio
 from quart_trio.asgi import TrioASGIHTTPConnection
-from werkzeug.routing import Rule
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import RequestRedirect, Rule
 
+from teamchat.errors import DeclarationError, NotFound
+from teamchat.web import problems
 from teamchat.web.request import Request
 from teamchat.web.responses import Response
+from teamchat.web.routing import Route
+from teamchat.web.rules import Segment, Shape
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterable
+
+    from teamchat.web.app import App, Declared
     from teamchat.web.site import Site
+
+
+_SENTENCES = {
+    400: "The request is not valid.",
+    404: "There is nothing at this address.",
+    405: "This address does not take this method.",
+    413: "The body is too large.",
+}
+
+
+class QuartApp(QuartTrio):
+    """Quart's view of an `App`."""
+
+    def __init__(self, site: App) -> None:
+        super().__init__("teamchat", static_folder=None, template_folder=None)
+        self._site = site
+        self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect
+
+    def register_section(self, name: str, targets: Iterable[Declared]) -> None:
+        """Show what was declared in one section; it is served without Quart."""
+        blueprint = Blueprint(name, __name__)
+        for target in targets:
+            blueprint.add_url_rule(target.rule, target.name, _not_called, methods=[target.method])
+        self.register_blueprint(blueprint)
+
+    def register_plain(self, blueprint: Blueprint) -> list[Route]:
+        """Register a plugin's blueprint; what it has called around all requests is called around its own.
+
+        Returns the routes to its views. Raises a `DeclarationError` for a WebSocket.
+        """
+        before = set(map(id, self.url_map.iter_rules()))
+        self.register_blueprint(blueprint)
+        around: Any
+        for around in (
+            self.url_value_preprocessors,
+            self.before_request_funcs,
+            self.after_request_funcs,
+            self.teardown_request_funcs,
+        ):
+            around[blueprint.name] = [*around.pop(None, ()), *around.get(blueprint.name, ())]
+        return [self._route(rule) for rule in self.url_map.iter_rules() if id(rule) not in before]
+
+    def _route(self, rule: Rule) -> Route:
+        if rule.websocket:
+            raise DeclarationError(f"its route {rule.rule} is a WebSocket, and this server takes none")
+        methods = frozenset(rule.methods or ())
+        if getattr(rule, "provide_automatic_options", False):
+            methods -= {"OPTIONS"}  # The table answers it.
+        shape, *spellings = _spellings(rule)
+        return Route(rule.rule, methods, shape, PlainView(self, rule), tuple(spellings))
+
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
+        """Serve one ASGI scope; only its own start-up and shutdown is Quart's business."""
+        if scope["type"] == "lifespan":
+            return super().__call__(scope, receive, send)
+        return self._site(scope, receive, send)
+
+    async def handle_user_exception(self, error: Any) -> QuartResponse:
+        """Answer a failure of a plain view in the one shape; cancellation is passed on."""
+        if isinstance(error, BaseExceptionGroup) and error.split(trio.Cancelled)[0] is not None:
+            raise error
+        return await self.handle_exception(error)
+
+    async def handle_exception(self, error: Any) -> QuartResponse:
+        """Answer what failed outside a plain view."""
+        error = problems.unwrapped(error)
+        if isinstance(error, HTTPException):
+            return to_quart(_of_http(error))
+        return to_quart(problems.answer(error, self._site.endpoint_in_logs(request_ctx.request.scope)))
 
 
 class PlainView:
@@ -62,17 +144,32 @@ def to_quart(response: Response) -> QuartResponse:
     return made
 
 
-def register(app: QuartTrio, blueprint: Blueprint) -> None:
-    """Register a plugin's blueprint; what it has called around all requests is called around its own."""
-    app.register_blueprint(blueprint)
-    around: Any
-    for around in (
-        app.url_value_preprocessors,
-        app.before_request_funcs,
-        app.after_request_funcs,
-        app.teardown_request_funcs,
-    ):
-        around[blueprint.name] = [*around.pop(None, ()), *around.get(blueprint.name, ())]
+async def _not_called(**_: Any) -> str:
+    """Stand for an endpoint among Quart's views; none of them is called."""
+    raise NotFound
+
+
+def _spellings(rule: Rule) -> Iterator[Shape]:
+    """Yield the shapes of the paths that Quart answers by a rule: with and without a slash at the end."""
+
+    def pattern_of(parameter: str) -> tuple[str, bool]:
+        converter = rule._converters[parameter.strip("<>").rpartition(":")[2].strip()]
+        return converter.regex, not converter.part_isolating
+
+    shape = Shape.of(rule.rule, pattern_of)
+    yield shape
+    if rule.is_leaf and not rule.strict_slashes:
+        yield replace(shape, segments=(*shape.segments, Segment("", "")))
+    elif not rule.is_leaf and len(shape.segments) > 2:
+        yield replace(shape, segments=shape.segments[:-1])
+
+
+def _of_http(error: HTTPException) -> Response:
+    """Return what Quart says of a request, in the one shape of errors (decision D-01)."""
+    if isinstance(error, RequestRedirect):
+        return problems.response(error.code, "The address is another.", {"Location": error.new_url})
+    status = error.code or 500
+    return problems.response(status, _SENTENCES.get(status, f"{error.name}."))
 
 
 async def _push_nothing(_: Any) -> None:

@@ -12,9 +12,6 @@ import traceback
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from werkzeug.exceptions import HTTPException
-from werkzeug.routing import RequestRedirect
-
 from teamchat.errors import Problem, StorageError
 from teamchat.observability.logs import get_logger
 from teamchat.web.refusals import Error, of_problem, response
@@ -23,22 +20,13 @@ from teamchat.web.responses import Response, Unencodable
 _logger = get_logger(__name__)
 __all__ = ["Error", "answer", "outline", "response"]
 NOWHERE: Mapping[str, str] = {}
-_SENTENCES = {
-    400: "The request is not valid.",
-    404: "There is nothing at this address.",
-    405: "This address does not take this method.",
-    413: "The body is too large.",
-}
 
 
 def answer(error: BaseException, of: Mapping[str, str] = NOWHERE) -> Response:
     """Return the response for `error`; `of` names the failed endpoint in the log."""
-    if isinstance(error, BaseExceptionGroup):
-        error = _only_problem(error) or error
+    error = unwrapped(error)
     if isinstance(error, Problem):
         return of_problem(error)
-    if isinstance(error, HTTPException):
-        return _of_http(error)
     fields: dict[str, Any] = dict(of)
     _logger.error("unexpected failure: %s", outline(error), **fields)
     return response(500, "The server failed. Nothing more can be said here; its log says more.")
@@ -49,19 +37,12 @@ def outline(error: BaseException) -> str:
     return " | ".join(_frames(one) for one in _chain(error))
 
 
-def _of_http(error: HTTPException) -> Response:
-    if isinstance(error, RequestRedirect):
-        return response(error.code, "The address is another.", {"Location": error.new_url})
-    status = error.code or 500
-    return response(status, _SENTENCES.get(status, f"{error.name}."))
-
-
-def _only_problem(group: BaseExceptionGroup[BaseException]) -> BaseException | None:
-    """Return what a nursery wrapped, if that was one thing alone."""
-    inner: BaseException = group
+def unwrapped(error: BaseException) -> BaseException:
+    """Return what a nursery wrapped, if that was one thing alone; else the error as it is."""
+    inner = error
     while isinstance(inner, BaseExceptionGroup):
         if len(inner.exceptions) != 1:
-            return None
+            return error
         inner = inner.exceptions[0]
     return inner
 

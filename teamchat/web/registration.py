@@ -5,18 +5,18 @@ Whichever of two routes would win, the other one would be dead without a word.
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from quart import Blueprint
-from werkzeug.routing import Rule
-
 from teamchat.errors import DeclarationError, PluginError
 from teamchat.web.endpoints import Section
-from teamchat.web.rules import Shape
+from teamchat.web.routing import Route
 
 if TYPE_CHECKING:
+    from quart import Blueprint
+
     from teamchat.interfaces import Routes
 
 _OWN = "teamchat itself"
@@ -38,8 +38,11 @@ class Bringers(Protocol):
 class Registering(Protocol):
     """What sections and blueprints are registered on."""
 
-    blueprints: dict[str, Any]
-    url_map: Any
+    routes: list[Route]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all sections and blueprints."""
 
     def register_section(self, section: Section) -> None:
         """Take up a section's endpoints."""
@@ -47,8 +50,8 @@ class Registering(Protocol):
     def register_plain(self, blueprint: Blueprint) -> None:
         """Take up a plugin's plain blueprint."""
 
-    def note_plugin(self, rule: Rule, plugin: str) -> None:
-        """Remember which plugin brought a rule."""
+    def note_plugin(self, route: Route, plugin: str) -> None:
+        """Remember which plugin brought a route."""
 
 
 class Nobody:
@@ -81,8 +84,8 @@ class _Registration:
     def __init__(self, site: Registering, bringers: Bringers) -> None:
         self._site = site
         self._bringers = bringers
-        self._names = dict.fromkeys(site.blueprints, _OWN)
-        self._taken = [(Shape.of(rule), rule, _OWN) for rule in site.url_map.iter_rules()]
+        self._names = dict.fromkeys(site.names, _OWN)
+        self._taken = [(route, _OWN) for route in site.routes]
 
     def take_all(self, blueprints: Sequence[Routes]) -> None:
         for blueprint in blueprints:
@@ -92,7 +95,7 @@ class _Registration:
 
     def _cause_against(self, blueprint: Any) -> str | None:
         """Register a blueprint; return why it can't be, or None if all is well."""
-        if not isinstance(blueprint, Section | Blueprint):
+        if not isinstance(blueprint, Section) and not _is_plain(blueprint):
             kind = f"{type(blueprint).__module__}.{type(blueprint).__qualname__}"
             return f"routes must return a list of teamchat.web.Section or quart.Blueprint, not {kind}."
         owner = self._bringers.bringer_of(blueprint)
@@ -100,7 +103,7 @@ class _Registration:
             return (
                 f'its blueprint "{blueprint.name}" has a name that belongs to {self._names[blueprint.name]}.'
             )
-        before = set(map(id, self._site.url_map.iter_rules()))
+        before = len(self._site.routes)
         try:
             if isinstance(blueprint, Section):
                 self._site.register_section(blueprint)
@@ -112,37 +115,40 @@ class _Registration:
             place = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__} at {place.filename}:{place.lineno}"
             return f'its blueprint "{blueprint.name}" raised {what} when it was registered.'
-        self._names |= dict.fromkeys(set(self._site.blueprints) - set(self._names), owner)
-        rules = [rule for rule in self._site.url_map.iter_rules() if id(rule) not in before]
-        for rule in rules:
-            self._site.note_plugin(rule, self._bringers.label_of(blueprint))
-        return next((cause for rule in rules for cause in self._conflicts(rule, owner)), None)
+        self._names |= dict.fromkeys(self._site.names - set(self._names), owner)
+        routes = self._site.routes[before:]
+        for route in routes:
+            self._site.note_plugin(route, self._bringers.label_of(blueprint))
+        return next((cause for route in routes for cause in self._conflicts(route, owner)), None)
 
-    def _conflicts(self, rule: Rule, owner: str) -> Iterator[str]:
-        """Yield what is wrong about a new rule, and count it as taken."""
-        if rule.websocket:
-            yield f"its route {rule.rule} is a WebSocket, and this server takes none."
-        shape = Shape.of(rule)
-        for other, taken, by in self._taken:
-            if _clash(shape, other, are_of_one=owner == by):
+    def _conflicts(self, route: Route, owner: str) -> Iterator[str]:
+        """Yield what is wrong about a new route, and count it as taken."""
+        for taken, by in self._taken:
+            if _clash(route, taken, are_of_one=owner == by):
                 who = "this plugin too" if by == owner else by
-                yield _sentence(rule, taken, min(shape.methods & other.methods), who)
-        self._taken.append((shape, rule, owner))
+                yield _sentence(route, taken, min(route.asked & taken.asked), who)
+        self._taken.append((route, owner))
 
 
-def _clash(one: Shape, other: Shape, *, are_of_one: bool) -> bool:
-    """Return whether one of two rules would be dead; a plugin may have special cases of its own addresses."""
+def _is_plain(offer: Any) -> bool:
+    """Return whether something is a blueprint of Quart's; where Quart was not loaded, nothing is."""
+    quart = sys.modules.get("quart")
+    return quart is not None and isinstance(offer, quart.Blueprint)
+
+
+def _clash(one: Route, other: Route, *, are_of_one: bool) -> bool:
+    """Return whether one of two would be dead; a plugin may have special cases of its own addresses."""
     if are_of_one:
-        return one.segments == other.segments and bool(one.methods & other.methods)
-    if one.takes_whatever_is_left or other.takes_whatever_is_left:
-        return one.takes_whatever_is_left and other.takes_whatever_is_left and one.meets(other)
+        return one.shape == other.shape and bool(one.asked & other.asked)
+    if one.shape.takes_whatever_is_left or other.shape.takes_whatever_is_left:
+        return one.shape.takes_whatever_is_left and other.shape.takes_whatever_is_left and one.meets(other)
     return one.meets(other)
 
 
-def _sentence(rule: Rule, taken: Rule, method: str, by: str) -> str:
-    if rule.rule == taken.rule:
-        return f"its route {method} {rule.rule} belongs to {by}."
+def _sentence(route: Route, taken: Route, method: str, by: str) -> str:
+    if route.path == taken.path:
+        return f"its route {method} {route.path} belongs to {by}."
     return (
-        f"its route {method} {rule.rule} answers the same requests as {method} {taken.rule}, "
+        f"its route {method} {route.path} answers the same requests as {method} {taken.path}, "
         f"which belongs to {by}."
     )

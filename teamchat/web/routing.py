@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol, Union
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 from teamchat.errors import MethodNotAllowed, NotFound
 from teamchat.web.responses import Response
+from teamchat.web.rules import Shape
 
 if TYPE_CHECKING:
+    from teamchat.web.endpoints import Endpoint
     from teamchat.web.events import EventStream
     from teamchat.web.request import Request
-    from teamchat.web.rules import Shape
     from teamchat.web.site import Site
 
 PathValues = dict[str, str]
@@ -38,6 +39,34 @@ class Served(Protocol):
 
 
 Target = Union[Served, "EventStream"]
+
+
+class Route(NamedTuple):
+    """A target at a path, which `path` has in the words of its declaration, for some methods.
+
+    `spellings` are other shapes of the path under which it is found.
+    """
+
+    path: str
+    methods: frozenset[str]
+    shape: Shape
+    target: Target
+    spellings: tuple[Shape, ...] = ()
+
+    @classmethod
+    def to(cls, target: Endpoint | EventStream) -> Route:
+        """Return the route to what was declared; HEAD comes with GET."""
+        methods = frozenset({"GET", "HEAD"} if target.method == "GET" else {target.method})
+        return cls(target.rule, methods, Shape.of(target.rule), target)
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The methods but HEAD and OPTIONS, which are taken wherever it is sensible."""
+        return self.methods - {"HEAD", "OPTIONS"}
+
+    def meets(self, other: Route) -> bool:
+        """Return whether there are requests that both answer."""
+        return bool(self.asked & other.asked) and self.shape.meets(other.shape)
 
 
 class Nothing:
@@ -99,8 +128,15 @@ class Table:
     def __init__(self) -> None:
         self._root = _Node()
 
-    def add(self, shape: Shape, methods: Iterable[str], target: Target) -> None:
-        """Take up a target; what was there before keeps its place."""
+    def add(self, route: Route) -> None:
+        """Take up a route; what was there before keeps its place."""
+        for shape in (route.shape, *route.spellings):
+            node = self._node_of(shape)
+            for method in route.methods:
+                node.targets.setdefault(method, route.target)
+
+    def _node_of(self, shape: Shape) -> _Node:
+        """Return the node at the end of a path, made on the way where it isn't there."""
         node = self._root
         for at, segment in enumerate(shape.segments[1:], 1):
             if segment.spans:
@@ -113,8 +149,7 @@ class Table:
                 node.any = node = node.any or _Node()
             else:
                 node = node.formed.setdefault(re.compile(segment.pattern), _Node())
-        for method in methods:
-            node.targets.setdefault(method, target)
+        return node
 
     def find(self, method: str, path: str) -> tuple[Target, PathValues]:
         """Return what a request is for, and the segments that its path leaves open."""

@@ -1,16 +1,13 @@
-"""What a rule of the URL map answers, and whether two answer the same requests."""
+"""The shapes of paths: which texts their segments are, and whether two shapes have a path in common."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from werkzeug.routing import Rule
-
 _PARAMETER = re.compile(r"(<[^<>]*>)")
-_NAME = re.compile(r"<(?:[^<>]*:)?\s*(\w+)\s*>")
 _ANY = re.compile(r"<\w+>")
-_UNASKED = {"HEAD", "OPTIONS"}  # Quart gives both to every view
 
 
 @dataclass(frozen=True)
@@ -31,26 +28,35 @@ class Segment:
         return other.text is None or re.fullmatch(self.pattern, other.text) is not None
 
 
+PatternOf = Callable[[str], tuple[str, bool]]
+"""Returns what a parameter such as ``<int:week>`` takes, as a pattern, and whether that may hold slashes."""
+
+
+def declared(parameter: str) -> tuple[str, bool]:
+    """Return what a parameter of a declared path takes (`Section.endpoint`)."""
+    if parameter.startswith("<int:"):
+        return r"\d+", False
+    return (r"[^/].*?", True) if parameter.startswith("<path:") else (r"[^/]+", False)
+
+
 @dataclass(frozen=True)
 class Shape:
-    """What a rule answers: its methods, and the segments of its path."""
+    """The segments of a path, those that vary as patterns."""
 
-    methods: frozenset[str]
     segments: tuple[Segment, ...]
 
     @classmethod
-    def of(cls, rule: Rule) -> Shape:
-        """Return the shape of a rule that is in a URL map."""
+    def of(cls, path: str, pattern_of: PatternOf = declared) -> Shape:
+        """Return the shape of a path, in the words of its declaration."""
         segments: list[list[str]] = [[]]
-        for piece in _PARAMETER.split(rule.rule):
+        for piece in _PARAMETER.split(path):
             if _PARAMETER.fullmatch(piece):
                 segments[-1].append(piece)
                 continue
             first, *more = piece.split("/")
             segments[-1].append(first)
             segments += [[text] for text in more]
-        methods = frozenset((rule.methods or set()) - _UNASKED)
-        return cls(methods, tuple(_segment(rule, pieces) for pieces in segments))
+        return cls(tuple(_segment(pieces, pattern_of) for pieces in segments))
 
     @property
     def takes_whatever_is_left(self) -> bool:
@@ -58,9 +64,7 @@ class Shape:
         return len(self.segments) > 1 and self.segments[1].spans
 
     def meets(self, other: Shape) -> bool:
-        """Return whether there are requests that both answer."""
-        if not self.methods & other.methods:
-            return False
+        """Return whether there are paths that both take."""
         for mine, theirs in zip(self.segments, other.segments, strict=False):
             if mine.spans or theirs.spans:
                 return True
@@ -69,15 +73,15 @@ class Shape:
         return len(self.segments) == len(other.segments)
 
 
-def _segment(rule: Rule, pieces: list[str]) -> Segment:
-    names = [match[1] for piece in pieces if (match := _NAME.fullmatch(piece))]
-    if not names:
+def _segment(pieces: list[str], pattern_of: PatternOf) -> Segment:
+    if not any(map(_PARAMETER.fullmatch, pieces)):
         text = "".join(pieces)
         return Segment(re.escape(text), text)
-    converters = [rule._converters[name] for name in names]
-    pattern = "".join(
-        f"(?:{rule._converters[match[1]].regex})" if (match := _NAME.fullmatch(piece)) else re.escape(piece)
-        for piece in pieces
-    )
-    spans = not all(converter.part_isolating for converter in converters)
+    pattern, spans = "", False
+    for piece in pieces:
+        if _PARAMETER.fullmatch(piece):
+            takes, holds_slashes = pattern_of(piece)
+            pattern, spans = f"{pattern}(?:{takes})", spans or holds_slashes
+        else:
+            pattern += re.escape(piece)
     return Segment(pattern, spans=spans, takes_any=_ANY.fullmatch("".join(pieces)) is not None)

@@ -58,7 +58,7 @@ async def test_every_parameter_of_every_endpoint_is_known_to_name_something_or_n
     auth = {"authMode": mode, "isInviteRequired": False}
     async with open_world(tmp_path, auth=auth, email=MAILS) as world:
         assert not unknown(world.site.endpoints), "say in tests/leaks/parameters.py what these name"
-        rules = {rule.rule for rule in world.site.url_map.iter_rules()}
+        rules = {rule.rule for rule in world.site.quart.url_map.iter_rules()}
         assert rules - {endpoint.rule for endpoint in world.site.endpoints} == NO_ENDPOINTS
 
 

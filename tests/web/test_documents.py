@@ -77,7 +77,7 @@ async def test_the_document_names_every_route(world: World) -> None:
     told = {(method.upper(), path) for path, item in document["paths"].items() for method in item}
     served = {
         (method, rule.rule.replace("<", "{").replace(">", "}"))
-        for rule in world.site.url_map.iter_rules()
+        for rule in world.site.quart.url_map.iter_rules()
         for method in rule.methods or ()
         if method not in {"HEAD", "OPTIONS"}
     }

@@ -20,7 +20,7 @@ METHODS = ["GET", "HEAD", "POST", "DELETE"]
 
 
 async def test_the_table_finds_what_quart_would_find(world: World) -> None:
-    routes = world.site.url_map.bind("")
+    routes = world.site.quart.url_map.bind("")
     for length in range(5):
         for segments in product(SEGMENTS, repeat=length):
             path = "/" + "/".join(segments)
@@ -46,10 +46,10 @@ async def test_the_table_finds_what_quart_would_find(world: World) -> None:
 
 
 async def test_whatever_knows_quart_sees_every_endpoint_in_its_section(world: World) -> None:
-    seen = {(rule.endpoint.partition(".")[0], rule.rule) for rule in world.site.url_map.iter_rules()}
+    seen = {(rule.endpoint.partition(".")[0], rule.rule) for rule in world.site.quart.url_map.iter_rules()}
     assert {(endpoint.section, endpoint.rule) for endpoint in world.site.endpoints} < seen
     assert ("events", "/events") in seen
-    assert {endpoint.section for endpoint in world.site.endpoints} < set(world.site.blueprints)
+    assert {endpoint.section for endpoint in world.site.endpoints} < set(world.site.quart.blueprints)
 
 
 @pytest.mark.parametrize("path", ["", "x", "/channels/", "/channels//messages", "/users/me/", "/nothing"])

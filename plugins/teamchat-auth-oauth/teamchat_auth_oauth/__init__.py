@@ -16,8 +16,6 @@ import trio
 from teamchat import AuthBackend, AuthMode, NoOptions, Service, SettingsError, SignInTraits, hookimpl
 from teamchat.observability.logs import get_logger
 from teamchat_auth_oauth import states
-from teamchat_auth_oauth.endpoints import section_for
-from teamchat_auth_oauth.sign_in import OAuth, sweep
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
@@ -43,6 +41,10 @@ class OAuthMode:
 
     def routes(self, app: Teamchat) -> Section:
         """Return the endpoints. Raises `SettingsError` for a provider that can't be what is configured."""
+        # Talking with providers takes libraries that a server without any need not load.
+        from teamchat_auth_oauth.endpoints import section_for
+        from teamchat_auth_oauth.sign_in import OAuth
+
         return section_for(
             OAuth.build(app.settings, app.oauth_provider, app.accounts, app.identity_providers)
         )
@@ -57,6 +59,8 @@ class Sweeper:
         self._app = app
 
     async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
+        from teamchat_auth_oauth.sign_in import sweep
+
         task_status.started()
         while True:
             try:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from teamchat import Backend, FileStore, hookimpl
 from teamchat_files_s3.options import S3Options
-from teamchat_files_s3.store import S3FileStore, open_s3
 
-__all__ = ["S3FileStore", "S3Options", "file_stores", "open_s3"]
+if TYPE_CHECKING:
+    from teamchat_files_s3.store import S3FileStore
+
+__all__ = ["S3Options", "file_stores", "open_s3"]
+
+
+@asynccontextmanager
+async def open_s3(options: S3Options) -> AsyncIterator[S3FileStore]:
+    """Try the bucket of `options` out. Raises an `OperatorError` that names a key of ``[files-s3]``."""
+    from teamchat_files_s3.store import opened  # with an HTTP client, which other servers need not load
+
+    async with opened(options) as store:
+        yield store
 
 
 @hookimpl

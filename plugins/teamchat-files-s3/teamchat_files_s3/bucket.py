@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -16,8 +17,8 @@ from xml.etree import ElementTree
 import httpx2
 import trio
 
-from teamchat import StorageError, Unavailable
-from teamchat_files_s3.options import Place, S3Options, client, place
+from teamchat import SettingsError, StorageError, Unavailable
+from teamchat_files_s3.options import Place, S3Options, place
 from teamchat_files_s3.roles import Role
 from teamchat_files_s3.signing import EMPTY, query_of, signed
 
@@ -227,11 +228,32 @@ def whole(data: bytes) -> Body:
     return Body(read, len(data), sha256(data).hexdigest())
 
 
+def _client(options: S3Options) -> httpx2.AsyncClient:
+    """Return what makes the requests. Raises `SettingsError` for a file of certificates that is none."""
+    context = httpx2.create_ssl_context()
+    if options.ca_file is not None:
+        try:
+            context.load_verify_locations(options.ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise SettingsError(
+                f"files-s3.caFile names a file that can't be read or holds no certificates "
+                f"({type(error).__name__})."
+            ) from None
+    return httpx2.AsyncClient(
+        verify=context,
+        trust_env=False,
+        limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
+        timeout=httpx2.Timeout(
+            options.read_seconds, connect=options.connect_seconds, pool=options.write_seconds
+        ),
+    )
+
+
 @asynccontextmanager
 async def open_bucket(options: S3Options) -> AsyncIterator[Bucket]:
     """Open the connections. Raises `SettingsError`; nothing is sent yet."""
     where = place(options)
-    async with client(options) as requests:
+    async with _client(options) as requests:
         yield Bucket(options, where, requests)
 
 

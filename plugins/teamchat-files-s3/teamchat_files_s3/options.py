@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import ssl
 from typing import Annotated, NamedTuple
 from urllib.parse import urlsplit
 
-import httpx2
 from msgspec import Meta, Struct
 
 from teamchat import SettingsError
@@ -105,24 +103,3 @@ def _endpoint(text: str) -> tuple[str, str]:
     if not usable or parts.path or parts.query or parts.fragment or "@" in text or not text.isprintable():
         raise SettingsError("files-s3.endpoint must be an address such as https://s3.example.org, no path.")
     return parts.scheme, parts.netloc
-
-
-def client(options: S3Options) -> httpx2.AsyncClient:
-    """Return what makes the requests. Raises `SettingsError` for a file of certificates that is none."""
-    context = httpx2.create_ssl_context()
-    if options.ca_file is not None:
-        try:
-            context.load_verify_locations(options.ca_file)
-        except (OSError, ssl.SSLError) as error:
-            raise SettingsError(
-                f"files-s3.caFile names a file that can't be read or holds no certificates "
-                f"({type(error).__name__})."
-            ) from None
-    return httpx2.AsyncClient(
-        verify=context,
-        trust_env=False,
-        limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
-        timeout=httpx2.Timeout(
-            options.read_seconds, connect=options.connect_seconds, pool=options.write_seconds
-        ),
-    )

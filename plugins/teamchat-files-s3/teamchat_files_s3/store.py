@@ -50,7 +50,7 @@ class State(msgspec.Struct, frozen=True, array_like=True):
 
 
 class S3FileStore:
-    """`teamchat.FileStore` on a bucket. Made by `open_s3`."""
+    """`teamchat.FileStore` on a bucket. Made by `opened`."""
 
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
@@ -347,7 +347,7 @@ def _tail(key: str, number: int) -> str:
 
 
 @asynccontextmanager
-async def open_s3(options: S3Options) -> AsyncIterator[S3FileStore]:
+async def opened(options: S3Options) -> AsyncIterator[S3FileStore]:
     """Try the bucket of `options` out. Raises an `OperatorError` that names a key of ``[files-s3]``."""
     async with open_bucket(options) as bucket:
         store = S3FileStore(bucket)

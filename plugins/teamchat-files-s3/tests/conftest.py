@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 import trio
-from teamchat_files_s3 import S3FileStore, S3Options, bucket, open_s3
+from teamchat_files_s3 import S3Options, bucket, open_s3
+from teamchat_files_s3.store import S3FileStore
 
 from tests.certificates import certified
 from tests.line import pass_on

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 import trio
-from teamchat_files_s3 import S3FileStore, S3Options, open_s3, store
+from teamchat_files_s3 import S3Options, open_s3, store
 from teamchat_files_s3.signing import EMPTY, Credentials, query_of, signed
+from teamchat_files_s3.store import S3FileStore
 
 from teamchat import FileStore, Gone, Unavailable
 from teamchat.testing import FileStoreContract

@@ -10,20 +10,16 @@ import hmac
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from prometheus_client import CONTENT_TYPE_LATEST
-
 from teamchat import Service, Unauthorized, hookimpl
 from teamchat.observability.metrics import count_requests
 from teamchat.web import Response, Section
-from teamchat_metrics.exposition import Reading
 from teamchat_metrics.options import Options
-from teamchat_metrics.sharing import Shared
-from teamchat_metrics.watch import Watch
 
+# What measures is loaded where there is a token: without one the client of Prometheus is not needed.
 if TYPE_CHECKING:
     from teamchat import Teamchat
 
-__all__ = ["Options", "Watch", "routes", "services"]
+__all__ = ["Options", "routes", "services"]
 
 
 @hookimpl
@@ -32,6 +28,11 @@ def routes(app: Teamchat) -> Sequence[Section]:
     token = app.plugin_options("metrics", Options).checked_token()
     if token is None:
         return []
+    from prometheus_client import CONTENT_TYPE_LATEST
+
+    from teamchat_metrics.exposition import Reading
+    from teamchat_metrics.sharing import Shared
+
     count_requests.is_on = True
     section = Section("metrics")
     shared = Shared.of(app.settings)
@@ -55,5 +56,9 @@ def services(app: Teamchat) -> Sequence[Service]:
     """Offer the service that measures the event loop, if there is a token."""
     if app.plugin_options("metrics", Options).checked_token() is None:
         return []
+    from teamchat_metrics.exposition import Reading
+    from teamchat_metrics.sharing import Shared
+    from teamchat_metrics.watch import Watch
+
     shared = Shared.of(app.settings)
     return [Watch(Reading(app, shared.labels if shared else {}), shared)]

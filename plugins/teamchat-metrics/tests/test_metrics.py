@@ -12,10 +12,9 @@ import teamchat_metrics
 import trio
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
-from teamchat_metrics import Watch
 from teamchat_metrics.exposition import Reading, rendered
 from teamchat_metrics.sharing import Shared
-from teamchat_metrics.watch import LAG_SECONDS, measure_lag
+from teamchat_metrics.watch import LAG_SECONDS, Watch, measure_lag
 
 from teamchat import SettingsError, StorageError
 from teamchat.observability import metrics

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from teamchat import Command, EventListener, SettingsError, hookimpl
 from teamchat_outgoing_webhooks.options import Options, Target
-from teamchat_outgoing_webhooks.sender import Sender
 from teamchat_outgoing_webhooks.trying import TRY
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
 
-__all__ = ["Options", "Sender", "Target", "commands", "event_listeners"]
+__all__ = ["Options", "Target", "commands", "event_listeners"]
 
 
 @hookimpl
@@ -35,4 +34,8 @@ def event_listeners(app: Teamchat) -> Sequence[EventListener]:
         raise SettingsError(f"plugins.outgoing-webhooks.targets: two targets have the name {twice!r}.")
     for target in targets:
         target.check()
+    if not targets:
+        return []
+    from teamchat_outgoing_webhooks.sender import Sender  # with an HTTP client, loaded where it is needed
+
     return [Sender(target) for target in targets]

@@ -13,7 +13,6 @@ import trio
 from teamchat import Command, SettingsError
 from teamchat.settings import plugin_options
 from teamchat_outgoing_webhooks.options import Options, Target
-from teamchat_outgoing_webhooks.sender import Sender
 
 if TYPE_CHECKING:
     from teamchat.settings import Settings
@@ -33,6 +32,8 @@ def run(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 async def _try(target: Target) -> str | None:
+    from teamchat_outgoing_webhooks.sender import Sender
+
     body = json.dumps({"type": "TRY", "payload": {}}).encode()
     async with aclosing(Sender(target)) as sender:
         return await sender.send(f"try-{time.time_ns()}", body)

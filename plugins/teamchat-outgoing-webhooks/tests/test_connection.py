@@ -7,8 +7,9 @@ from contextlib import aclosing
 
 import pytest
 import trio
-from teamchat_outgoing_webhooks import Sender, Target
+from teamchat_outgoing_webhooks import Target
 from teamchat_outgoing_webhooks import sender as module
+from teamchat_outgoing_webhooks.sender import Sender
 
 SECRET = "a secret of the two"
 

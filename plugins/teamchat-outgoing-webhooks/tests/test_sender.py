@@ -15,8 +15,9 @@ import httpx2
 import msgspec
 import pytest
 import trio
-from teamchat_outgoing_webhooks import Sender, Target
+from teamchat_outgoing_webhooks import Target
 from teamchat_outgoing_webhooks import sender as module
+from teamchat_outgoing_webhooks.sender import Sender
 from teamchat_outgoing_webhooks.signing import headers
 
 from teamchat import LoggedEvent, SettingsError

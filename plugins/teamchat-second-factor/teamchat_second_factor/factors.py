@@ -13,7 +13,6 @@ import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import segno
 import trio
 from msgspec import Struct
 
@@ -247,6 +246,8 @@ def _position(cursor: str | None) -> tuple[int, str]:
 
 
 def _drawn(uri: str) -> str:
+    import segno  # loaded when somebody sets a factor up
+
     written = io.BytesIO()
     segno.make(uri, micro=False, error="m").save(
         written, kind="svg", xmldecl=False, scale=4, border=4, light="#fff"

@@ -10,22 +10,23 @@ from typing import TYPE_CHECKING
 
 from teamchat import Capability, Command, Parts, Service, SettingsError, hookimpl
 from teamchat_web_push.command import PUSH
-from teamchat_web_push.endpoints import section_for
 from teamchat_web_push.options import PushOptions, is_possible, subject
-from teamchat_web_push.queue import Queue
-from teamchat_web_push.service import Pushing
-from teamchat_web_push.subscriptions import MOST, Ending, Subscriptions
 from teamchat_web_push.tables import CHECKS, MIGRATIONS
-from teamchat_web_push.vapid import VapidKey
 
+# What sends and encrypts is loaded where it is on: a server without a public address need not have it.
 if TYPE_CHECKING:
     from teamchat import Notices, Teamchat
+    from teamchat_web_push.vapid import VapidKey
 
 NAME = "web-push"
 
 
 def parts(app: Teamchat, options: PushOptions) -> Parts:
     """Return what the capability brings to one server."""
+    from teamchat_web_push.endpoints import section_for
+    from teamchat_web_push.queue import Queue
+    from teamchat_web_push.subscriptions import MOST, Ending, Subscriptions
+
     notices = _notices(app)
     subscriptions = Subscriptions(app, options.allowed_hosts)
     key = _key(app, options)
@@ -62,6 +63,8 @@ def services(app: Teamchat) -> Sequence[Service]:
     """Offer the service that sends, where the capability is on."""
     if NAME not in app.announced().capabilities:
         return []
+    from teamchat_web_push.service import Pushing
+
     options = app.plugin_options("push", PushOptions)
     return [Pushing(app, _notices(app), options, _key(app, options))]
 
@@ -80,4 +83,6 @@ def _notices(app: Teamchat) -> Notices:
 
 
 def _key(app: Teamchat, options: PushOptions) -> VapidKey:
+    from teamchat_web_push.vapid import VapidKey
+
     return VapidKey(app.storage, subject(app.settings, options) or app.settings.auth.app_url)

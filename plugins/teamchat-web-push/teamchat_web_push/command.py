@@ -11,18 +11,13 @@ from teamchat import Command, OperatorError
 from teamchat.accounts import user_by_email
 from teamchat.plugins import Plugins
 from teamchat.settings import backend_options, plugin_options
-from teamchat_web_push.connection import Answer, open_services
 from teamchat_web_push.options import PushOptions, subject
-from teamchat_web_push.subscriptions import DEVICE, Device
-from teamchat_web_push.trying import all_taken, explained, try_device
-from teamchat_web_push.vapid import VapidKey
 
 if TYPE_CHECKING:
     from teamchat import Storage
     from teamchat.settings import Settings
-
-_DEVICES = f"""select s.device_name, {DEVICE} from web_push_subscriptions s where s.user_id = $1
-order by s.created_at, s.id"""  # noqa: S608
+    from teamchat_web_push.connection import Answer
+    from teamchat_web_push.subscriptions import Device
 
 
 class NoPushError(OperatorError):
@@ -31,6 +26,8 @@ class NoPushError(OperatorError):
 
 def run(settings: Settings, arguments: argparse.Namespace) -> int:
     """Send a push to each device, and say what became of it; the exit code is 0 if all were taken."""
+    from teamchat_web_push.trying import all_taken, explained
+
     answers = trio.run(_run, settings, arguments.email)
     for name, answer in answers:
         print(f"{name or 'a device without a name'}: {explained(answer)}")  # noqa: T201  # it is its purpose
@@ -38,6 +35,10 @@ def run(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 async def _run(settings: Settings, email: str) -> list[tuple[str, Answer]]:
+    from teamchat_web_push.connection import open_services
+    from teamchat_web_push.trying import try_device
+    from teamchat_web_push.vapid import VapidKey
+
     options = plugin_options(settings.plugins, "push", PushOptions)
     contact = subject(settings, options)
     if not options.enabled or contact is None:
@@ -64,11 +65,17 @@ async def _run(settings: Settings, email: str) -> list[tuple[str, Answer]]:
 
 
 async def _devices(storage: Storage, email: str) -> list[tuple[str, Device]]:
+    from teamchat_web_push.subscriptions import DEVICE, Device
+
     async with storage.read() as tx:
         user = await user_by_email(tx, email)
         if user is None:
             raise NoPushError(f"There is no user with the email {email}.")
-        rows = await tx.fetch(_DEVICES, user.id)
+        rows = await tx.fetch(
+            f"select s.device_name, {DEVICE} from web_push_subscriptions s where s.user_id = $1 "  # noqa: S608
+            "order by s.created_at, s.id",
+            user.id,
+        )
     if not rows:
         raise NoPushError(f"{user.user_name} has turned notices on nowhere.")
     return [(name, Device(*row)) for name, *row in rows]
