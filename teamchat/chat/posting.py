@@ -30,12 +30,20 @@ from teamchat.interfaces import Transaction
 from teamchat.model import Caller, Message, ThreadMeta, now_ms
 from teamchat.model.ids import new_id_after
 
-# Who writes, and what the new message comes after: one statement, for each costs a round trip.
-_BEFORE = """select (select user_name from users where id = $1 and removed_at is null),
-  (select is_bot from users where id = $1),
-  (select id from messages where {} order by id desc limit 1)"""
-_BEFORE_MESSAGE = _BEFORE.format("room_id = $2 and parent_id is null")
-_BEFORE_REPLY = _BEFORE.format("parent_id = $2")
+# One statement stores a message and returns who writes, for each costs a round trip.
+_STORE = """insert into messages (id, room_id, parent_id, author_id, bot_name, content, created_at)
+select $1, $2, $3, $4, $5, $6, $7 {}
+returning (select user_name from users where id = $4 and removed_at is null),
+  (select is_bot from users where id = $4)"""
+_STORE_ANYWAY = _STORE.format("")
+_STORE_MESSAGE, _STORE_REPLY = (
+    _STORE.format(f"where not exists (select 1 from messages where {place} and id >= $1)")  # noqa: S608
+    for place in ("room_id = $2 and parent_id is null", "parent_id = $3")
+)
+_LAST_MESSAGE, _LAST_REPLY = (
+    f"select id from messages where {place} order by id desc limit 1"  # noqa: S608
+    for place in ("room_id = $1 and parent_id is null", "parent_id = $1")
+)
 
 
 class Submission(NamedTuple):
@@ -137,26 +145,21 @@ async def _insert(tx: Transaction, room: Room, submission: Submission, parent_id
     not one of the room.
     """
     author_id, bot_name, draft = submission.author_id, submission.bot_name, submission.kept
-    room_id = room.id
-    if parent_id is None:
-        [(name, is_bot, last)] = await tx.fetch(_BEFORE_MESSAGE, author_id, room_id)
-    else:
-        [(name, is_bot, last)] = await tx.fetch(_BEFORE_REPLY, author_id, parent_id)
-    last = max(last or "", room.last_bound)
+    room_id, created_at, images = room.id, now_ms(), images_of(draft)
+    columns = room_id, parent_id, author_id, bot_name, draft.content, created_at
+    message_id = new_id_after(room.last_bound or None)
+    stored = await tx.fetch(_STORE_MESSAGE if parent_id is None else _STORE_REPLY, message_id, *columns)
+    if not stored:  # An id of its place comes later, by another server's clock.
+        [(last,)] = (
+            await tx.fetch(_LAST_MESSAGE, room_id)
+            if parent_id is None
+            else await tx.fetch(_LAST_REPLY, parent_id)
+        )
+        message_id = new_id_after(max(last, room.last_bound))
+        stored = await tx.fetch(_STORE_ANYWAY, message_id, *columns)
+    [(name, is_bot)] = stored
     if name is None and bot_name is None:
         raise Unauthorized
-    message_id, created_at, images = new_id_after(last or None), now_ms(), images_of(draft)
-    await tx.fetch(
-        """insert into messages (id, room_id, parent_id, author_id, bot_name, content, created_at)
-        values ($1, $2, $3, $4, $5, $6, $7)""",
-        message_id,
-        room_id,
-        parent_id,
-        author_id,
-        bot_name,
-        draft.content,
-        created_at,
-    )
     if images:
         await attach(tx, room_id, message_id, images, first_seen=room.first_seen, by=author_id)
     return Message(

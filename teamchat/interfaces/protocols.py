@@ -60,7 +60,8 @@ class Transaction(Protocol):
         """Run one statement and return its rows (none for a statement without ``returning``).
 
         Raises `StorageError` if the database refused it. A writing transaction can't go on then: further
-        statements are refused too, and nothing of it is kept.
+        statements are refused too, and nothing of it is kept.  A storage may send a statement that returns no
+        rows together with a later one, and raise there, or on exit, if it was refused.
         """
 
     async def define(self, statement: str) -> None:

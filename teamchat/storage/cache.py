@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
+import trio
 from msgspec import Struct
 
 from teamchat.events import (
@@ -135,6 +136,7 @@ class ReadCache:
         self._declared = declared
         self._room = most_bytes
         self._position = -1
+        self._reading: trio.Event | None = None
         self._kept: dict[Hashable, _Kept] = {}
         self._tagged: dict[str, set[Hashable]] = {}
 
@@ -148,12 +150,13 @@ class ReadCache:
 
         That is its end now, or at least `until`, where who asks knows that it was there since they began.
         """
-        position = await self._storage.position() if until is None else max(until, self._position)
-        if position != self._position:
-            for tag in await self._touched(self._position, position):
-                self._forget(tag)
-            self._position = position
-        return position
+        position = await self._storage.position() if until is None else until
+        while self._position < position:
+            if self._reading is None:
+                await self._read_until(position)
+            else:
+                await self._reading.wait()
+        return self._position
 
     def get(self, key: Hashable) -> Any | None:
         """Return what is kept under `key`, or None; it is as fresh as the last `catch_up`."""
@@ -175,8 +178,19 @@ class ReadCache:
         while self._room < 0:
             self._drop(next(iter(self._kept)))
 
+    async def _read_until(self, position: int) -> None:
+        """Catch up; those who ask meanwhile wait for it, and most of them find that it was enough."""
+        self._reading = trio.Event()
+        try:
+            for tag in await self._touched(self._position, position):
+                self._forget(tag)
+            self._position = position
+        finally:
+            self._reading.set()
+            self._reading = None
+
     async def _touched(self, after: int, until: int) -> Iterable[str]:
-        if after < 0 or not after < until <= after + _MOST_EVENTS:
+        if after < 0 or until > after + _MOST_EVENTS:
             return tuple(self._tagged)
         async with self._storage.read() as tx:
             rows = await tx.fetch(

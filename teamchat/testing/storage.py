@@ -168,6 +168,20 @@ class StorageContract(SharedStorageContract, BlankingContract):
             await save(storage, "b", "2")
             assert await values(storage) == {"b": "2"}
 
+    @pytest.mark.parametrize("goes_on", [False, True])
+    async def test_a_write_is_refused_with_a_statement_that_returns_nothing(
+        self, tmp_path: Path, *, goes_on: bool
+    ) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            await save(storage, "a", "1")
+            with pytest.raises(StorageError):  # noqa: PT012  # at the latest when the transaction ends
+                async with storage.write() as tx:
+                    await set_value(tx, "b", "2")
+                    await tx.fetch("insert into server_settings (name, value) values ($1, $2)", "a", "2")
+                    if goes_on:
+                        await tx.fetch("select 1")
+            assert await values(storage) == {"a": "1"}, "a write has kept a part, although a statement failed"
+
     async def test_a_write_reads_its_own_changes(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.write() as tx:
             await set_value(tx, "a", "1")

@@ -3,6 +3,8 @@
 * A statement that is cancelled here is cancelled on the server, and what it still had to say is read, before
   the cancellation goes on.  If that does not work within two seconds the connection is closed.  So after
   every call a connection is either usable or closed, whatever happened.
+* The end of a transaction that only read need not be waited for (`part`): what the server answers is read
+  when the connection is used next.
 * Nothing is waited for without a deadline: connecting, a statement, a cancellation each have one.  A server
   that is gone without a word is noticed by the deadline of a statement, and between statements by TCP.
 * Integers go and come as integers, truth values too, as on SQLite.
@@ -13,25 +15,22 @@ tests of this module are what a new version has to pass.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import trio
 from psycopg import generators, pq
 from psycopg.adapt import AdaptersMap, Dumper, Loader
 from psycopg.conninfo import conninfo_attempts, conninfo_to_dict, make_conninfo
-from psycopg.raw_cursor import AsyncRawCursor
 from psycopg.types.numeric import Int8Dumper
 
 from teamchat import SettingsError
 from teamchat_storage_postgres import sockets
+from teamchat_storage_postgres.exchange import Exchange, Row, Statement
 from teamchat_storage_postgres.failures import ConnectionLost, unreachable
 from teamchat_storage_postgres.options import PostgresOptions
-
-Row = tuple[Any, ...]
 
 CANCEL_SECONDS = 2.0
 """What a cancellation, or taking a transaction back, may take before the connection is given up."""
@@ -43,6 +42,14 @@ _TCP = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
+
+
+class Notice(NamedTuple):
+    """A notification; `backend` is that of the connection which sent it."""
+
+    channel: str
+    payload: str
+    backend: int
 
 
 class _TruthAsNumber(Dumper):
@@ -78,24 +85,6 @@ def _adapters() -> AdaptersMap:
 _ADAPTERS = _adapters()
 
 
-class _Lock:
-    """psycopg takes a lock for each statement. Free, it costs no turn of the event loop."""
-
-    def __init__(self) -> None:
-        self._lock = trio.Lock()
-
-    async def __aenter__(self) -> None:
-        try:
-            self._lock.acquire_nowait()
-        except trio.WouldBlock:
-            await self._lock.acquire()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._lock.release()
-
-
 class Connection(psycopg.AsyncConnection[Row]):
     """A connection in autocommit mode: statements begin and end transactions. Made by `connect_to`."""
 
@@ -103,14 +92,16 @@ class Connection(psycopg.AsyncConnection[Row]):
 
     def __init__(self, pgconn: pq.abc.PGconn) -> None:
         super().__init__(pgconn)
-        self.lock = _Lock()  # type: ignore[assignment]
         self._autocommit = True
         self._adapters = _ADAPTERS
-        self.cursor_factory = AsyncRawCursor
+        self._exchange = Exchange(pgconn, self)
+        self._has_parted = False
+        self.used = trio.current_time()
 
     @property
     def is_idle(self) -> bool:
         """Whether the next statement begins a transaction: nothing is under way or open."""
+        self._hear()
         return self.pgconn.transaction_status == pq.TransactionStatus.IDLE
 
     @property
@@ -124,23 +115,52 @@ class Connection(psycopg.AsyncConnection[Row]):
 
         An idle connection has nothing to say: what can be read is the end.
         """
+        self._hear()
         return self.closed or bool(sockets.ready_now(self.pgconn.socket, sockets.READABLE))
 
     async def run(self, sql: str, *params: Any) -> list[Row]:
-        """Run a statement, or several without parameters; return the rows of the first.
+        """Run a statement and return its rows.
 
         Raises `psycopg.Error` if the server refused it, `ConnectionLost` if there was no answer in time or
         the connection has ended.
         """
-        return await self._within_limits(self._run(sql, params))
+        return await self.run_together([self.statement(sql, *params)])
+
+    def statement(self, sql: str, *params: Any) -> Statement:
+        """Return a statement for `run_together`. Raises `psycopg.Error` if a parameter can't be sent."""
+        return self._exchange.statement(sql, params)
+
+    async def run_together(self, statements: Sequence[Statement]) -> list[Row]:
+        """Run statements in one round trip, in order until one fails; return the rows of the last.
+
+        Raises as `run` does.
+        """
+        return await self._within_limits(self.wait(self._after_parting(self._exchange.of(statements))))
 
     async def command(self, sql: str) -> None:
-        """As `run`, for one or more statements that return nothing: half the work."""
-        await self._within_limits(self.wait(self._commanding(sql)))
+        """As `run`, for one or more statements without parameters, of which no rows are wanted."""
+        await self._within_limits(self.wait(self._after_parting(self._commanding(sql))))
 
-    async def _run(self, sql: str, params: tuple[Any, ...]) -> list[Row]:
-        cursor = await self.execute(sql, params or None)
-        return [] if cursor.description is None else await cursor.fetchall()
+    def part(self) -> None:
+        """Have a transaction that only read end, and do not wait for it. Never raises."""
+        with suppress(psycopg.OperationalError):
+            self.pgconn.send_query(b"commit")
+            self._has_parted = True
+            self.pgconn.flush()
+
+    def _after_parting(self, steps: sockets.Steps[sockets.T]) -> sockets.Steps[sockets.T]:
+        if self._has_parted:
+            yield from generators.execute(self.pgconn)
+            self._has_parted = False
+        return (yield from steps)
+
+    def _hear(self) -> None:
+        """Take the answer to `part`, if it has come."""
+        with suppress(psycopg.OperationalError):
+            if self._has_parted:
+                self.pgconn.consume_input()
+            while self._has_parted and not self.pgconn.is_busy():
+                self._has_parted = self.pgconn.get_result() is not None
 
     def _commanding(self, sql: str) -> sockets.Steps[None]:
         self.pgconn.send_query(sql.encode())
@@ -155,15 +175,21 @@ class Connection(psycopg.AsyncConnection[Row]):
                 return await work
         except psycopg.Error as error:
             # A server that shuts down says so (57P01 to 57P05) before it hangs up.
-            if not self.closed and not (error.sqlstate or "").startswith("57P"):
+            is_ending = self.closed or (error.sqlstate or "").startswith("57P")
+            if not is_ending and not self.pgconn.pipeline_status:
                 raise
         await self.close()
         raise ConnectionLost
 
-    async def notified(self) -> list[tuple[str, str]]:
-        """Wait for notifications; return the channel and the payload of each."""
+    @property
+    def backend(self) -> int:
+        """The number of the process that serves it, by which others know it."""
+        return self.pgconn.backend_pid
+
+    async def notified(self) -> list[Notice]:
+        """Wait for notifications, and return them."""
         return [
-            (found.relname.decode(), found.extra.decode())
+            Notice(found.relname.decode(), found.extra.decode(), found.be_pid)
             for found in await self.wait(generators.notifies(self.pgconn))
         ]
 

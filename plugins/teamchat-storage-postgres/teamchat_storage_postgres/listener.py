@@ -12,7 +12,7 @@ import psycopg
 import trio
 
 from teamchat import StorageError
-from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.connection import Connection, Notice
 from teamchat_storage_postgres.failures import ConnectionLost
 from teamchat_storage_postgres.pool import Connect
 
@@ -26,10 +26,12 @@ async def listen(
     wake: Callable[[], object],
     signals: str = "",
     take: Callable[[str], object] = lambda _: None,
+    is_known: Callable[[Notice], bool] = lambda _: False,
 ) -> None:
     """Call `wake` for every notification, and for every one that may have been missed, until cancelled.
 
-    What comes on the channel `signals` is given to `take` and wakes nobody.
+    One of which it `is_known` what it tells wakes nobody, and so does what comes on the channel `signals`,
+    which is given to `take`.
     """
     while True:
         try:
@@ -38,7 +40,7 @@ async def listen(
                 await connection.run(f"listen {channel}")
                 if signals:
                     await connection.run(f"listen {signals}")
-                await _hear(connection, wake, signals, take)
+                await _hear(connection, wake, signals, take, is_known)
             finally:
                 await connection.close()
         except (psycopg.Error, ConnectionLost, StorageError):
@@ -46,17 +48,21 @@ async def listen(
 
 
 async def _hear(
-    connection: Connection, wake: Callable[[], object], signals: str, take: Callable[[str], object]
+    connection: Connection,
+    wake: Callable[[], object],
+    signals: str,
+    take: Callable[[str], object],
+    is_known: Callable[[Notice], bool],
 ) -> None:
     wake()
     while True:
-        found: list[tuple[str, str]] = []
+        found: list[Notice] = []
         with trio.move_on_after(HEARTBEAT_SECONDS) as silence:
             found = await connection.notified()
         if silence.cancelled_caught:
             await connection.run("select 1")  # Is anybody there? Notifications may come with the answer.
-        for channel, payload in found:
-            if channel == signals:
-                take(payload)
-        if any(channel != signals for channel, _ in found) or not found:
+        for notice in found:
+            if notice.channel == signals:
+                take(notice.payload)
+        if any(one.channel != signals and not is_known(one) for one in found) or not found:
             wake()

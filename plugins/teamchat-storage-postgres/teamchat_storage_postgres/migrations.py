@@ -58,7 +58,7 @@ async def rehearse(connection: Connection) -> Upgrade:
     What a migration alters is locked meanwhile; a server that uses it waits for that long.
     """
     try:
-        await connection.run(_BEGIN)
+        await connection.command(_BEGIN)
         present = await _version(connection)
         rows = await _rows(connection)
         version = present
@@ -102,7 +102,7 @@ def translated(statement: str) -> str:
 
 async def _step(connection: Connection) -> bool:
     """Run the next migration and return whether there was one."""
-    await connection.run(_BEGIN)
+    await connection.command(_BEGIN)
     version = await _version(connection)
     migration = _after(version)
     if migration is not None:
@@ -115,13 +115,13 @@ async def _step(connection: Connection) -> bool:
 
 async def _apply(connection: Connection, migration: Migration) -> None:
     for statement in migration.statements:
-        await connection.run(translated(statement))
+        await connection.command(translated(statement))
     await connection.run("update teamchat_schema set version = $1", migration.number)
 
 
 async def _version(connection: Connection) -> int:
     await connection.run("set local client_min_messages = warning")
-    await connection.run(_FOUNDATION)
+    await connection.command(_FOUNDATION)
     [(version,)] = await connection.run("select version from teamchat_schema")
     return int(version)
 

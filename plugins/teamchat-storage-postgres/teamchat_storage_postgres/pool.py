@@ -16,8 +16,12 @@ from typing import Any, TypeVar
 import psycopg
 import trio
 
-from teamchat_storage_postgres.connection import Connection, Row
+from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.exchange import Row
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+
+_RESTED_SECONDS = 1.0
+"""After how long a connection is asked whether it is there, before it is given what may take its time."""
 
 T = TypeVar("T")
 Connect = Callable[[], Awaitable[Connection]]
@@ -52,13 +56,28 @@ class Pool:
 
     async def take(self, first: str) -> Connection:
         """As `lend`, for who gives it back by hand."""
-        return (await self._take(lambda connection: connection.command(first)))[0]
+        return (await self._take(lambda connection: self._soon(connection.command(first))))[0]
 
     async def ask(self, sql: str, *params: Any) -> list[Row]:
         """Return the rows of one statement that changes nothing."""
-        connection, rows = await self._take(lambda connection: connection.run(sql, *params))
+        connection, rows = await self._take(lambda connection: self._soon(connection.run(sql, *params)))
         await self.give_back(connection)
         return rows
+
+    async def begin(self, *statements: tuple[str, tuple[Any, ...]]) -> tuple[Connection, list[Row]]:
+        """Take a connection and run statements that change nothing, in one round trip.
+
+        Returns the rows of the last. They may take as long as statements may.
+        """
+
+        async def first(connection: Connection) -> list[Row]:
+            if trio.current_time() - connection.used > _RESTED_SECONDS:
+                await self._soon(connection.run("select 1"))
+            return await connection.run_together(
+                [connection.statement(sql, *params) for sql, params in statements]
+            )
+
+        return await self._take(first)
 
     async def _take(self, first: Callable[[Connection], Awaitable[T]]) -> tuple[Connection, T]:
         await self._wait_for_slot()
@@ -84,12 +103,28 @@ class Pool:
     async def give_back(self, connection: Connection) -> None:
         """Take a connection back: a transaction that is still open on it is taken back first."""
         try:
-            if not connection.closed and not connection.is_idle:
-                await connection.roll_back()
-            if not connection.closed:
-                self._idle.append(connection)
+            await self._keep(connection)
         finally:
             self._slots.release()
+
+    async def part(self, connection: Connection) -> None:
+        """As `give_back`, without waiting for the end of a transaction that only read."""
+        if connection.is_in_transaction:
+            connection.part()
+            self._put_back(connection)
+            self._slots.release()
+        else:
+            await self.give_back(connection)
+
+    async def _keep(self, connection: Connection) -> None:
+        if not connection.closed and not connection.is_idle:
+            await connection.roll_back()
+        self._put_back(connection)
+
+    def _put_back(self, connection: Connection) -> None:
+        if not connection.closed:
+            connection.used = trio.current_time()
+            self._idle.append(connection)
 
     async def close(self) -> None:
         """Close the connections that are not lent."""
@@ -107,13 +142,20 @@ class Pool:
                 raise DatabaseUnavailable("has too much to do") from None
 
     async def _begun(self, connection: Connection, first: Callable[[Connection], Awaitable[T]]) -> T:
-        """Run the first statement; a connection on which it fails is not kept."""
+        """Run what comes first; a connection on which it fails is not kept."""
         try:
-            with trio.move_on_after(self._first_seconds):
-                return await first(connection)
-            raise ConnectionLost
+            return await first(connection)
+        except trio.Cancelled:
+            await self._keep(connection)
+            raise
         except BaseException as error:
             await connection.close()
             if isinstance(error, psycopg.Error):
                 raise refused(error) from None
             raise
+
+    async def _soon(self, work: Awaitable[T]) -> T:
+        """Wait for what takes no time where there is anybody. Raises `ConnectionLost`."""
+        with trio.move_on_after(self._first_seconds):
+            return await work
+        raise ConnectionLost

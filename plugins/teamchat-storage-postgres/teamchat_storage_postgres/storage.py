@@ -32,7 +32,6 @@ SIGNALS = "teamchat_signals"
 _MOST_HEARD = 1000
 _FOLLOW_BATCH = 1000
 _BOUNDS = "select (select min(seq) from events), last from teamchat_log_end"
-_BEGIN_READING = "begin isolation level repeatable read, read only"
 
 _log = logging.getLogger(__name__)
 
@@ -55,8 +54,11 @@ class PostgresStorage:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[ReadingTransaction]:
-        async with self._readers.lend(_BEGIN_READING) as connection:
-            yield ReadingTransaction(connection)
+        tx = ReadingTransaction(self._readers)
+        try:
+            yield tx
+        finally:
+            await tx.end()
 
     def write(self) -> AbstractAsyncContextManager[WritingTransaction]:
         return self._writer.transaction()
@@ -104,7 +106,8 @@ class PostgresStorage:
     async def run(self) -> None:
         """Listen and answer until cancelled."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(listen, self._connect, CHANNEL, self._wake, SIGNALS, self._hear)
+            is_known = self._writer.is_own
+            nursery.start_soon(listen, self._connect, CHANNEL, self._wake, SIGNALS, self._hear, is_known)
             nursery.start_soon(self._position.run)
 
     async def close(self) -> None:

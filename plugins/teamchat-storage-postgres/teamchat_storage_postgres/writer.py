@@ -6,8 +6,10 @@
 * Within a server the first body of a batch begins it and commits it: it queues again behind those already
   waiting, so a batch holds exactly the burst that came together, up to a limit.  One COMMIT, and with it one
   wait for the disk, serves them all.  Each body but the first has a savepoint and can fail alone.
+* What a body need not wait for takes no round trip: its savepoint, and statements that return nothing, go
+  with the next statement that is waited for (`WritingTransaction`).
 * Events are kept until the end and then written with one statement, which also moves the log's end.  As
-  batches take turns, numbers are in the order of commits and without gaps.  NOTIFY goes with the COMMIT.
+  batches take turns, numbers are in the order of commits and without gaps.  NOTIFY and COMMIT go with it.
 * Nobody is released before the COMMIT has returned.  If the connection ends before COMMIT was sent, nothing
   was changed; if it ends after that, nobody knows, and the error says so.
 """
@@ -24,7 +26,7 @@ import trio
 from teamchat import Event, StorageError
 from teamchat.observability import metrics
 from teamchat.storage.log import encoded_audience
-from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.connection import Connection, Notice
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
 from teamchat_storage_postgres.pool import Connect, Pool
 from teamchat_storage_postgres.transaction import WritingTransaction
@@ -35,9 +37,6 @@ MOST_BODIES = 60
 """PostgreSQL keeps 64 savepoints of a transaction in shared memory; more make everybody's reads slower."""
 
 _BEGIN = f"begin isolation level read committed; select pg_advisory_xact_lock({TURN_LOCK})"
-_FIRST_SAVEPOINT = "savepoint body"
-_NEXT_SAVEPOINT = "release body; savepoint body"
-_UNDO_BODY = "rollback to body"
 _LOG = """
 with reached as (update teamchat_log_end set last = last + $1 returning last - $1 as before)
 insert into events (seq, type, audience, payload, created_at, text_room, text_message)
@@ -61,10 +60,12 @@ class _Batch:
     def is_full(self) -> bool:
         return self.bodies >= MOST_BODIES
 
-    async def log(self) -> None:
-        """Write the events of all bodies."""
+    async def commit(self) -> None:
+        """Write the events of all bodies and commit, in one round trip."""
+        statement = self.connection.statement
+        last = [statement("commit")]
         if self.events:
-            await self.connection.run(
+            logged = statement(
                 _LOG,
                 len(self.events),
                 time.time_ns() // 1_000_000,
@@ -74,6 +75,8 @@ class _Batch:
                 [event.text_room for event in self.events],
                 [event.text_message for event in self.events],
             )
+            last = [logged, statement(f"notify {CHANNEL}"), *last]
+        await self.connection.run_together(last)
 
 
 class Writer:
@@ -93,26 +96,29 @@ class Writer:
         self._committed = committed
         self._turn = trio.StrictFIFOLock()
         self._batch: _Batch | None = None
+        self._backend = 0
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[WritingTransaction]:
         """Run a body; return once it has been committed. Raises `StorageError` if it was not."""
         refused: Exception | None = None
         async with self._my_turn():
-            batch, leads = await self._joined()
-            tx = WritingTransaction(batch.connection)
+            batch = await self._joined()
+            leads = batch.bodies == 1
+            # Names differ, so that what takes a body back can never take back the one before it.
+            tx = WritingTransaction(batch.connection, None if leads else f"body_{batch.bodies}")
             try:
                 yield tx
+                await tx.settle()
                 if not batch.connection.is_in_transaction:
                     raise StorageError("A statement of the transaction failed, and it went on.")
             except BaseException as error:
                 with trio.CancelScope(shield=True):
-                    await (self._end(batch, None) if leads else self._undo_body(batch))
+                    await (self._end(batch, None) if leads else self._take_back(batch, tx))
                 if leads or batch.finished.is_set() or not isinstance(error, Exception):
                     raise
                 refused = error
             else:
-                batch.bodies += 1
                 metrics.writes.value += 1
                 for blanking in tx.blankings:
                     batch.events = blanking.of(batch.events)
@@ -127,6 +133,10 @@ class Writer:
         if (failure := batch.error or refused) is not None:
             raise failure
         await trio.lowlevel.checkpoint_if_cancelled()
+
+    def is_own(self, notice: Notice) -> bool:
+        """Whether a notification tells of a commit of this writer, which has told of it already."""
+        return notice.backend == self._backend
 
     async def close(self) -> None:
         """Close the connection."""
@@ -144,30 +154,20 @@ class Writer:
         finally:
             self._turn.release()
 
-    async def _joined(self) -> tuple[_Batch, bool]:
-        """Return the batch of the body that comes now, and whether the body is its first."""
-        with trio.CancelScope(shield=True):
-            if self._batch is not None and self._batch.is_full:
+    async def _joined(self) -> _Batch:
+        """Return the batch of the body that comes now, which counts it."""
+        if self._batch is not None and self._batch.is_full:
+            with trio.CancelScope(shield=True):
                 await self._commit(self._batch)
-            if self._batch is not None:
-                # A cancelled savepoint could not be told from one that was made: it is not cancelled.
-                await self._save_point(self._batch)
-                return self._batch, False
-        self._batch = _Batch(await self._pool.take(_BEGIN))
-        return self._batch, True
+        if self._batch is None:
+            self._batch = _Batch(await self._pool.take(_BEGIN))
+        self._batch.bodies += 1
+        return self._batch
 
-    async def _save_point(self, batch: _Batch) -> None:
+    async def _take_back(self, batch: _Batch, tx: WritingTransaction) -> None:
+        """Take back what a body did; if that is not possible nothing of the batch can be kept."""
         try:
-            await batch.connection.command(_FIRST_SAVEPOINT if batch.bodies == 1 else _NEXT_SAVEPOINT)
-        except (ConnectionLost, psycopg.Error):
-            error = DatabaseUnavailable("ended the connection")
-            await self._end(batch, error)
-            raise error from None
-
-    async def _undo_body(self, batch: _Batch) -> None:
-        """Take back what the last body did; if that is not possible nothing of the batch can be kept."""
-        try:
-            await batch.connection.command(_UNDO_BODY)
+            await tx.take_back()
         except (ConnectionLost, psycopg.Error):
             await self._end(batch, DatabaseUnavailable("ended the connection"))
 
@@ -184,23 +184,19 @@ class Writer:
         error = await _committed(batch)
         metrics.commits.observe(trio.current_time() - began)
         if error is None and batch.events:
+            self._backend = batch.connection.backend
             self._committed()
         await self._end(batch, error)
 
 
 async def _committed(batch: _Batch) -> StorageError | None:
     """Commit a batch, and return what to tell those in it if that failed, in whatever way."""
-    is_sent = False
-    try:
-        await batch.log()
-        is_sent = True
-        await batch.connection.command(f"notify {CHANNEL}; commit" if batch.events else "commit")
-    except ConnectionLost:
-        if is_sent:
-            return StorageError(
-                "The connection ended while PostgreSQL committed: it may have stored the change."
-            )
+    if batch.connection.was_hung_up:
         return DatabaseUnavailable("ended the connection")
+    try:
+        await batch.commit()
+    except ConnectionLost:
+        return StorageError("The connection ended while PostgreSQL committed: it may have stored the change.")
     except psycopg.Error as error:
         return refused(error)
     except Exception as error:  # Nobody may wait for ever, or take this batch for committed.

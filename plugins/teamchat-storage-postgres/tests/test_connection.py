@@ -104,6 +104,50 @@ async def test_a_cancellation_at_any_wait_leaves_the_connection_usable(connectio
         assert await connection.run("select 1") == [(1,)]
 
 
+async def test_who_parts_does_not_wait_and_goes_on_with_the_next_statement(
+    server: Postgres, database: str, connection: Connection, until
+) -> None:
+    for _ in range(3):
+        await connection.run("begin")
+        assert await connection.run("select 1") == [(1,)]
+        connection.part()
+        assert await connection.run("select 2") == [(2,)]
+        assert connection.is_idle
+    await connection.run("begin")
+    connection.part()
+    await until(lambda: active(server, database) == 0)
+    assert not connection.was_hung_up
+    assert connection.is_idle
+
+
+async def test_a_cancellation_at_any_wait_after_parting_leaves_the_connection_usable(
+    connection: Connection, cut
+) -> None:
+    @asynccontextmanager
+    async def work() -> AsyncIterator[None]:
+        await connection.run("begin")
+        connection.part()
+        await connection.run("select $1, pg_sleep(0.002)", "x" * 3_000_000)
+        yield
+
+    for number in range(2 * await cut.count(work)):
+        await cut.at(number, work)
+        if not connection.is_idle:
+            await connection.roll_back()
+        assert await connection.run("select 1") == [(1,)]
+
+
+async def test_a_connection_that_is_killed_after_parting_says_so(
+    server: Postgres, database: str, connection: Connection
+) -> None:
+    await connection.run("begin")
+    connection.part()
+    server.run(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{database}'")
+    assert connection.was_hung_up
+    with pytest.raises(ConnectionLost):
+        await connection.run("select 1")
+
+
 async def test_a_statement_over_the_limit_is_ended_by_the_server(server: Postgres, database: str) -> None:
     async with connected(PostgresOptions(url=server.url(database), statement_seconds=0.1)) as connection:
         with pytest.raises(psycopg.errors.QueryCanceled):
@@ -169,7 +213,7 @@ async def test_a_server_that_vanishes_within_a_transaction_is_forgotten_by_the_d
     server: Postgres, database: str, impatient: PostgresOptions, proxy, until
 ) -> None:
     async with connected(impatient) as connection:
-        await connection.run("begin; select pg_advisory_xact_lock(1)")
+        await connection.command("begin; select pg_advisory_xact_lock(1)")
         proxy.freeze()
         await until(
             lambda: server.query("select count(*) from pg_locks where locktype = 'advisory'") == [(0,)]

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 import trio
 from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres import pool as module
 from teamchat_storage_postgres.connection import connect_to
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.pool import Pool
@@ -102,6 +103,43 @@ async def test_killed_connections_are_replaced_unnoticed(server: Postgres, datab
     server.run(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{database}'")
     for _ in range(SIZE + 1):
         await use(pool)
+
+
+async def test_a_transaction_begins_with_its_first_statement_and_ends_by_parting(
+    server: Postgres, database: str, pool: Pool, until
+) -> None:
+    for number in range(5):
+        connection, rows = await pool.begin(("begin", ()), ("select $1", (str(number),)))
+        assert rows == [(str(number),)]
+        assert connection.is_in_transaction
+        await pool.part(connection)
+        assert pool.free == SIZE
+    await until(lambda: states(server, database) == ["idle"])
+
+
+async def test_killed_connections_are_replaced_unnoticed_where_a_transaction_begins(
+    server: Postgres, database: str, pool: Pool
+) -> None:
+    for _ in range(3):
+        connection, _ = await pool.begin(("begin", ()), ("select 1", ()))
+        await pool.part(connection)
+        server.run(
+            f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{database}'"
+        )
+
+
+async def test_one_that_has_rested_is_asked_first_whether_it_is_there(
+    impatient: PostgresOptions, proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_RESTED_SECONDS", 0)
+    async with opened(impatient) as pool:
+        connection, _ = await pool.begin(("begin", ()), ("select 1", ()))
+        connection.statement_seconds = 60
+        await pool.part(connection)
+        proxy.freeze()
+        with trio.fail_after(15), pytest.raises(DatabaseUnavailable):
+            await pool.begin(("begin", ()), ("select 1", ()))
+        proxy.thaw()
 
 
 async def test_connections_that_went_silent_are_replaced(impatient: PostgresOptions, proxy) -> None:

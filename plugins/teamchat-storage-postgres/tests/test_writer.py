@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import trio
 import trio.testing
 from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.exchange import Row, Statement
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
+from teamchat_storage_postgres.transaction import MOST_PUT_OFF
 from teamchat_storage_postgres.writer import MOST_BODIES
 
 from teamchat import StorageError
@@ -116,6 +120,83 @@ async def test_a_body_that_goes_on_after_a_failed_statement_is_refused(storage: 
         nursery.start_soon(stubborn)
         nursery.start_soon(save, storage, "after", "x")
     assert set(await values(storage)) == {"before", "after"}
+
+
+async def test_what_was_put_off_fails_its_own_body_alone(storage: PostgresStorage) -> None:
+    async def refused(number: int, *, is_asked: bool) -> None:
+        with pytest.raises(StorageError, match="23505"):  # noqa: PT012
+            async with storage.write() as tx:
+                await set_value(tx, f"refused/{number}", "x")
+                await tx.fetch("insert into server_settings values ('first', 'again')")
+                if is_asked:
+                    await tx.fetch("select 1")
+
+    await save(storage, "first", "x")
+    async with trio.open_nursery() as nursery:
+        for number in range(12):
+            nursery.start_soon(save, storage, str(number), "x")
+            nursery.start_soon(partial(refused, number, is_asked=number % 2 == 0))
+    assert set(await values(storage)) == {"first", *map(str, range(12))}
+
+
+async def test_bodies_that_run_nothing_or_are_refused_before_they_do_harm_nobody(
+    storage: PostgresStorage,
+) -> None:
+    async def log(number: int) -> None:
+        await append(storage, str(number))
+
+    async def refused() -> None:
+        with pytest.raises(KeyError):  # noqa: PT012
+            async with storage.write() as tx:
+                await set_value(tx, "refused", "x")
+                raise KeyError
+
+    async with trio.open_nursery() as nursery:
+        for number in range(10):
+            nursery.start_soon(log, number)
+            nursery.start_soon(refused)
+            nursery.start_soon(save, storage, str(number), "x")
+    assert set(await values(storage)) == set(map(str, range(10)))
+    assert {event.payload for event in await storage.logged(0)} == set(map(str, range(10)))
+
+
+async def test_many_statements_that_return_nothing_are_all_carried_out(storage: PostgresStorage) -> None:
+    count = 3 * MOST_PUT_OFF + 1
+    async with storage.write() as tx:
+        for number in range(count):
+            await set_value(tx, str(number), "x")
+    assert len(await values(storage)) == count
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+async def test_a_body_waits_for_what_it_asks_and_for_its_end(
+    storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    trips: list[int] = []
+    run_together = Connection.run_together
+
+    async def counted(connection: Connection, statements: Sequence[Statement]) -> list[Row]:
+        trips.append(len(statements))
+        return await run_together(connection, statements)
+
+    async def body() -> None:
+        async with storage.write() as tx:
+            monkeypatch.setattr(Connection, "run_together", counted)
+            await tx.fetch("select 1")
+            for number in range(3):
+                await set_value(tx, str(number), "x")
+            await tx.fetch("select 2")
+            await set_value(tx, "last", "x")
+            await tx.append(Encoded("TEST", "{}"))
+
+    async with trio.open_nursery() as nursery:
+        for number in range(ahead):
+            nursery.start_soon(append, storage, str(number))
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(body)
+    monkeypatch.undo()
+    # With what it asks first goes its savepoint, if it is not the first; at last the log, NOTIFY and COMMIT.
+    assert trips[:4] == [1 + ahead, 4, 1, 3]
 
 
 async def test_an_error_tells_no_value(storage: PostgresStorage) -> None:

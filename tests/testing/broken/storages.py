@@ -112,6 +112,22 @@ class TestForgetsFailures(Contract):
                 yield Forgetful(tx)
 
 
+@found_by(test_a_write_is_refused_with_a_statement_that_returns_nothing="DID NOT RAISE")
+class TestNeverAsksWhetherWhatItSentWasDone(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def write(self) -> AsyncIterator[Transaction]:
+            async with self.inner.write() as tx:
+                yield Careless(tx)
+
+
+class Careless(WrappedTransaction):
+    async def fetch(self, sql: str, *params: Any) -> list[Any]:
+        if sql.startswith("insert") and "on conflict" not in sql:
+            sql = f"{sql} on conflict do nothing"
+        return await self.inner.fetch(sql, *params)
+
+
 class Forgetful(WrappedTransaction):
     async def fetch(self, sql: str, *params: Any) -> list[Any]:
         if "absent" in sql:
