@@ -70,6 +70,7 @@ from teamchat.errors import (
 )
 from teamchat.events import Event, LoggedEvent, Payload, Signal
 from teamchat.interfaces import (
+    AsksAhead,
     Backend,
     CheckedFile,
     Credential,
@@ -112,6 +113,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Activity",
+    "AsksAhead",
     "AuthBackend",
     "AuthMode",
     "Backend",

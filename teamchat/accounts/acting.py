@@ -1,7 +1,8 @@
 """On whose behalf a task writes, and a storage that asks for them again (decision D-39).
 
 While an endpoint serves somebody who is signed in, every writing transaction that its task opens, or a task
-below it, begins by asking whether session, user and role are still what they were.  So who was signed out,
+below it, asks whether session, user and role are still what they were, before anything else or, where the
+storage can, together with what is asked first.  So who was signed out,
 removed or demoted while a body, a filter or the write lock was waited for writes nothing, whatever was looked
 at before, in endpoints of plugins too.
 """
@@ -15,10 +16,10 @@ from typing import NamedTuple
 
 import trio
 
-from teamchat.accounts.records import check_unchanged, find_caller
+from teamchat.accounts.records import CALLER, caller_of, check_unchanged
 from teamchat.capabilities.changes import NoCapabilities, TakesPart
 from teamchat.events import LoggedEvent
-from teamchat.interfaces import SpeaksDialect, Storage, Transaction
+from teamchat.interfaces import AsksAhead, Row, SpeaksDialect, Storage, Transaction
 from teamchat.model import Caller, now_ms
 
 
@@ -54,8 +55,9 @@ class acting_for:  # noqa: N801 - it is named as those of contextlib are
 class AskingStorage:
     """A `Storage` whose writing transactions ask again for the caller on whose behalf they are opened.
 
-    `write` raises `Unauthorized` on entry if their session or user is gone, `Forbidden` if they are an
-    admin no longer.  `clock` returns the time in epoch milliseconds.
+    A write raises `Unauthorized` if their session or user is gone, `Forbidden` if they are an admin no
+    longer: on entry, or, where transactions ask ahead, when the body gets its first rows, or on exit.
+    `clock` returns the time in epoch milliseconds.
     """
 
     def __init__(
@@ -88,10 +90,16 @@ class AskingStorage:
     @asynccontextmanager
     async def _write_for(self, caller: Caller) -> AsyncIterator[Transaction]:
         async with self._storage.write() as tx:
-            found, _ = await find_caller(
-                tx, caller.user.id, caller.session_id, self._clock(), self._capabilities
-            )
-            check_unchanged(caller, found)
+            user_id, session_id, now = caller.user.id, caller.session_id, self._clock()
+
+            async def check(rows: Sequence[Row]) -> None:
+                found, _ = await caller_of(tx, rows, user_id, session_id, now, self._capabilities)
+                check_unchanged(caller, found)
+
+            if isinstance(tx, AsksAhead):
+                tx.ask_ahead(check, CALLER, session_id, user_id, now)
+            else:
+                await check(await tx.fetch(CALLER, session_id, user_id, now))
             yield tx
 
 

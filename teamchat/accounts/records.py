@@ -72,6 +72,12 @@ async def own_row(tx: Transaction, caller: Caller) -> User:
     return user
 
 
+CALLER = """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, u.log_start, s.expires_at
+from sessions s join users u on u.id = s.user_id
+where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null
+and u.deactivated_at is null"""
+
+
 async def find_caller(
     tx: Transaction, user_id: str, session_id: str, now: int, capabilities: TakesPart
 ) -> tuple[Caller, int]:
@@ -80,15 +86,14 @@ async def find_caller(
     It may be the id of a token, where one of `capabilities` keeps such; a bot's is good where there are bots
     (K-2).  Times are epoch milliseconds.
     """
-    rows = await tx.fetch(
-        """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, u.log_start, s.expires_at
-           from sessions s join users u on u.id = s.user_id
-           where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null
-           and u.deactivated_at is null""",
-        session_id,
-        user_id,
-        now,
-    )
+    rows = await tx.fetch(CALLER, session_id, user_id, now)
+    return await caller_of(tx, rows, user_id, session_id, now, capabilities)
+
+
+async def caller_of(
+    tx: Transaction, rows: Sequence[Row], user_id: str, session_id: str, now: int, capabilities: TakesPart
+) -> tuple[Caller, int]:
+    """Return what `find_caller` does, of the rows that `CALLER` has found."""
     if not rows:
         credentials = capabilities.credentials
         found = None if credentials is None else await credentials.by_id(tx, session_id)

@@ -8,6 +8,7 @@ from teamchat.interfaces.file_stores import FileStore, WrittenPart
 from teamchat.interfaces.protocols import (
     MOST_CARRIED_BYTES,
     NO_TRAITS,
+    AsksAhead,
     Backend,
     EventListener,
     Grant,
@@ -37,6 +38,7 @@ from teamchat.interfaces.protocols import (
 __all__ = [
     "MOST_CARRIED_BYTES",
     "NO_TRAITS",
+    "AsksAhead",
     "Backend",
     "CheckedFile",
     "Credential",

@@ -133,6 +133,18 @@ class Storage(Protocol):
 
 
 @runtime_checkable
+class AsksAhead(Protocol):
+    """A writing transaction that sends a statement together with the next one; it may do so."""
+
+    def ask_ahead(self, check: Callable[[list[Row]], Awaitable[None]], sql: str, *params: Any) -> None:
+        """Run a statement ahead of the next one, and have `check` look at its rows.
+
+        It is called before `fetch` returns the rows of that next one, or on exit if there is none; what it
+        raises is raised there, and refuses the transaction.
+        """
+
+
+@runtime_checkable
 class SpeaksDialect(Protocol):
     """A storage that says which SQL it understands beside what all share; it may do so.
 

@@ -124,14 +124,14 @@ class Connection(psycopg.AsyncConnection[Row]):
         Raises `psycopg.Error` if the server refused it, `ConnectionLost` if there was no answer in time or
         the connection has ended.
         """
-        return await self.run_together([self.statement(sql, *params)])
+        return (await self.run_together([self.statement(sql, *params)]))[-1]
 
     def statement(self, sql: str, *params: Any) -> Statement:
         """Return a statement for `run_together`. Raises `psycopg.Error` if a parameter can't be sent."""
         return self._exchange.statement(sql, params)
 
-    async def run_together(self, statements: Sequence[Statement]) -> list[Row]:
-        """Run statements in one round trip, in order until one fails; return the rows of the last.
+    async def run_together(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        """Run statements in one round trip, in order until one fails; return the rows of each.
 
         Raises as `run` does.
         """

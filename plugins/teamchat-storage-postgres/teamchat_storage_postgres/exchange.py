@@ -58,8 +58,8 @@ class Exchange:
         values = self._values.dump_sequence(params, [PyFormat.AUTO] * len(params))
         return Statement(_Key(sql, self._values.types or ()), values, self._values.formats or ())
 
-    def of(self, statements: Sequence[Statement]) -> Steps[list[Row]]:
-        """Send statements and read all answers; return the rows of the last.
+    def of(self, statements: Sequence[Statement]) -> Steps[list[list[Row]]]:
+        """Send statements and read all answers; return the rows of each.
 
         Raises `psycopg.Error` for the first that the server refused.
         """
@@ -67,21 +67,24 @@ class Exchange:
         sent = [key for one in statements for key in self._send(one)]
         self._pgconn.pipeline_sync()
         yield from generators.send(self._pgconn)
-        failure = result = None
+        rows: list[list[Row]] = []
+        failure = None
         for prepared in sent:
             result = yield from self._answer()
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 failure = failure or result
-            if failure is not None and prepared is not None:
+            if prepared is None:
+                rows.append(self._rows(result))
+            elif failure is not None:
                 self._known.pop(prepared, None)
         yield from self._answer()  # that to the sync
         self._pgconn.exit_pipeline_mode()
         if failure is not None:
             raise psycopg.errors.error_from_result(failure, "utf-8")
-        return self._rows(result)
+        return rows
 
     def _send(self, one: Statement) -> Iterator[_Key | None]:
-        """Send a statement; yield for each answer that will come to it what it says to be prepared."""
+        """Send a statement; yield None for its answer, before it what other answers are about."""
         name = self._known.pop(one.key, None)
         if name is None:
             yield from self._make_room()
@@ -97,12 +100,12 @@ class Exchange:
             self._pgconn.send_query_prepared(name, one.values, one.formats)
         yield None
 
-    def _make_room(self) -> Iterator[None]:
+    def _make_room(self) -> Iterator[_Key]:
         if len(self._known) >= MOST_KNOWN:
             oldest = next(iter(self._known))
             if name := self._known.pop(oldest):
                 self._pgconn.send_query_params(b"deallocate " + name, None)
-                yield None
+                yield oldest
 
     def _answer(self) -> Steps[pq.abc.PGresult]:
         found = yield from generators.fetch_many(self._pgconn)
@@ -111,8 +114,8 @@ class Exchange:
         result: pq.abc.PGresult = found[0]
         return result
 
-    def _rows(self, result: pq.abc.PGresult | None) -> list[Row]:
-        if result is None or result.status != pq.ExecStatus.TUPLES_OK:
+    def _rows(self, result: pq.abc.PGresult) -> list[Row]:
+        if result.status != pq.ExecStatus.TUPLES_OK:
             return []
         self._values.set_pgresult(result)
         rows = self._values.load_rows(0, result.ntuples, tuple)

@@ -73,9 +73,8 @@ class Pool:
         async def first(connection: Connection) -> list[Row]:
             if trio.current_time() - connection.used > _RESTED_SECONDS:
                 await self._soon(connection.run("select 1"))
-            return await connection.run_together(
-                [connection.statement(sql, *params) for sql, params in statements]
-            )
+            ready = [connection.statement(sql, *params) for sql, params in statements]
+            return (await connection.run_together(ready))[-1]
 
         return await self._take(first)
 

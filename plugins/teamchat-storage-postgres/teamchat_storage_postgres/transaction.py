@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +20,7 @@ from teamchat_storage_postgres.pool import Pool
 
 MOST_PUT_OFF, MOST_BYTES_PUT_OFF = 32, 64 * 1024
 """How many statements that return nothing a body gathers, and bytes of theirs, before they are sent."""
+Check = Callable[[list[Row]], Awaitable[None]]
 _BEGIN_READING = "begin isolation level repeatable read, read only"
 _CHANGES = re.compile(r"\s*(insert|update|delete)\b(?!.*\breturning\b)", re.IGNORECASE | re.DOTALL)
 
@@ -35,7 +36,7 @@ class ReadingTransaction:
         if self._connection is None:
             self._connection, rows = await self._pool.begin((_BEGIN_READING, ()), (sql, params))
             return rows
-        return await _run(self._connection, [_statement(self._connection, sql, params)])
+        return (await _run(self._connection, [_statement(self._connection, sql, params)]))[-1]
 
     async def end(self) -> None:
         """Give the connection back, if there is one."""
@@ -59,18 +60,19 @@ class WritingTransaction:
     """`teamchat.Transaction` for one body of a batch.
 
     A statement that returns no rows is put off until the next one that does, or until the body's end, and
-    goes in the same round trip.  So does `savepoint`, which is set before the first; the first body of a
-    batch has none.
+    goes in the same round trip; so does one that is asked ahead.  Before the first of all goes `savepoint`;
+    the first body of a batch has none.
     """
 
     def __init__(self, connection: Connection, savepoint: str | None = None) -> None:
         self._connection = connection
         self.events: list[Event] = []
         self.blankings: list[Blanking] = []
-        self._has_run = False
         self._savepoint = savepoint
+        self._has_run = False
         self._put_off: list[Statement] = []
         self._bytes = 0
+        self._checks: dict[int, Check] = {}  # by the place of the statement in what is put off
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
         statement = _statement(self._connection, sql, params)
@@ -80,6 +82,10 @@ class WritingTransaction:
             if self._bytes < MOST_BYTES_PUT_OFF:
                 return []
         return await self._send()
+
+    def ask_ahead(self, check: Check, sql: str, *params: Any) -> None:
+        self._checks[len(self._put_off)] = check
+        self._put_off.append(_statement(self._connection, sql, params))
 
     async def define(self, statement: str) -> None:
         self._put_off.append(_statement(self._connection, translated(statement)))
@@ -93,19 +99,25 @@ class WritingTransaction:
     async def take_back(self) -> None:
         """Take back what the body did. Raises `psycopg.Error` or `ConnectionLost` if that fails."""
         self._put_off.clear()
+        self._checks.clear()
         if self._has_run:
             await self._connection.command(f"rollback to {self._savepoint}")
 
     async def _send(self) -> list[Row]:
+        """Send what was put off; return the rows of the last, once those asked ahead have been checked."""
         statements, self._put_off, self._bytes = self._put_off, [], 0
+        checks, self._checks = self._checks, {}
         if self._has_run or self._savepoint is None:
-            return await _run(self._connection, statements)
-        self._has_run = True
-        # A savepoint whose setting was cancelled could not be distinguished from one that is set.
-        with trio.CancelScope(shield=True):
+            found = await _run(self._connection, statements)
+        else:
+            self._has_run = True
             savepoint = _statement(self._connection, f"savepoint {self._savepoint}")
-            rows = await _run(self._connection, [savepoint, *statements])
-        return rows
+            # A savepoint whose setting was cancelled could not be distinguished from one that is set.
+            with trio.CancelScope(shield=True):
+                _, *found = await _run(self._connection, [savepoint, *statements])
+        for place, check in checks.items():
+            await check(found[place])
+        return found[-1]
 
     async def append(self, event: Event) -> None:
         event.check()
@@ -138,7 +150,7 @@ def _statement(connection: Connection, sql: str, params: Sequence[Any] = ()) -> 
         raise refused(error) from None
 
 
-async def _run(connection: Connection, statements: Sequence[Statement]) -> list[Row]:
+async def _run(connection: Connection, statements: Sequence[Statement]) -> list[list[Row]]:
     try:
         return await connection.run_together(statements)
     except ConnectionLost:

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 
 import psycopg
@@ -69,11 +69,11 @@ class _Batch:
                 _LOG,
                 len(self.events),
                 time.time_ns() // 1_000_000,
-                [event.type for event in self.events],
-                [encoded_audience(event.audience) for event in self.events],
-                [event.payload for event in self.events],
-                [event.text_room for event in self.events],
-                [event.text_message for event in self.events],
+                _array(event.type for event in self.events),
+                _array(encoded_audience(event.audience) for event in self.events),
+                _array(event.payload for event in self.events),
+                _array(event.text_room for event in self.events),
+                _array(event.text_message for event in self.events),
             )
             last = [logged, statement(f"notify {CHANNEL}"), *last]
         await self.connection.run_together(last)
@@ -187,6 +187,16 @@ class Writer:
             self._backend = batch.connection.backend
             self._committed()
         await self._end(batch, error)
+
+
+def _array(texts: Iterable[str | None]) -> str:
+    """Return an array as PostgreSQL reads it; psycopg takes several times as long to write one."""
+    return f"{{{','.join('null' if text is None else _quoted(text) for text in texts)}}}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 async def _committed(batch: _Batch) -> StorageError | None:

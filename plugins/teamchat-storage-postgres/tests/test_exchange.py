@@ -21,7 +21,7 @@ async def connection(options: PostgresOptions) -> AsyncIterator[Connection]:
 
 
 async def together(connection: Connection, *statements: tuple[str, *tuple[object, ...]]) -> list[object]:
-    return list(await connection.run_together([connection.statement(*one) for one in statements]))
+    return list((await connection.run_together([connection.statement(*one) for one in statements]))[-1])
 
 
 async def prepared(connection: Connection) -> set[str]:

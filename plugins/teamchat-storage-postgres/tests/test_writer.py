@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -18,7 +19,7 @@ from teamchat_storage_postgres.transaction import MOST_PUT_OFF
 from teamchat_storage_postgres.writer import MOST_BODIES
 
 from teamchat import StorageError
-from teamchat.events import Encoded
+from teamchat.events import Encoded, Event
 from teamchat.testing.storage import append, save, set_value, values
 from tests.postgres import Postgres
 
@@ -172,14 +173,14 @@ async def test_many_statements_that_return_nothing_are_all_carried_out(storage: 
 async def test_a_body_waits_for_what_it_asks_and_for_its_end(
     storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch, ahead: int
 ) -> None:
-    trips: list[int] = []
+    trips: list[tuple[Connection, int]] = []
     run_together = Connection.run_together
 
-    async def counted(connection: Connection, statements: Sequence[Statement]) -> list[Row]:
-        trips.append(len(statements))
+    async def counted(connection: Connection, statements: Sequence[Statement]) -> list[list[Row]]:
+        trips.append((connection, len(statements)))
         return await run_together(connection, statements)
 
-    async def body() -> None:
+    async def body() -> Connection:
         async with storage.write() as tx:
             monkeypatch.setattr(Connection, "run_together", counted)
             await tx.fetch("select 1")
@@ -188,15 +189,59 @@ async def test_a_body_waits_for_what_it_asks_and_for_its_end(
             await tx.fetch("select 2")
             await set_value(tx, "last", "x")
             await tx.append(Encoded("TEST", "{}"))
+        return tx._connection
+
+    async with trio.open_nursery() as nursery:
+        for number in range(ahead):
+            nursery.start_soon(append, storage, str(number))
+        await trio.testing.wait_all_tasks_blocked()
+        writing = await body()
+    monkeypatch.undo()
+    # With what it asks first goes its savepoint, if it is not the first; at last the log, NOTIFY and COMMIT.
+    assert [count for connection, count in trips if connection is writing] == [1 + ahead, 4, 1, 3]
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+@pytest.mark.parametrize("ending", ["asks", "writes", "appends"])
+async def test_what_is_asked_ahead_is_looked_at_before_anything_is_kept(
+    storage: PostgresStorage, ahead: int, ending: str
+) -> None:
+    seen: list[Row] = []
+    got: list[Row] = []
+
+    async def look(rows: list[Row]) -> None:
+        seen.extend(rows)
+        assert not got
+        raise KeyError
+
+    async def body() -> None:
+        with pytest.raises(KeyError):  # noqa: PT012
+            async with storage.write() as tx:
+                tx.ask_ahead(look, "select $1", "ahead")
+                await tx.append(Encoded("TEST", "refused"))
+                if ending != "appends":
+                    await set_value(tx, "refused", "x")
+                if ending == "asks":
+                    got.extend(await tx.fetch("select 1"))
 
     async with trio.open_nursery() as nursery:
         for number in range(ahead):
             nursery.start_soon(append, storage, str(number))
         await trio.testing.wait_all_tasks_blocked()
         nursery.start_soon(body)
-    monkeypatch.undo()
-    # With what it asks first goes its savepoint, if it is not the first; at last the log, NOTIFY and COMMIT.
-    assert trips[:4] == [1 + ahead, 4, 1, 3]
+        nursery.start_soon(save, storage, "after", "x")
+    assert seen == [("ahead",)]
+    assert await values(storage) == {"after": "x"}
+    assert await storage.position() == ahead
+
+
+@pytest.mark.parametrize("text", ["", "a", '"', "\\", '\\"', "{,}", "null", "NULL", " x ", "é\n🦊'", None])
+async def test_events_are_logged_as_they_are(storage: PostgresStorage, text: str | None) -> None:
+    async with storage.write() as tx:
+        for payload in ("{}", json.dumps({"text": text, "more": ['"', "\\"]})):
+            await tx.append(Event("TEST", payload, ("a", "b"), text, text))
+    expected = [("{}", text), (json.dumps({"text": text, "more": ['"', "\\"]}), text)]
+    assert [(event.payload, event.text_message) for event in await storage.logged(0)] == expected
 
 
 async def test_an_error_tells_no_value(storage: PostgresStorage) -> None:
