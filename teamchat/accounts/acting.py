@@ -56,7 +56,7 @@ class AskingStorage:
     """A `Storage` whose writing transactions ask again for the caller on whose behalf they are opened.
 
     A write raises `Unauthorized` if their session or user is gone, `Forbidden` if they are an admin no
-    longer: on entry, or, where transactions ask ahead, when the body gets its first rows, or on exit.
+    longer: on entry, or, where transactions ask ahead, by the body's first statement, or on exit.
     `clock` returns the time in epoch milliseconds.
     """
 

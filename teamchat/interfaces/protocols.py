@@ -139,8 +139,8 @@ class AsksAhead(Protocol):
     def ask_ahead(self, check: Callable[[list[Row]], Awaitable[None]], sql: str, *params: Any) -> None:
         """Run a statement ahead of the next one, and have `check` look at its rows.
 
-        It is called before `fetch` returns the rows of that next one, or on exit if there is none; what it
-        raises is raised there, and refuses the transaction.
+        It is called before `fetch` of that next one returns, or on exit if there is none; what it raises is
+        raised there, and refuses the transaction.
         """
 
 

@@ -83,7 +83,7 @@ class Watched:
     def __init__(self, storage: Storage) -> None:
         self.unwatched = storage
         self.written: dict[trio.lowlevel.Task, list[str]] = {}
-        """What each task ran, from when it asked to write."""
+        """What each task ran and was not refused, from when it asked to write."""
         self.committed: dict[trio.lowlevel.Task, list[str]] = {}
         """What each task ran in transactions that were committed."""
 
@@ -109,8 +109,9 @@ class _WatchedTransaction:
         return getattr(self._tx, name)
 
     async def fetch(self, sql: str, *params: Any) -> list[Any]:
+        rows = await self._tx.fetch(sql, *params)
         self._statements.append(sql)
-        return await self._tx.fetch(sql, *params)
+        return rows
 
     async def append(self, event: Any) -> None:
         self._statements.append(f"append {event.type}")

@@ -60,8 +60,8 @@ class WritingTransaction:
     """`teamchat.Transaction` for one body of a batch.
 
     A statement that returns no rows is put off until the next one that does, or until the body's end, and
-    goes in the same round trip; so does one that is asked ahead.  Before the first of all goes `savepoint`;
-    the first body of a batch has none.
+    goes in the same round trip; one that is asked ahead goes with whatever comes next.  Before the first of
+    all goes `savepoint`; the first body of a batch has none.
     """
 
     def __init__(self, connection: Connection, savepoint: str | None = None) -> None:
@@ -77,7 +77,8 @@ class WritingTransaction:
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
         statement = _statement(self._connection, sql, params)
         self._put_off.append(statement)
-        if _returns_nothing(sql) and len(self._put_off) < MOST_PUT_OFF:
+        # A body learns nothing, and goes on by nothing, before what was asked ahead has been looked at.
+        if _returns_nothing(sql) and not self._checks and len(self._put_off) < MOST_PUT_OFF:
             self._bytes += statement.size
             if self._bytes < MOST_BYTES_PUT_OFF:
                 return []
