@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,10 @@ from benchmarks.loop import Loop
 HOST = "127.0.0.1"
 _ROOM = 256 * 1024  # bytes; more than any request here, so that a request is one `send`
 _ANSWER_DEADLINE = 30.0  # seconds
+
+
+trusted: dict[int, ssl.SSLContext] = {}
+"""How to speak to the servers that have a certificate, by their ports."""
 
 
 class Answer(NamedTuple):
@@ -39,6 +44,15 @@ def request(method: str, path: str, token: str = "", body: bytes = b"") -> bytes
     if body:
         head += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     return "\r\n".join(head).encode() + b"\r\n\r\n" + body
+
+
+def secured(connected: socket.socket, port: int) -> socket.socket:
+    """Return the socket to use, which does not block: under TLS, if the server at this port speaks it."""
+    if (trust := trusted.get(port)) is not None:
+        connected.setblocking(True)
+        connected = trust.wrap_socket(connected, server_hostname="localhost")
+    connected.setblocking(False)
+    return connected
 
 
 class Connection:
@@ -68,12 +82,15 @@ class Connection:
         connected = socket.create_connection((HOST, self._port))
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _ROOM)
-        connected.setblocking(False)
+        connected = secured(connected, self._port)
         self._loop.watch_request(connected, self._read)
         return connected
 
     def _read(self) -> None:
-        piece = self._receive()
+        try:
+            piece = self._receive()
+        except ssl.SSLWantReadError:  # A record has not come in full, or was no answer.
+            return
         if not piece:
             self._renew()
             return

@@ -58,6 +58,13 @@ ROWS = {
         "sqlite: a post to ten, 20 streams of scope=joined elsewhere",
     },
     "presence": {"presence off: quiet", "presence on: the 20 s after a restart"},
+    "tls": {
+        "pages, plain",
+        "new connections, TLS",
+        "pages, HTTP/2",
+        "deliveries, at an even pace, TLS on Hypercorn",
+        "idle streams, TLS",
+    },
     "pushes": {"sqlite: quiet", "sqlite: 20 devices", "postgres: 20 devices"},
     "workers": {"sqlite, 1 worker", "sqlite, 2 workers", "postgres, 1 worker", "postgres, 2 workers"},
 }

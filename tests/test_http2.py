@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from hypothesis import strategies as st
 
 from teamchat.http import tls
 from teamchat.http.http1.head import HeadReader, Refusal
-from teamchat.http.hypercorn import HttpServer, http2
+from teamchat.http.http1.server import HttpServer
+from teamchat.http.hypercorn import Http2, http2
+from teamchat.http.hypercorn import HttpServer as HypercornServer
 from teamchat.http.hypercorn.connection import MOST_AT_ONCE
 from teamchat.http.limiter import ConnectionLimiter
 from teamchat.stream.transport import ABORT
@@ -29,6 +32,10 @@ from tests.http1.apps import hello
 from tests.test_tls import certificate
 
 WINDOW = 65_535
+
+NATIVE = partial(HttpServer, http2=Http2)
+"""Takes connections in, and gives Hypercorn those that agree upon HTTP/2."""
+BOTH = pytest.mark.parametrize("make", [NATIVE, HypercornServer], ids=["native", "hypercorn"])
 
 
 class Slow:
@@ -181,12 +188,12 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(app: Any, directory: Path) -> AsyncIterator[Client]:
+async def connected(app: Any, directory: Path, make: Any = NATIVE) -> AsyncIterator[Client]:
     made = certificate(directory)
     trust = ssl.create_default_context(cafile=made.certificate)
     trust.set_alpn_protocols(["h2"])
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    server = HttpServer(app, listeners, tls=tls.context(made))
+    server = make(app, listeners, tls=tls.context(made))
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: server.run(trio.Event(), grace=0, task_status=task_status))
         raw = await trio.open_tcp_stream("127.0.0.1", listeners[0].socket.getsockname()[1])
@@ -217,14 +224,17 @@ async def test_a_client_that_changes_its_mind_is_served(tmp_path: Path) -> None:
         app.go.set()
 
 
-async def test_a_connection_whose_only_request_was_taken_back_is_idle_again(tmp_path: Path) -> None:
+@BOTH
+async def test_a_connection_whose_only_request_was_taken_back_is_idle_again(
+    tmp_path: Path, make: Any
+) -> None:
     app = Slow()
 
     async def gives_up(scope: Any, receive: Any, send: Any) -> None:
         """End without an answer, as Quart does when it hears that the client has left."""
         await app(scope, receive, into_nothing)
 
-    async with connected(gives_up, tmp_path) as client:
+    async with connected(gives_up, tmp_path, make) as client:
         client.limiter.most = 1
         await client.ask(and_take_back=True)
         await app.has(1)
@@ -281,10 +291,11 @@ async def test_a_slow_reader_gets_a_large_answer_whole(
         assert trio.current_time() > 4 * http2.WRITE_SECONDS
 
 
-async def test_a_stream_to_a_client_that_gives_no_window_ends(tmp_path: Path, clock: Any) -> None:
+@BOTH
+async def test_a_stream_to_a_client_that_gives_no_window_ends(tmp_path: Path, make: Any, clock: Any) -> None:
     """A reader whose socket is never full: nothing of the answer is sent, so nothing blocks there."""
     app = Large()
-    async with connected(app, tmp_path) as client:
+    async with connected(app, tmp_path, make) as client:
         await client.ask()
         since = trio.current_time()
         await app.ended.wait()
@@ -297,7 +308,7 @@ async def test_an_image_to_a_client_that_gives_no_window_does_not_pile_up(tmp_pa
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"x" * 10_000_000})
 
-    async with connected(image, tmp_path) as client:
+    async with connected(image, tmp_path, HypercornServer) as client:
         await client.ask()
         await trio.testing.wait_all_tasks_blocked(0.05)
         [connection] = client.limiter.all()
@@ -306,8 +317,9 @@ async def test_an_image_to_a_client_that_gives_no_window_does_not_pile_up(tmp_pa
         assert 0 < len(buffer.buffer) < WINDOW
 
 
+@BOTH
 async def test_one_stream_that_stalls_takes_no_other_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any
 ) -> None:
     monkeypatch.setattr(http2, "WRITE_SECONDS", 0.1)
     stalling, slow = Large(), Slow()
@@ -316,7 +328,7 @@ async def test_one_stream_that_stalls_takes_no_other_with_it(
         apps: dict[str, Any] = {"/stalling": stalling, "/slow": slow, "/": hello}
         await apps[scope["path"]](scope, receive, send)
 
-    async with connected(app, tmp_path) as client:
+    async with connected(app, tmp_path, make) as client:
         await client.widen()
         await client.ask(path="/slow")
         await client.ask(path="/stalling")
@@ -342,7 +354,8 @@ async def test_an_answer_that_breaks_off_is_no_answer_that_still_comes(
     assert [record.getMessage() for record in caplog.records] == ["a request failed"]
 
 
-async def test_an_answer_that_the_application_drops_ends_its_stream_alone(tmp_path: Path) -> None:
+@BOTH
+async def test_an_answer_that_the_application_drops_ends_its_stream_alone(tmp_path: Path, make: Any) -> None:
     """As the live stream does with a client that is too slow."""
 
     async def drops(scope: Any, receive: Any, send: Any) -> None:
@@ -353,19 +366,20 @@ async def test_an_answer_that_the_application_drops_ends_its_stream_alone(tmp_pa
         scope["extensions"][ABORT]()
         await trio.sleep_forever()
 
-    async with connected(drops, tmp_path) as client:
+    async with connected(drops, tmp_path, make) as client:
         await client.ask(path="/stream")
         assert await client.until_reset() == 1
         await client.ask()
         assert await client.answer() == b"hello"
 
 
+@BOTH
 async def test_a_client_that_leaves_keeps_no_answer_waiting_for_its_window(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any
 ) -> None:
     monkeypatch.setattr(http2, "WRITE_SECONDS", 100 * DEADLINE)
     app = Large(1 << 20)
-    async with connected(app, tmp_path) as client:
+    async with connected(app, tmp_path, make) as client:
         await client.ask()
         await trio.testing.wait_all_tasks_blocked(0.05)
         assert not app.ended.is_set()
@@ -374,7 +388,8 @@ async def test_a_client_that_leaves_keeps_no_answer_waiting_for_its_window(
             await app.ended.wait()
 
 
-async def test_a_large_answer_comes_whole(tmp_path: Path) -> None:
+@BOTH
+async def test_a_large_answer_comes_whole(tmp_path: Path, make: Any) -> None:
     body = bytes(range(256)) * 1000
 
     async def large(scope: Any, receive: Any, send: Any) -> None:
@@ -382,7 +397,7 @@ async def test_a_large_answer_comes_whole(tmp_path: Path) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async with connected(large, tmp_path) as client:
+    async with connected(large, tmp_path, make) as client:
         await client.ask()
         assert await client.answer() == body
 

@@ -26,6 +26,7 @@ from benchmarks.scenarios import (
     shutdown,
     stalled,
     steps,
+    tls,
     unread,
     workers,
 )
@@ -54,4 +55,5 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "pushes": pushes.run,
     "files": files.run,
     "steps": steps.run,
+    "tls": tls.run,
 }

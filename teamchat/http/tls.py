@@ -1,7 +1,7 @@
 """The certificate the server shows (``server.tls``), or a clear sentence about why it can't.
 
-TLS 1.2 is the least that is spoken; what is offered on top, HTTP/2 or HTTP/1.1, is agreed within the
-handshake (ALPN).  An error names the key and never what stands in the file.
+TLS 1.2 is the least that is spoken; what is spoken on top, HTTP/1.1 or HTTP/2 if that is offered, is agreed
+within the handshake (ALPN).  An error names the key and never what stands in the file.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from pathlib import Path
 from teamchat.errors import SettingsError
 from teamchat.settings import TlsSettings
 
-PROTOCOLS = ["h2", "http/1.1"]
-
 
 def context(tls: TlsSettings) -> ssl.SSLContext:
     """Return what the server's side of TLS needs. Raises `SettingsError` naming the key."""
@@ -23,7 +21,7 @@ def context(tls: TlsSettings) -> ssl.SSLContext:
     made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     made.minimum_version = ssl.TLSVersion.TLSv1_2
     made.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-    made.set_alpn_protocols(PROTOCOLS)
+    made.set_alpn_protocols(["h2", "http/1.1"] if tls.http2 else ["http/1.1"])
     try:
         # A key under a password would be asked for on the terminal, were none given.
         made.load_cert_chain(tls.certificate, tls.key, password=lambda: b"")

@@ -227,15 +227,18 @@ class WebLifespan:
 
 
 def _http_server(server: ServerSettings) -> MakeServer:
-    """Return what makes the HTTP server: the native one, or Hypercorn, which alone speaks TLS."""
+    """Return what makes the HTTP server: the native one, or Hypercorn, which serves HTTP/2 in any case."""
     if server.http1 not in {"native", "hypercorn"}:
         raise SettingsError("server.http1 must be native or hypercorn.")
+    proxies = server.trusted_proxies
     if server.http1 == "native" and server.tls is None:
-        return partial(http1.HttpServer, proxies=server.trusted_proxies)
-    from teamchat.http import hypercorn  # not loaded where nobody needs it
+        return partial(http1.HttpServer, proxies=proxies)
+    from teamchat.http import hypercorn  # loaded where it is needed
 
     context = None if server.tls is None else tls.context(server.tls)
-    return partial(hypercorn.HttpServer, proxies=server.trusted_proxies, tls=context)
+    if server.http1 == "hypercorn":
+        return partial(hypercorn.HttpServer, proxies=proxies, tls=context)
+    return partial(http1.HttpServer, proxies=proxies, tls=context, http2=hypercorn.Http2)
 
 
 def _show_password(email: str, password: str) -> None:

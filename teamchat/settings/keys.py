@@ -416,6 +416,12 @@ class TlsSettings(Section, frozen=True):
     key: Annotated[
         str, Meta(description="The file with its private key (PEM).", examples=["/etc/tls/chat.key"])
     ]
+    http2: Annotated[
+        bool,
+        Meta(
+            description="Offer HTTP/2, which browsers then speak. Each request and stream costs more with it."
+        ),
+    ] = True
 
 
 class ServerSettings(Section, frozen=True):
@@ -443,7 +449,7 @@ class ServerSettings(Section, frozen=True):
     ] = None
     tls: TlsSettings | None = None
     http1: Annotated[
-        str, Meta(description="What serves plain HTTP/1.1: native, or hypercorn as it does TLS and HTTP/2.")
+        str, Meta(description="What serves HTTP/1.1: native, or hypercorn, which serves HTTP/2 in any case.")
     ] = "native"
     workers: Annotated[
         Annotated[int, Meta(ge=1, le=256)] | Literal["auto"],

@@ -5,8 +5,8 @@ Whatever the way, bytes go out whole and in the order given; a write that makes 
 nothing more will be written, so that the request can send its last part.
 
 The way to the socket is an ASGI extension, ``scope["extensions"]["teamchat.stream"]``, a `DirectStream`.
-The server offers it for plain HTTP/1.1 with a chunked response.  Under TLS, HTTP/2, HTTP/1.0 or on another
-server it is absent, and the stream is written as any other response.
+The own server offers it for HTTP/1.1 with a chunked response, Hypercorn only without TLS.  With HTTP/2,
+HTTP/1.0 or on another server it is absent, and the stream is written as any other response.
 """
 
 from __future__ import annotations

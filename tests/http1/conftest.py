@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import AsyncIterator, Callable
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +15,10 @@ import msgspec
 import pytest
 import trio
 
+from teamchat.http import tls
 from teamchat.http.http1.connection import Connection
+from tests.secure_end import SecureEnd
+from tests.test_tls import certificate
 
 PATIENCE = 200  # seconds of Trio's clock, which the tests of deadlines turn by themselves
 
@@ -29,6 +34,9 @@ class Serving:
 
     def asks(self, connection: Any) -> None:
         pass
+
+    async def serve_http2(self, connection: Any) -> None:
+        raise AssertionError("no client here speaks it")
 
 
 @dataclass
@@ -55,7 +63,7 @@ class Answer:
 class Client:
     """The other end of a connection."""
 
-    def __init__(self, stream: trio.SocketStream, ended: trio.Event) -> None:
+    def __init__(self, stream: trio.SocketStream | SecureEnd, ended: trio.Event) -> None:
         self.stream = stream
         self.ended = ended
         self.connection: Any = None
@@ -63,6 +71,11 @@ class Client:
 
     async def send(self, data: bytes) -> None:
         await self.stream.send_all(data)
+
+    def send_at_once(self, data: bytes) -> None:
+        """Send in one step with what comes next."""
+        told = self.stream.encrypted(data) if isinstance(self.stream, SecureEnd) else data
+        os.write(self.stream.socket.fileno(), told)
 
     async def ask(self, request: bytes, method: str = "GET") -> Answer:
         await self.send(request)
@@ -113,12 +126,49 @@ class Client:
 Connect = Callable[..., Any]
 
 
+class Wire:
+    """What the connections of a test speak: plain HTTP, or TLS between these two."""
+
+    server: ssl.SSLContext | None = None
+    client: ssl.SSLContext | None = None
+
+
+@pytest.fixture(scope="session")
+def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """The server's and the client's side of TLS."""
+    made = certificate(tmp_path_factory.mktemp("tls"))
+    trust = ssl.create_default_context(cafile=made.certificate)
+    trust.set_alpn_protocols(["http/1.1"])
+    return tls.context(made), trust
+
+
+@pytest.fixture
+def secure(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> Iterator[None]:
+    """The test's connections speak TLS."""
+    Wire.server, Wire.client = contexts
+    yield
+    Wire.server = Wire.client = None
+
+
+@pytest.fixture(params=["plain", "tls"])
+def wire(request: pytest.FixtureRequest) -> str:
+    """The test is run with plain connections, and under TLS."""
+    if request.param == "tls":
+        request.getfixturevalue("secure")
+    return str(request.param)
+
+
+async def end_of(stream: trio.SocketStream) -> trio.SocketStream | SecureEnd:
+    """Return the client's end of a connection, as the test's connections are."""
+    return stream if Wire.client is None else await SecureEnd(stream, Wire.client).begin()
+
+
 @asynccontextmanager
 async def connected(app: Any, serving: Serving | None = None) -> AsyncIterator[Client]:
     """Serve `app` to the client that is yielded."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
-    connection, ended = Connection(app, serving or Serving(), ours), trio.Event()
+    connection, ended = Connection(app, serving or Serving(), ours, Wire.server), trio.Event()
 
     async def run() -> None:
         await connection.run()
@@ -127,7 +177,7 @@ async def connected(app: Any, serving: Serving | None = None) -> AsyncIterator[C
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run)
         async with trio.SocketStream(trio.socket.from_stdlib_socket(theirs)) as stream:
-            client = Client(stream, ended)
+            client = Client(await end_of(stream), ended)
             client.connection = connection
             yield client
         nursery.cancel_scope.cancel()

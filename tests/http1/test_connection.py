@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import pytest
@@ -14,8 +13,10 @@ from teamchat.http.http1.exchange import READ_BYTES
 from tests.http1.apps import CLOSE, GET, body_of, echo, finish, hello, post, start
 from tests.http1.conftest import PATIENCE, Serving, connected
 
+pytestmark = pytest.mark.usefixtures("wire")
 
-async def test_the_application_sees_the_request_as_asgi_describes_it() -> None:
+
+async def test_the_application_sees_the_request_as_asgi_describes_it(wire: str) -> None:
     request = b"POST /a%20b?c=%20 HTTP/1.1\r\nHost: x\r\nX-Y: z\r\nContent-Length: 2\r\n\r\nhi"
     async with connected(echo) as client:
         seen = json.loads((await client.ask(request, "POST")).body)
@@ -23,7 +24,7 @@ async def test_the_application_sees_the_request_as_asgi_describes_it() -> None:
         "http",
         "POST",
         "1.1",
-        "http",
+        "https" if wire == "tls" else "http",
     )
     assert (seen["path"], seen["raw_path"], seen["query"], seen["root_path"]) == (
         "/a b",
@@ -274,7 +275,7 @@ async def test_a_request_that_was_sent_before_the_server_stopped_is_answered() -
     async with connected(hello, serving) as client:
         await client.ask(GET)
         await trio.testing.wait_all_tasks_blocked()
-        os.write(client.stream.socket.fileno(), GET)  # in one step with the stop
+        client.send_at_once(GET)  # in one step with the stop
         serving.is_stopping = True
         client.connection.stop()
         answer = await client.answer()

@@ -13,6 +13,8 @@ from teamchat.http.http1.transport import WRITE_SECONDS
 from tests.http1.apps import GET, echo, finish, hello, start
 from tests.http1.conftest import connected
 
+pytestmark = pytest.mark.usefixtures("wire")
+
 
 async def test_an_idle_connection_is_closed_in_silence_after_75_seconds(autojump_clock: Any) -> None:
     async with connected(hello) as client:

@@ -14,6 +14,8 @@ from teamchat.web.asgi import WHOLE_BODY
 from tests.http1.apps import GET, body_of, echo, finish, hello, ignore, post, start
 from tests.http1.conftest import connected
 
+pytestmark = pytest.mark.usefixtures("wire")
+
 
 async def test_100_continue_is_sent_when_the_body_is_asked_for_and_not_before(autojump_clock: Any) -> None:
     asked, go = trio.Event(), trio.Event()

@@ -59,6 +59,7 @@ async def test_a_body_of_several_parts_is_chunked() -> None:
     assert data.endswith(b"\r\n\r\n4\r\nabcd\r\n11\r\n" + b"x" * 17 + b"\r\n0\r\n\r\n")
 
 
+@pytest.mark.usefixtures("wire")
 async def test_http_1_0_gets_a_body_that_ends_with_the_connection() -> None:
     data = await raw(answering(200, [], b"ab", b"cd"), OLD)
     assert data.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -67,6 +68,7 @@ async def test_http_1_0_gets_a_body_that_ends_with_the_connection() -> None:
     assert data.endswith(b"\r\n\r\nabcd")
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize(
     ("status", "request_", "framing"),
     [(200, HEAD, b"content-length: 4"), (304, GET, b"content-length: 4"), (204, GET, None)],
@@ -112,6 +114,7 @@ async def test_framing_that_the_application_should_not_give_is_not_passed_on() -
     assert b"keep-alive" not in data
 
 
+@pytest.mark.usefixtures("wire")
 async def test_head_and_body_are_one_write() -> None:
     async with connected(hello) as client:
         writes = []
@@ -210,6 +213,7 @@ async def wrong(scope: Any, receive: Any, send: Any) -> None:
     await finish(send, b"a body without a head")
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("app", [failing, failing_after_the_head, silent, wrong])
 @pytest.mark.parametrize("request_", [GET, HEAD])
 async def test_an_application_that_gives_no_answer_is_a_500_that_tells_nothing(
@@ -236,6 +240,7 @@ CHUNKED: list[tuple[bytes, bytes]] = []
 LENGTH = [(b"content-length", b"9")]
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("headers", [CHUNKED, LENGTH])
 @pytest.mark.parametrize("raises", [True, False])
 async def test_an_answer_that_breaks_off_never_looks_complete(
@@ -256,6 +261,7 @@ async def test_an_answer_that_breaks_off_never_looks_complete(
     caplog.clear()
 
 
+@pytest.mark.usefixtures("wire")
 @pytest.mark.parametrize("parts", [(b"too long for that",), (b"short",), (b"12345", b"678910", b"")])
 async def test_a_body_of_another_length_than_announced_ends_the_connection(
     parts: tuple[bytes, ...], caplog: pytest.LogCaptureFixture
@@ -269,6 +275,7 @@ async def test_a_body_of_another_length_than_announced_ends_the_connection(
     caplog.clear()
 
 
+@pytest.mark.usefixtures("wire")
 async def test_what_was_sent_too_late_is_no_part_of_the_next_answer(caplog: pytest.LogCaptureFixture) -> None:
     kept: list[Any] = []
 
@@ -283,6 +290,7 @@ async def test_what_was_sent_too_late_is_no_part_of_the_next_answer(caplog: pyte
         assert (await client.ask(GET)).body == b"hello"
 
 
+@pytest.mark.usefixtures("wire")
 async def test_a_write_that_was_cut_short_ends_the_connection(autojump_clock: Any) -> None:
     cut = trio.Event()
 
@@ -302,6 +310,7 @@ async def test_a_write_that_was_cut_short_ends_the_connection(autojump_clock: An
         assert not (await client.rest()).endswith(b"0\r\n\r\n")
 
 
+@pytest.mark.usefixtures("wire")
 async def test_a_failure_in_writing_ends_the_application_quietly() -> None:
     async def endless(scope: Any, receive: Any, send: Any) -> None:
         await start(send)

@@ -108,7 +108,7 @@ async def hypercorn(outcome: Outcome, ours: socket.socket) -> None:
     stream = trio.SocketStream(trio.socket.from_stdlib_socket(ours))
     context = WorkerContext(None)
     config = configuration()
-    await HypercornConnection(outcome.app, config, context, stream, None, ConnectionLimiter()).run()
+    await HypercornConnection(outcome.app, config, context, stream, ConnectionLimiter()).run()
     await stream.aclose()
 
 

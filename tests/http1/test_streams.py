@@ -15,15 +15,17 @@ from teamchat.http import http1
 from teamchat.http import hypercorn as hypercorn_server
 from teamchat.stream.transport import ABORT, EXTENSION
 from tests.http1.apps import GET, finish, hello, start
-from tests.http1.conftest import Client
+from tests.http1.conftest import Client, Wire, end_of
 
-SERVERS = {"native": http1.HttpServer, "hypercorn": hypercorn_server.HttpServer}
 PATIENCE = 10
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(params=["native", "native, TLS", "hypercorn"])
 def server(request: pytest.FixtureRequest) -> Any:
-    return SERVERS[request.param]
+    if request.param == "native, TLS":
+        request.getfixturevalue("secure")
+        return partial(http1.HttpServer, tls=Wire.server)
+    return http1.HttpServer if request.param == "native" else hypercorn_server.HttpServer
 
 
 @asynccontextmanager
@@ -37,7 +39,7 @@ async def serving(server: Any, app: Any) -> AsyncIterator[Client]:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await raw.connect(("127.0.0.1", port))
         async with trio.SocketStream(raw) as stream:
-            yield Client(stream, trio.Event())
+            yield Client(await end_of(stream), trio.Event())
         nursery.cancel_scope.cancel()
 
 
@@ -110,7 +112,7 @@ async def _write_for_ever(direct: Any) -> None:
             await trio.lowlevel.checkpoint()
 
 
-async def _read_for_ever(stream: trio.SocketStream) -> None:
+async def _read_for_ever(stream: Any) -> None:
     while await stream.receive_some():
         pass
 

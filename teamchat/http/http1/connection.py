@@ -9,6 +9,7 @@ never looks complete.
 from __future__ import annotations
 
 import socket
+import ssl
 from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
@@ -17,6 +18,7 @@ from teamchat.errors import Problem
 from teamchat.http.http1 import response
 from teamchat.http.http1.exchange import READ_BYTES, Exchange, State
 from teamchat.http.http1.head import Head, HeadReader, Refusal
+from teamchat.http.http1.tls import TlsTransport
 from teamchat.http.http1.transport import Address, Transport
 from teamchat.observability.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
@@ -46,6 +48,9 @@ class Serving(Protocol):
     def asks(self, connection: Any, /) -> None:
         """Take note that it has sent a whole head."""
 
+    async def serve_http2(self, connection: Any, /) -> None:
+        """Serve it in its own place, for it has agreed upon HTTP/2."""
+
 
 class Connection:
     """One client's connection. `run` serves it to its end."""
@@ -56,15 +61,19 @@ class Connection:
         "_scope",
         "_served",
         "_server",
+        "_tls",
         "_waiting",
         "serving",
         "transport",
     )
 
-    def __init__(self, app: AsgiApp, serving: Serving, raw: socket.socket) -> None:
+    def __init__(
+        self, app: AsgiApp, serving: Serving, raw: socket.socket, tls: ssl.SSLContext | None = None
+    ) -> None:
         self._app = app
         self.serving = serving
-        self.transport = Transport(raw)
+        self._tls = None if tls is None else TlsTransport(raw, tls)
+        self.transport: Transport = self._tls or Transport(raw)
         self._scope = trio.CancelScope()
         self._waiting: trio.CancelScope | None = None
         self._served = 0
@@ -81,9 +90,12 @@ class Connection:
         try:
             with self._scope:
                 self._client, self._server = self.transport.addresses()
-                await self._serve()
+                if self._tls is not None and await self._agree(self._tls) == "h2":
+                    await self.serving.serve_http2(self)
+                else:
+                    await self._serve()
         except OSError:
-            pass  # It had gone before it was served.
+            pass  # It had gone before it was served, or did not speak TLS.
         except Exception as error:  # One connection's failure must not reach the others' nursery.
             _log.error("a connection failed", exc_info=error)
         finally:
@@ -99,10 +111,22 @@ class Connection:
         if self._waiting is not None:
             self._waiting.cancel()
 
+    async def _agree(self, tls: TlsTransport) -> str | None:
+        """Shake hands in time, and return the protocol that was agreed upon. Raises `OSError`."""
+        seconds = 0 if self.serving.is_stopping else HEADER_SECONDS
+        with trio.CancelScope(deadline=trio.current_time() + seconds) as self._waiting:
+            protocol = await tls.begin()
+        late = self._waiting.cancelled_caught
+        self._waiting = None
+        if late:
+            raise TimeoutError("the handshake was not completed in time")
+        return protocol
+
     async def _serve(self) -> None:
         try:
             while await self._serve_one():
                 pass
+            self.transport.farewell()
         except Refusal as refused:
             await self.transport.write(response.refusal(refused, refused.method))
             await self._linger()
@@ -185,7 +209,7 @@ class Connection:
             "asgi": _ASGI,
             "http_version": head.version,
             "method": head.method,
-            "scheme": "http",
+            "scheme": "http" if self._tls is None else "https",
             "path": head.path,
             "raw_path": head.raw_path,
             "query_string": head.query,

@@ -7,10 +7,11 @@ and when the server stops, what is idle ends at once, what runs gets a bounded t
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
@@ -24,15 +25,36 @@ if TYPE_CHECKING:
     from teamchat.web.asgi import AsgiApp
 
 
+class Http2(Protocol):
+    """What serves connections that have agreed upon HTTP/2 within TLS."""
+
+    async def serve(self, connection: Connection) -> None:
+        """Serve one to its end."""
+
+    async def stop(self) -> None:
+        """Let all of them go that ask for nothing, and the others after their answers."""
+
+
 class HttpServer:
-    """Serves an ASGI application on listening sockets until it is stopped."""
+    """Serves an ASGI application on listening sockets until it is stopped.
+
+    With `tls` it speaks HTTPS. Connections that agree upon HTTP/2, if `tls` offers it, are given to what
+    `http2` makes.
+    """
 
     def __init__(
-        self, app: AsgiApp, listeners: Sequence[trio.SocketListener], proxies: Sequence[str] = ()
+        self,
+        app: AsgiApp,
+        listeners: Sequence[trio.SocketListener],
+        proxies: Sequence[str] = (),
+        tls: ssl.SSLContext | None = None,
+        http2: Callable[[AsgiApp, ConnectionLimiter[Connection]], Http2] | None = None,
     ) -> None:
         self._app = app
+        self._tls = tls
         self._listeners = listeners
         self._limiter: ConnectionLimiter[Connection] = ConnectionLimiter(proxies)
+        self._http2 = None if http2 is None else http2(app, self._limiter)
         self.rests: Callable[[Any], None] = self._limiter.rests
         self.asks: Callable[[Any], None] = self._limiter.asks
         self.is_stopping = False
@@ -52,6 +74,8 @@ class HttpServer:
                 self.is_stopping = True
                 for connection in self._limiter.all():
                     connection.stop()
+                if self._http2 is not None:
+                    await self._http2.stop()
                 with trio.move_on_after(grace):
                     await self._limiter.until_empty()
             finally:
@@ -62,11 +86,18 @@ class HttpServer:
     def _take_in(self, connections: trio.Nursery, accepted: trio.socket.SocketType, peer: Any) -> None:
         raw = adopt(accepted)
         if not self._limiter.has_room(peer):
-            _turn_away(raw)
+            if self._tls is None:  # What is said here would be no word of TLS.
+                _say_full(raw)
+            raw.close()
             return
-        connection = Connection(self._app, self, raw)
+        connection = Connection(self._app, self, raw, self._tls)
         self._limiter.enter(connection, peer)
         connections.start_soon(self._serve, connection, name="connection")
+
+    async def serve_http2(self, connection: Connection) -> None:
+        """Serve a connection that has agreed upon HTTP/2, in its own task."""
+        if self._http2 is not None:
+            await self._http2.serve(connection)
 
     async def _serve(self, connection: Connection) -> None:
         try:
@@ -75,8 +106,7 @@ class HttpServer:
             self._limiter.leave(connection)
 
 
-def _turn_away(raw: socket.socket) -> None:
+def _say_full(raw: socket.socket) -> None:
     full = Refusal(503, "The server has too many connections. Try again later.")
     with suppress(OSError):
         raw.send(response.refusal(full, extra=[(b"retry-after", b"5")]))
-    raw.close()

@@ -9,12 +9,14 @@ least memory for a stream that idles.
 from __future__ import annotations
 
 import socket
+import ssl
 from contextlib import suppress
 
 import trio
 
 from teamchat.stream import slow_clients
 
+Bytes = bytes | memoryview
 WRITE_SECONDS = slow_clients.MOST_SECONDS
 _NOT_SENT = 16 * 1024  # how much the kernel takes beyond what is under way; Trio's own streams use the same
 _GIVE_UP_MS = 60_000
@@ -53,11 +55,11 @@ class Transport:
 
     async def read(self, most: int) -> bytes:
         """Wait for the client and return what it sent: nothing once it has ended its side, or has gone."""
-        while not self.is_closed:
+        while not (self.is_closed or self.is_gone):
             await trio.lowlevel.wait_readable(self._fd)
             try:
                 data = self._socket.recv(most)
-            except BlockingIOError:
+            except (BlockingIOError, ssl.SSLWantReadError):
                 continue
             except OSError:
                 break
@@ -79,9 +81,7 @@ class Transport:
         if self._is_torn:
             return False
         try:
-            sent = self._socket.send(data)
-        except BlockingIOError:
-            sent = 0
+            sent = self._send(data)
         except OSError:
             return False
         return sent == len(data) or await self._write_rest(memoryview(data)[sent:])
@@ -98,9 +98,7 @@ class Transport:
             if limit.cancelled_caught:
                 return False
             try:
-                sent = self._socket.send(rest)
-            except BlockingIOError:
-                sent = 0
+                sent = self._send(rest)
             except OSError:
                 return False
             rest = rest[sent:]
@@ -108,14 +106,19 @@ class Transport:
         self._is_torn = False
         return True
 
+    def _send(self, data: Bytes) -> int:
+        """Hand the kernel what it takes of `data`, and return how much. Raises `OSError`."""
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+
     def send_now(self, data: bytes) -> int:
         """Hand the kernel what it takes of `data`, and return how much. Raises `BrokenResourceError`."""
         if self._is_torn:
             raise trio.BrokenResourceError("a write was cut short")
         try:
-            return self._socket.send(data)
-        except BlockingIOError:
-            return 0
+            return self._send(data)
         except OSError as error:
             self.is_gone = True
             raise trio.BrokenResourceError("the client has gone") from error
@@ -128,6 +131,9 @@ class Transport:
             await trio.lowlevel.wait_writable(self._fd)
         except trio.ClosedResourceError as error:
             raise trio.BrokenResourceError("the connection was dropped") from error
+
+    def farewell(self) -> None:
+        """Say that nothing more comes, where what is below HTTP has a word for it: TLS."""
 
     def end_writing(self) -> bool:
         """Tell the client that nothing more comes; False if it has gone."""

@@ -1,6 +1,7 @@
-"""Hypercorn in this server's nursery, for TLS, and for all if ``server.http1`` says so.
+"""Hypercorn in this server's nursery, for HTTP/2, and for all if ``server.http1`` says so.
 
-It speaks HTTP/1.1, and HTTP/2 where that was agreed within TLS.  This is the one package that knows of it.
+HTTP/2 is agreed upon within TLS; the own server then gives it the connection (`Http2`).  This is the one
+package that knows of it.
 
 Hypercorn's Trio connection is right but for a few things, which the subclass in `connection` mends:
 
@@ -27,6 +28,6 @@ Content-Length and Transfer-Encoding, of which a proxy in front might believe th
 request and no message of an error is logged.
 """
 
-from teamchat.http.hypercorn.server import HttpServer
+from teamchat.http.hypercorn.server import Http2, HttpServer
 
-__all__ = ["HttpServer"]
+__all__ = ["Http2", "HttpServer"]

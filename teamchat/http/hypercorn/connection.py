@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
@@ -21,9 +20,10 @@ from hypercorn.typing import ConnectionState
 from hypercorn.utils import wrap_app
 
 from teamchat.http.hypercorn import http2
+from teamchat.http.hypercorn.handed import Handed
 from teamchat.http.hypercorn.timer import Timer
 from teamchat.http.hypercorn.unread import WholeRequest, has_body
-from teamchat.http.limiter import ConnectionLimiter
+from teamchat.http.limiter import ConnectionLimiter, Limited
 from teamchat.observability.logs import get_logger
 from teamchat.stream.transport import ABORT, EXTENSION
 from teamchat.web.asgi import AsgiApp, Receive, Scope, Send, refuse
@@ -36,6 +36,9 @@ MOST_AT_ONCE = 200
 _PIECE = 64 * 1024
 _INTERIM = b"HTTP/1.1 1"  # a 1xx response, which has no body and is not to wait
 
+Secured = trio.SSLStream[trio.SocketStream] | Handed
+"""A connection under TLS."""
+
 _log = get_logger(__name__)
 
 
@@ -47,17 +50,22 @@ class Connection(TCPServer):
         app: AsgiApp,
         config: Config,
         context: WorkerContext,
-        stream: trio.SocketStream,
-        tls: ssl.SSLContext | None,
-        limiter: ConnectionLimiter[Connection],
+        stream: trio.SocketStream | Secured,
+        limiter: ConnectionLimiter[Any],
+        counted_as: Limited | None = None,
     ) -> None:
         guarded = wrap_app(partial(self._guarded, app), config.wsgi_max_body_size, "asgi")
-        wrapped = stream if tls is None else _under_tls(stream, tls)
-        super().__init__(guarded, config, context, ConnectionState({}), cast(Any, wrapped))
-        self._is_plain = tls is None
-        self._socket = stream.socket
+        super().__init__(guarded, config, context, ConnectionState({}), cast(Any, stream))
+        self._plain: trio.socket.SocketType | None = None
+        self._close_socket: Callable[[], object]
+        if isinstance(stream, trio.SocketStream):
+            self._plain = stream.socket
+            self._close_socket = self._plain.close
+        else:
+            self._close_socket = stream.transport_stream.socket.close
         self._scope = trio.CancelScope()
         self._limiter = limiter
+        self._counted_as = counted_as or self
         self._running = 0
         self._idle_seconds = HEADER_SECONDS
         self._awaits_request = True
@@ -75,7 +83,7 @@ class Connection(TCPServer):
 
     def abort(self) -> None:
         """Drop the connection at once, whatever is still to be written."""
-        self._socket.close()
+        self._close_socket()
         self._scope.cancel()
 
     async def protocol_send(self, event: Event) -> None:
@@ -89,7 +97,7 @@ class Connection(TCPServer):
         with trio.CancelScope(shield=True):
             if isinstance(event, Updated):
                 self._awaits_request = event.idle
-                (self._limiter.rests if event.idle else self._limiter.asks)(self)
+                (self._limiter.rests if event.idle else self._limiter.asks)(self._counted_as)
                 self._idle_seconds = KEEP_ALIVE_SECONDS
                 self._head = b"" if self._speaks_http_1 else None
             elif self._head:
@@ -124,7 +132,7 @@ class Connection(TCPServer):
         protocol = self.protocol.protocol
         if isinstance(protocol, H11Protocol):
             protocol._send_error_response = partial(_refuse_malformed, protocol)  # type: ignore[method-assign]
-        elif not self._is_plain:
+        elif self._plain is None:
             http2.hold_back(protocol)
             http2.refuse_malformed(protocol)
         while True:
@@ -136,7 +144,7 @@ class Connection(TCPServer):
                 self._awaits_request = False
                 self._timer.give(HEADER_SECONDS)
             await self.protocol.handle(RawData(bytes(data)))
-            if self._is_plain and not self._speaks_http_1:  # HTTP/2 without TLS was asked for
+            if self._plain is not None and not self._speaks_http_1:  # HTTP/2 without TLS was asked for
                 self.abort()
             if not data:
                 break
@@ -163,7 +171,7 @@ class Connection(TCPServer):
         headers contradict each other about where the request ends.
         """
         version = scope["http_version"]
-        if self._is_plain and version not in {"1.0", "1.1"}:
+        if self._plain is not None and version not in {"1.0", "1.1"}:
             await refuse(send, 505, "This server speaks HTTP/1.1.", [])
             return
         if version == "2" and (refused := http2.refusal(scope)) is not None:
@@ -174,8 +182,8 @@ class Connection(TCPServer):
             contradiction = "Content-Length and Transfer-Encoding can't be sent together."
             await refuse(send, 400, contradiction, [(b"connection", b"close")])
             return
-        if self._is_plain and version == "1.1" and scope["method"] != "HEAD":
-            scope["extensions"][EXTENSION] = _Direct(self._socket, self.abort)
+        if self._plain is not None and version == "1.1" and scope["method"] != "HEAD":
+            scope["extensions"][EXTENSION] = _Direct(self._plain, self.abort)
         if self._running == MOST_AT_ONCE:
             self.abort()
             return
@@ -236,8 +244,3 @@ async def _refuse_malformed(protocol: H11Protocol, status: int) -> None:
     await protocol._send_h11_event(h11.Response(status_code=status, headers=headers))
     await protocol._send_h11_event(h11.Data(data=body))
     await protocol._send_h11_event(h11.EndOfMessage())
-
-
-def _under_tls(stream: trio.SocketStream, tls: ssl.SSLContext) -> trio.SSLStream[trio.SocketStream]:
-    # Clients of HTTP close without the farewell of TLS; a message says itself where it ends.
-    return trio.SSLStream(stream, tls, server_side=True, https_compatible=True)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 from hypercorn.config import Config
@@ -17,9 +17,13 @@ from hypercorn.logging import Logger
 from hypercorn.trio.worker_context import WorkerContext
 
 from teamchat.http.hypercorn.connection import HEADER_SECONDS, Connection
+from teamchat.http.hypercorn.handed import Handed
 from teamchat.http.limiter import ConnectionLimiter
 from teamchat.observability.logs import get_logger
 from teamchat.web.asgi import AsgiApp
+
+if TYPE_CHECKING:
+    from teamchat.http.http1.connection import Connection as HttpConnection
 
 _log = get_logger(__name__)
 
@@ -92,7 +96,8 @@ class HttpServer:
             return
         stream = trio.SocketStream(accepted)
         _drop_vanished_clients(stream)
-        connection = Connection(self._app, self._config, self._context, stream, self._tls, self._limiter)
+        wrapped = stream if self._tls is None else _under_tls(stream, self._tls)
+        connection = Connection(self._app, self._config, self._context, wrapped, self._limiter)
         self._limiter.enter(connection, peer)
         connections.start_soon(self._serve, connection, name="connection")
 
@@ -102,6 +107,32 @@ class HttpServer:
         finally:
             self._limiter.leave(connection)
             connection.abort()  # Its socket is open after a handshake that failed.
+
+
+class Http2:
+    """Serves the connections of `teamchat.http.http1` that have agreed upon HTTP/2."""
+
+    def __init__(self, app: AsgiApp, limiter: ConnectionLimiter[Any]) -> None:
+        self._app = app
+        self._limiter = limiter
+        self._config = configuration()
+        self._context = WorkerContext(None)
+
+    async def serve(self, connection: HttpConnection) -> None:
+        """Serve one to its end. Whose it is counts and drops it."""
+        handed = Handed(connection.transport)
+        await Connection(
+            self._app, self._config, self._context, handed, self._limiter, counted_as=connection
+        ).run()
+
+    async def stop(self) -> None:
+        """Let all of them go that ask for nothing, and the others after their answers."""
+        await self._context.terminated.set()
+
+
+def _under_tls(stream: trio.SocketStream, tls: ssl.SSLContext) -> trio.SSLStream[trio.SocketStream]:
+    # Clients of HTTP close without the farewell of TLS; a message says itself where it ends.
+    return trio.SSLStream(stream, tls, server_side=True, https_compatible=True)
 
 
 def _drop_vanished_clients(stream: trio.SocketStream) -> None:
