@@ -119,7 +119,7 @@ _IS_HANDED = {
     f"chat/{name}.py"
     for name in (
         *("records", "pages", "images_table", "rooms_table"),
-        *("changes", "posting", "reactions", "channels", "conversations", "retention"),
+        *("changes", "posting", "reactions", "channels", "deletion", "conversations", "retention"),
         *(
             "membership",
             "groups",

@@ -51,6 +51,11 @@ ROWS = {
     "files": {"up", "down", "3 uploads at once"},
     "steps": {"Trio", "statements", "the commit, in its thread", "in all", "the least"},
     "log": {"1 server", "4 servers", "16 servers"},
+    "long": {
+        f"{storage}: {what}"
+        for storage in ("sqlite", "postgres")
+        for what in ("quiet", "100 messages are deleted", "a channel of 20 members is deleted")
+    },
     "scale": {
         "sqlite: start",
         "postgres: adding 5 people",

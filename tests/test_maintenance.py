@@ -44,6 +44,9 @@ class Jobs:
     async def remove_empty(self) -> None:
         self.done.append("remove empty")
 
+    async def clear_rooms(self) -> None:
+        self.done.append("clear rooms")
+
     async def sweep_audit(self) -> None:
         self.done.append("sweep the audit log")
 
@@ -54,7 +57,7 @@ def sweeper(storage: Storage, jobs: Any = None) -> Sweeper:
         storage=storage,
         settings=Settings(),
         accounts=jobs,
-        chat=SimpleNamespace(images=jobs, groups=jobs),
+        chat=SimpleNamespace(images=jobs, groups=jobs, deletion=SimpleNamespace(sweep=jobs.clear_rooms)),
         audit=SimpleNamespace(sweep=jobs.sweep_audit),
         capabilities=Capabilities(),
     )
@@ -117,5 +120,6 @@ async def test_a_job_that_fails_stops_neither_the_others_nor_the_server(
     jobs = Jobs()
     await nursery.start(sweeper(storage, jobs).run)
     with trio.fail_after(PATIENCE):
-        while sorted(jobs.done) != ["remove doomed", "remove empty", "sweep", "sweep", "sweep the audit log"]:
+        kinds = ["clear rooms", "remove doomed", "remove empty", "sweep", "sweep", "sweep the audit log"]
+        while sorted(jobs.done) != kinds:
             await trio.lowlevel.checkpoint()

@@ -74,7 +74,7 @@ def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
             began = time.perf_counter()
             chat = Chat(loop, server)
             while_indexing = _posts(chat, sizes)
-            is_filling = not trio.run(_is_filled, place)
+            is_filling = not trio.run(is_filled, place)
             seconds, size = trio.run(_until_filled, place, began)
             rows["backfill"] = {"messages/s": round(sizes.messages / seconds), "MB": round(size / 1e6, 1)}
             rows["posts while indexing"] = (
@@ -165,7 +165,8 @@ def _index(storage: Storage) -> Index:
     return index
 
 
-async def _is_filled(place: Place) -> bool:
+async def is_filled(place: Place) -> bool:
+    """Return whether every message is in the index."""
     async with place.opened() as storage, storage.read() as tx:
         index = _index(storage)
         return await index.is_there(tx) and (await index.state(tx)).is_filled
@@ -173,7 +174,7 @@ async def _is_filled(place: Place) -> bool:
 
 async def _until_filled(place: Place, began: float) -> tuple[float, int]:
     """Wait until every message is in the index; return how long it took, and how large it is."""
-    while not await _is_filled(place):
+    while not await is_filled(place):
         if time.perf_counter() - began > _DEADLINE:
             raise RuntimeError("the index is not filled in time")
         await trio.sleep(0.1)

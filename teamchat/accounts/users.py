@@ -42,6 +42,7 @@ from teamchat.model import Caller, ListedUser, User, text
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
 from teamchat.storage.log import blank
+from teamchat.storage.parts import in_parts
 
 ROLES = ("user", "admin")
 Find = Callable[[Transaction], Awaitable[Account]]
@@ -471,11 +472,10 @@ class Users:
             ) from error
 
     async def _settle(self, user_id: str, *, is_going: bool = False) -> None:
-        has_more = True
-        while has_more:
-            async with self._storage.write() as tx:
-                capabilities = self._capabilities.in_transaction
-                has_more = await capabilities.user_settling(tx, user_id, is_going=is_going)
+        async def part(tx: Transaction) -> bool:
+            return await self._capabilities.in_transaction.user_settling(tx, user_id, is_going=is_going)
+
+        await in_parts(self._storage, part)
 
     async def _leave(self, tx: Transaction, user: User, farewell: Event) -> None:
         if said := self._capabilities.user_fields.names:

@@ -54,7 +54,18 @@ class Changes:
         """
 
     async def room_going(self, tx: Transaction, room: Room) -> None:
-        """Called before a channel is deleted, with all messages in it; there is no call for each of these."""
+        """Called before a channel is deleted, for what must be done at once.
+
+        Nobody sees it from then on.  Its messages go after this, some at a time, with `messages_going`; of
+        large channels most go in later transactions.
+        """
+
+    async def room_clearing(self, tx: Transaction, room: Room) -> bool:  # noqa: ARG002
+        """Called when a deleted channel's messages are gone, in several transactions, until it returns False.
+
+        What else of it must not merely go with the row of the room is removed here, a part at a time.
+        """
+        return False
 
     async def members_changed(
         self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
@@ -149,6 +160,10 @@ class InTransaction:
         """A channel is about to be deleted."""
         await self._call("room_going", tx, room)
 
+    async def room_clearing(self, tx: Transaction, room: Room) -> bool:
+        """A deleted channel has no messages any more. Returns whether there is more to do."""
+        return await self._in_part("room_clearing", tx, room)
+
     async def members_changed(
         self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
     ) -> None:
@@ -169,12 +184,7 @@ class InTransaction:
 
     async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
         """A user was deactivated. Returns whether there is more to do."""
-        has_more = False
-        with ChangeGuard(tx) as guard:
-            for method, label, declared in self._called["user_settling"]:
-                settling = partial(method, is_going=is_going)
-                has_more |= await guard.call("user_settling", settling, label, declared, user_id)
-        return has_more
+        return await self._in_part("user_settling", tx, user_id, is_going=is_going)
 
     async def user_activated(self, tx: Transaction, user_id: str) -> None:
         """A user may sign in again."""
@@ -193,6 +203,13 @@ class InTransaction:
     ) -> None:
         """Sessions of a user are about to end."""
         await self._call("sessions_ended", tx, user_id, session_ids, kept)
+
+    async def _in_part(self, name: str, tx: Transaction, *arguments: Any, **named: Any) -> bool:
+        has_more = False
+        with ChangeGuard(tx) as guard:
+            for method, label, declared in self._called[name]:
+                has_more |= await guard.call(name, partial(method, **named), label, declared, *arguments)
+        return has_more
 
     async def _call(self, name: str, tx: Transaction, *arguments: Any) -> None:
         if self._called[name]:

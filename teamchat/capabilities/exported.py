@@ -14,11 +14,12 @@ class ExportedFile(NamedTuple):
     """Bytes in the store of files that belong to a record.
 
     `name` is what they are called in the export: 1 to 80 letters, digits, ``-`` and ``_``. `key` is the
-    store's.
+    store's. `channel_id` is the room that the record belongs to, if it belongs to one.
     """
 
     name: str
     key: str
+    channel_id: str = ""
 
 
 class ImportedFile(NamedTuple):
@@ -86,7 +87,8 @@ class ExportPart:
 
     record: ClassVar[type[Struct]]
     """One record, a line of JSON. Its fields are camelCase and its times epoch milliseconds; numbers have
-    bounds (`msgspec.Meta`), for the file may be anybody's."""
+    bounds (`msgspec.Meta`), for the file may be anybody's. What belongs to a room has its id as `channel_id`,
+    by which that of deleted rooms is left out."""
     version: ClassVar[int] = 1
     """Grows when records are no longer what an older version could read; a later one's are left out."""
 

@@ -13,6 +13,7 @@ from teamchat.capabilities import Capabilities
 from teamchat.chat.administration import Administration
 from teamchat.chat.channels import Channels
 from teamchat.chat.conversations import Conversations
+from teamchat.chat.deletion import Deletion
 from teamchat.chat.drafts import Draft, MessageEdit
 from teamchat.chat.filters import Filters
 from teamchat.chat.groups import Groups
@@ -42,6 +43,7 @@ class Chat:
     groups: Groups
     privacy: Privacy
     administration: Administration
+    deletion: Deletion
     messages: Messages
     threads: Threads
     reactions: Reactions
@@ -75,6 +77,7 @@ class Chat:
             groups=Groups(storage, capabilities),
             privacy=Privacy(storage, capabilities),
             administration=Administration(storage, capabilities, may_enter=settings.admins_may_enter),
+            deletion=Deletion(storage, capabilities),
             messages=Messages(storage, rules, filters),
             threads=Threads(storage, rules, filters),
             reactions=Reactions(storage, capabilities),

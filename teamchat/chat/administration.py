@@ -10,7 +10,7 @@ from msgspec import Struct
 from teamchat.accounts.audit import note
 from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, permissions, sight
-from teamchat.chat.channels import delete
+from teamchat.chat.deletion import delete
 from teamchat.chat.joining import let_in, members_among
 from teamchat.chat.leaving import set_role
 from teamchat.chat.permissions import MANAGER

@@ -102,8 +102,7 @@ async def erase(tx: Transaction, seen: SeenMessage, capabilities: Capabilities) 
     """Delete a message with all that hangs on it."""
     doomed = [*await _replies_to(tx, seen.id), seen.id]
     await _keep_order(tx, seen, max(doomed))
-    await capabilities.in_transaction.messages_going(tx, doomed, seen.room)
-    await _delete(tx, doomed)
+    await remove(tx, doomed, seen.room, capabilities)
     await blank(tx, seen.room.id, doomed)
     if seen.room.participants is not None:
         await _erased_from_conversation(tx, seen, seen.room.participants)
@@ -205,11 +204,12 @@ async def _keep_order(tx: Transaction, seen: SeenMessage, last: str) -> None:
     )
 
 
-async def _delete(tx: Transaction, ids: Sequence[str]) -> None:
-    """Remove messages with their reactions and images, and the figures of their threads.
+async def remove(tx: Transaction, ids: Sequence[str], room: Room, capabilities: Capabilities) -> None:
+    """Remove messages with all that hangs on them, without an event; the log has what was said still.
 
     Replies stand before the messages they are replies to.
     """
+    await capabilities.in_transaction.messages_going(tx, ids, room)
     await forget_images_of(tx, ids)
     for statement in (
         "delete from reactions where message_id in ({})",

@@ -1,8 +1,6 @@
-"""Channels: making, changing, archiving and deleting them (decisions D-23, D-24; extensions B-1 to B-6).
+"""Channels: making, changing and archiving them (decisions D-23, D-24; extensions B-1 to B-6).
 
-No two public channels have the same name without regard to case.  A deleted channel takes its messages,
-threads, reactions, images and webhooks with it in one transaction; the one event DELETE_CHANNEL covers all
-of that.
+No two public channels have the same name without regard to case.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from teamchat.accounts.idempotency import CHAT, KeyedRequest, asking, made_befor
 from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, membership, permissions, sight
 from teamchat.chat.channel_drafts import ChannelChange, NewChannel, NewPrivateChannel, accepted, named
-from teamchat.chat.images_table import forget_images_in
+from teamchat.chat.deletion import delete
 from teamchat.chat.joining import ROWS, check_known, member_of, note_members
 from teamchat.chat.permissions import MANAGER
 from teamchat.chat.rooms_table import check_name_is_free
@@ -29,25 +27,10 @@ from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Channel, Member, now_ms, text
 from teamchat.model.ids import new_id
 from teamchat.settings import ChatSettings
-from teamchat.storage.log import blank
 
 FIRST_CHANNEL = "General"
 # The row of server_settings that says the first start is over, so that a deleted General stays deleted.
 _FIRST_START_OVER = "firstChannelMade"
-
-_TOP_LEVEL = "select id from messages where room_id = $1 and parent_id is null"
-_REPLIES = f"select id from messages where parent_id in ({_TOP_LEVEL})"  # noqa: S608
-_EMPTY_CHANNEL = (
-    f"delete from reactions where message_id in ({_REPLIES})",  # noqa: S608
-    f"delete from reactions where message_id in ({_TOP_LEVEL})",  # noqa: S608
-    f"delete from threads where parent_id in ({_TOP_LEVEL})",  # noqa: S608
-    f"delete from messages where parent_id in ({_TOP_LEVEL})",  # noqa: S608
-    "delete from messages where room_id = $1 and parent_id is null",
-    "delete from webhooks where channel_id = $1",
-    "delete from memberships where room_id = $1",
-    "delete from departures where room_id = $1",
-    "delete from rooms where id = $1",
-)
 
 
 class ChannelWithMembers(Channel, frozen=True):
@@ -274,28 +257,6 @@ async def read_again(
     audience = events.InRoom(channel_id, epoch, bool(is_private), kind=kind, all_scopes=all_scopes)
     await tx.append(events.UpdateChannel.about(channel).to(audience))
     return channel
-
-
-async def delete(tx: Transaction, capabilities: Capabilities, room: Room, *, by: str | None = None) -> None:
-    """Delete a channel and all that is in it. DELETE_CHANNEL goes to who saw it."""
-    channel = await channel_rows.channel(tx, room.id)
-    if room.kind == "channel":
-        await audit.note(tx, "channel.delete", "channel", room.id, by=by, name=channel.name)
-    members = await tx.fetch("select user_id from memberships where room_id = $1 order by user_id", room.id)
-    await capabilities.in_transaction.room_going(tx, room)
-    await forget_images_in(tx, room.id)
-    for statement in _EMPTY_CHANNEL:
-        await tx.fetch(statement, room.id)
-    await blank(tx, room.id)
-    await tx.append(events.RoomGone(room.id, room.is_private).to())
-    gone = events.DeleteChannel(room.id, channel.name, created_by=channel.created_by)
-    if room.is_private:
-        # By their ids: who is in it will not be known any more.
-        await tx.append(gone.to([user_id for (user_id,) in members]))
-        await tx.fetch("delete from closed_rooms where closed_at < (select min(created_at) from events)")
-        await tx.fetch("insert into closed_rooms (id, closed_at) values ($1, $2)", room.id, now_ms())
-    else:
-        await tx.append(gone.to(room.audience))
 
 
 def _check_is_topic(change: ChannelChange) -> None:

@@ -33,7 +33,7 @@ order by id desc limit $4) m {_ROOM_AND_CALLER} where {_IS_SEEN} order by m.id d
 _FLOOR = """select min(id), count(*) from (select id from messages where id < $1 and id >= $2
 order by id desc limit $3) m"""
 _INDEXED = f"""select {_SAID}, {_CLASS} from messages m join rooms r on r.id = m.room_id
-where m.id in ({{}})"""  # noqa: S608
+where m.id in ({{}}) and r.kind <> 'gone'"""  # noqa: S608
 _WALK = f"""select m.id, {_CLASS} from messages m join rooms r on r.id = m.room_id
 where m.id < $1 order by m.id desc limit $2"""  # noqa: S608
 _ROOM_WALK = f"""select m.id, {_CLASS} from messages m join rooms r on r.id = m.room_id
@@ -168,7 +168,7 @@ class Corpus:
         return [(row[0], row[1], row[2]) for row in await tx.fetch(_CHANGED, after, last, limit)]
 
     async def with_class(self, tx: Transaction, message_ids: Sequence[str]) -> Sequence[tuple[Said, str]]:
-        """Return messages with the class of each, whoever sees them."""
+        """Return messages with the class of each, whoever sees them; none of a deleted room."""
         found: list[tuple[Said, str]] = []
         for marks, piece in chunks(message_ids):
             rows = await tx.fetch(_INDEXED.format(marks), *piece)

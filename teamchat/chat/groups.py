@@ -12,7 +12,8 @@ from teamchat.accounts.idempotency import CHAT, KeyedRequest, asking, made_befor
 from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows, membership, sight
 from teamchat.chat.channel_drafts import named
-from teamchat.chat.channels import delete, insert, read_again
+from teamchat.chat.channels import insert, read_again
+from teamchat.chat.deletion import delete
 from teamchat.chat.joining import (
     MOST_IN_GROUP,
     check_known,
@@ -38,7 +39,7 @@ and (select count(*) from memberships m where m.room_id = r.id and m.user_id in 
 order by coalesce((select max(m.id) from messages m where m.room_id = r.id), r.id) desc limit 1"""
 _NOTES = """select r.id from rooms r join memberships m on m.room_id = r.id
 where r.kind = 'notes' and m.user_id = $1"""
-_EMPTY = f"""select {ROOM} from rooms r where r.kind <> 'direct' and r.kind <> 'channel'
+_EMPTY = f"""select {ROOM} from rooms r where r.kind in ('group', 'notes')
 and r.archived_at < $1 and not exists (select 1 from memberships m where m.room_id = r.id)
 order by r.id limit 1"""  # noqa: S608
 

@@ -109,15 +109,17 @@ async def forget_images_of(tx: Transaction, message_ids: Sequence[str]) -> None:
             await doom_if_unused(tx, filename)
 
 
-async def forget_images_in(tx: Transaction, room_id: str) -> None:
-    """Doom every image of a channel or conversation that is being deleted."""
-    await tx.fetch(
-        "delete from message_images where filename in (select filename from images where room_id = $1)",
+async def forget_images_in(tx: Transaction, room_id: str, most: int) -> int:
+    """Doom images of a deleted room whose messages are gone, `most` at most, and return how many."""
+    rows = await tx.fetch(
+        """delete from images where filename in (select filename from images where room_id = $1 limit $2)
+        returning filename, thumbnail_type""",
         room_id,
+        most,
     )
-    rows = await tx.fetch("delete from images where room_id = $1 returning filename, thumbnail_type", room_id)
     for filename, thumbnail_type in rows:
         await _doom(tx, filename, has_thumbnail=thumbnail_type is not None)
+    return len(rows)
 
 
 async def unused_images(tx: Transaction, before: int, after: str) -> list[str]:

@@ -2,24 +2,24 @@
 
 A message that is older goes as if its author had deleted it, with its thread (also the
 later replies in it), its reactions and its images, and their events are in the same transaction;
-nothing younger goes but such replies.  It goes in small batches with pauses between, the oldest first, so
+nothing younger goes but such replies.  It goes a part a transaction, the oldest first, so
 that years can be caught up with while people write and streams stay quick.  Several processes may do it at
 once.
 """
 
 from __future__ import annotations
 
-import trio
-
 from teamchat.capabilities import Capabilities
 from teamchat.chat.changes import erase
 from teamchat.chat.sight import ROOM, Room, SeenMessage
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
+from teamchat.storage.parts import in_parts
 
 BATCH = 50
 """How many messages go in one transaction: others wait for so long to write."""
 PAUSE_SECONDS = 0.5
+"""The least time between two transactions: everybody is told of each message."""
 _DAY_MS = 24 * 3600 * 1000
 # Ids begin with the time of their message, so the oldest stand first in the index there is anyway.
 _OLDEST = f"""select m.id, m.author_id, {ROOM} from messages m join rooms r on r.id = m.room_id
@@ -37,15 +37,17 @@ class Retention:
     async def sweep(self) -> int:
         """Remove all messages that are too old by now, and return how many; threads count as one."""
         before, removed = now_ms() - self._kept_ms, 0
-        while True:
-            async with self._storage.write() as tx:
-                found = await _oldest(tx, before)
-                for message in found:
-                    await erase(tx, message, self._capabilities)
+
+        async def part(tx: Transaction) -> bool:
+            nonlocal removed
+            found = await _oldest(tx, before)
+            for message in found:
+                await erase(tx, message, self._capabilities)
             removed += len(found)
-            if len(found) < BATCH:
-                return removed
-            await trio.sleep(PAUSE_SECONDS)
+            return len(found) == BATCH
+
+        await in_parts(self._storage, part, pause=PAUSE_SECONDS)
+        return removed
 
 
 async def _oldest(tx: Transaction, before: int) -> list[SeenMessage]:

@@ -68,7 +68,9 @@ async def claim_name(tx: Transaction, room_id: str, name: str, *, is_private: bo
 
 async def counts(tx: Transaction) -> RoomCounts:
     """Count rooms and memberships, for who watches the server: no names, no ids."""
-    rooms = await tx.fetch("select kind, is_private, count(*) from rooms group by kind, is_private")
+    rooms = await tx.fetch(
+        "select kind, is_private, count(*) from rooms where kind <> 'gone' group by kind, is_private"
+    )
     [(memberships,)] = await tx.fetch(_MEMBERSHIPS)
     found = dict.fromkeys(KINDS, 0)
     for kind, is_private, count in rooms:

@@ -44,7 +44,7 @@ _MESSAGE = f"""select m.id, m.parent_id, m.author_id, {_ASKED} from
 (select id, room_id, parent_id, author_id from messages where id <= $1 order by id desc limit 1) m
 join rooms r on r.id = m.room_id {MINE} where case when {_SEEN_MESSAGE} then m.id end = $1"""  # noqa: S608
 _ANY_MESSAGE = f"""select m.id, m.parent_id, m.author_id, {ROOM} from messages m
-join rooms r on r.id = m.room_id where m.id = $1"""  # noqa: S608
+join rooms r on r.id = m.room_id and r.kind <> 'gone' where m.id = $1"""  # noqa: S608
 _MESSAGES = f"""select m.id, r.id from messages m join rooms r on r.id = m.room_id
 {MINE.replace("$2", "$1")} where m.id in ({{}}) and {_SEEN_MESSAGE}"""  # noqa: S608
 
@@ -113,6 +113,8 @@ class Room(NamedTuple):
         id_, epoch, is_private, pair, kind, is_default, archived_at, *rest = row
         first, _, second = (pair or "").partition(" ")
         participants = (first, second) if pair else None
+        if kind == "gone":  # Clients know of no such kind, nor do capabilities that take part in its removal.
+            kind = "channel"
         is_archived = archived_at is not None
         return cls(id_, epoch, bool(is_private), participants, kind, bool(is_default), is_archived, *rest)
 

@@ -16,23 +16,25 @@ from teamchat.accounts import idempotency
 from teamchat.capabilities import Job
 from teamchat.chat.leaving import forsaken
 from teamchat.chat.retention import Retention
-from teamchat.interfaces import Service, Storage
+from teamchat.interfaces import Service, Storage, Transaction
 from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.storage.parts import in_parts
 
 if TYPE_CHECKING:
     from teamchat.application import Application
 
 HOUSEKEEPING_SECONDS = 3600
 DOOMED_IMAGES_SECONDS = 30
-_BATCH = 5000  # rows a transaction: others can write in between
+DELETED_ROOMS_SECONDS = 5
+_BATCH = 500  # rows a transaction: others write in between
 
 _log = get_logger(__name__)
 
 
 class Sweeper:
-    """Removes doomed images every half minute and everything else every hour, beginning at once."""
+    """Removes deleted rooms, doomed images and what has had its time, each at its interval, and at once."""
 
     name = "sweeper"
 
@@ -43,8 +45,10 @@ class Sweeper:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_repeat, HOUSEKEEPING_SECONDS, self._housekeeping())
             nursery.start_soon(_repeat, DOOMED_IMAGES_SECONDS, [self._app.chat.images.remove_doomed])
+            # Apart from the others, as what follows: it may take minutes.
+            nursery.start_soon(_repeat, DELETED_ROOMS_SECONDS, [self._app.chat.deletion.sweep])
             if days := self._app.settings.chat.retention_days:
-                # Apart from the others: the first time it may take hours.
+                # The first time it may take hours.
                 nursery.start_soon(_repeat, HOUSEKEEPING_SECONDS, [partial(self.forget_messages, days)])
             task_status.started()
 
@@ -95,10 +99,10 @@ class Sweeper:
 
 
 async def _delete_in_batches(storage: Storage, sql: str, before: int) -> None:
-    removed = _BATCH
-    while removed == _BATCH:
-        async with storage.write() as tx:
-            removed = len(await tx.fetch(sql, before, _BATCH))
+    async def part(tx: Transaction) -> bool:
+        return len(await tx.fetch(sql, before, _BATCH)) == _BATCH
+
+    await in_parts(storage, part)
 
 
 async def _repeat(seconds: float, jobs: Sequence[Job]) -> None:

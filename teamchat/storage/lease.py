@@ -5,7 +5,7 @@ Who holds it renews it; when that process dies, another one takes over once the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import inf
 
 import trio
@@ -66,6 +66,17 @@ class Lease:
             if self.position != self._saved or trio.current_time() - renewed >= _RENEW_SECONDS:
                 await self._save(self._clock() + int(HOLD_SECONDS * 1000))
                 renewed = trio.current_time()
+
+    async def during(self, work: Callable[[], Awaitable[object]]) -> None:
+        """Wait for the lease, do some work while this process has it, and give it back."""
+        await self.take()
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self.keep)
+                await work()
+                nursery.cancel_scope.cancel()
+        finally:
+            await self.give_back()
 
     async def give_back(self) -> None:
         """Save the position, and let others have the lease."""

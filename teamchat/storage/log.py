@@ -11,7 +11,8 @@ from teamchat.events import Audience, Blanked, Event, InRoom, LoggedEvent, blank
 from teamchat.interfaces import Transaction
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 
-_AFTER = """select seq, type, payload, audience, text_room, text_message
+_AFTER = """select seq, type, payload, audience, text_room, text_message,
+exists (select 1 from rooms r where r.id = events.text_room and r.kind = 'gone')
 from events where seq > $1 order by seq limit $2"""
 
 
@@ -56,10 +57,15 @@ class Blanking(NamedTuple):
 
 
 async def logged_in(tx: Transaction, after: int, limit: int) -> list[LoggedEvent]:
-    """Return up to `limit` events with ``seq > after``, in order, as a transaction sees them."""
+    """Return up to `limit` events with ``seq > after``, in order, as a transaction sees them.
+
+    What was said in a room that is being deleted is in none of them, though the table has it still.
+    """
     return [
-        LoggedEvent(seq, kind, payload, decoded_audience(audience), room_id, message_id)
-        for seq, kind, payload, audience, room_id, message_id in await tx.fetch(_AFTER, after, limit)
+        LoggedEvent(seq, kind, blanked(payload), decoded_audience(audience))
+        if is_gone
+        else LoggedEvent(seq, kind, payload, decoded_audience(audience), room_id, message_id)
+        for seq, kind, payload, audience, room_id, message_id, is_gone in await tx.fetch(_AFTER, after, limit)
     ]
 
 

@@ -369,4 +369,12 @@ MIGRATIONS: tuple[Migration, ...] = (
         ),
         moved={"idempotency_keys": "keyed_requests"},
     ),
+    Migration(
+        22,
+        (
+            # Rooms that were deleted, as long as something of them is left, are of the kind ``gone``:
+            # private, without a name, and nobody is in them.
+            "create index rooms_gone on rooms(id) where kind = 'gone'",
+        ),
+    ),
 )

@@ -12,7 +12,8 @@ from typing import NamedTuple, Self
 from teamchat.events import Audience, InRoom, RoomChanged, RoomGone
 from teamchat.interfaces import Transaction
 
-_ROOMS = "select id, epoch, is_private, is_default, public_from from rooms where kind <> 'direct'"
+_ROOMS = """select id, epoch, is_private, is_default, public_from from rooms
+where kind not in ('direct', 'gone')"""
 _MEMBERS = """select m.room_id, m.user_id, m.since_epoch, m.visible_from
 from memberships m join rooms r on r.id = m.room_id where r.kind <> 'direct'"""
 _DEPARTED = "select room_id, user_id from departures"

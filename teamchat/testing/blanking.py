@@ -141,6 +141,18 @@ class BlankingContract:
                 "a write whose body raised has blanked events"
             )
 
+    async def test_what_was_said_in_a_room_that_is_being_removed_is_given_to_nobody(
+        self, tmp_path: Path
+    ) -> None:
+        """It stands in the table until it is blanked, a part at a time; `storage.log.logged_in` hides it."""
+        async with self.open_storage(tmp_path) as storage:
+            await _append(storage, saying("p", "1", "one"), saying("q", "1", "else"))
+            async with storage.write() as tx:
+                await tx.fetch("insert into rooms (id, kind, created_at) values ('p', 'gone', 1)")
+            events = await followed(storage, 0, 2)
+        assert [said(event) for event in events] == ["", "else"], "who follows is given what was said"
+        assert [event.text_room for event in events] == [None, "q"]
+
     async def test_a_reading_transaction_can_not_blank(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.read() as tx:
             with pytest.raises(StorageError):

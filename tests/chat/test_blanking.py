@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from teamchat.chat import Draft
 from teamchat.chat.retention import Retention
+from teamchat.storage.log import logged_in
 
 SECRET = "what nobody shall read"
 LATER = "what stands there now"
@@ -16,7 +17,7 @@ LATER = "what stands there now"
 
 async def log(world) -> list[tuple[int, str, str]]:
     async with world.storage.read() as tx:
-        return [tuple(row) for row in await tx.fetch("select seq, type, payload from events order by seq")]
+        return [(one.seq, one.type, one.payload) for one in await logged_in(tx, 0, 10_000)]
 
 
 async def check_gone(world, before, *, ends_with: str) -> None:
@@ -91,6 +92,9 @@ async def test_a_deleted_channels_texts_leave_the_log(world, ada, bob, channel, 
     await world.chat.channels.delete(ada, channel)
     await check_gone(world, before, ends_with="DELETE_CHANNEL")
     assert "elsewhere" in "".join(payload for _, _, payload in await log(world))
+    await world.chat.deletion.sweep()
+    assert await world.run("select seq from events where payload like $1", f"%{SECRET}%") == []
+    await check_gone(world, before, ends_with="DELETE_CHANNEL")
 
 
 async def test_what_was_posted_by_a_webhook_leaves_the_log(world, ada, channel) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
+from teamchat.chat import deletion
 from teamchat.web.endpoints import Endpoint
 from teamchat.web.limits import Windows
 from tests.leaks.parameters import (
@@ -298,6 +300,23 @@ async def a_conversation_beyond_a_token(world: World) -> Hidden:
     return thing
 
 
+async def a_channel_that_is_being_removed(world: World) -> Hidden:
+    """A public channel that was deleted a moment ago, and of which nearly all is in the database still."""
+    askers = await strangers(world)
+    author, former = await world.person("author"), await world.person("former")
+    channel, name = await _channel(world, author)
+    thing = await _filled_channel(world, "a channel that is being removed", channel, name, [author, former])
+    askers += [await asker(world, "a former member", former), await asker(world, "its author", author)]
+    for person in (former, author):
+        await use(person, thing, world.site.endpoints)
+    with patch.object(deletion, "PART", 1):
+        await author.client.ok("DELETE", f"/channels/{channel}")
+    async with world.app.storage.read() as tx:
+        assert await tx.fetch("select 1 from messages where room_id = $1", channel)
+    thing.askers = askers
+    return thing
+
+
 async def _limited(world: World, person: Person) -> Asker:
     """Return somebody who asks by a token with all scopes that is limited to a channel and a conversation."""
     whole = await asker(world, "who has a token for other places", person)
@@ -329,6 +348,7 @@ THINGS: Sequence[Make] = (
     a_public_channel_beyond_a_token,
     a_past_that_was_not_shown,
     a_conversation_beyond_a_token,
+    a_channel_that_is_being_removed,
     a_session,
 )
 

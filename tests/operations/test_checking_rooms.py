@@ -36,6 +36,7 @@ HARM = {
         f"update rooms set name = null where id = {SECRET}",
     ],
     "none is there that was deleted": [f"insert into closed_rooms (id, closed_at) values ({SECRET}, 1)"],
+    "nobody finds one that is being removed": [f"update rooms set kind = 'gone' where id = {SECRET}"],
     "none that everybody is in is archived": [f"update rooms set archived_at = 1 where id = {DEFAULT}"],
     "each channel with a member who could manage it has a manager": [
         f"update memberships set role = 'member' where room_id = {SECRET}"

@@ -31,6 +31,8 @@ and place_id = $5 and (message_id = $1 or message_id is null and state in ('read
 returning id"""
 _UNSENT = """delete from files where id in (select id from files
 where uploader_id = $1 and message_id is null limit $2) returning id, key"""
+_OF_PLACE = """delete from files where id in (select id from files where place_id = $1 limit $2)
+returning id, key"""
 AT_ONCE = 500
 """How many files one transaction sees to at most, for all other writers wait meanwhile."""
 PART = 100
@@ -127,9 +129,14 @@ class Attaching(Changes):
             await _forget(tx, rows)
 
     async def room_going(self, tx: Transaction, room: Room) -> None:
-        """Remove what a room has that is deleted."""
-        await _forget(tx, await tx.fetch("delete from files where place_id = $1 returning id, key", room.id))
+        """End what is on its way to a room that is deleted."""
         await stored.end_uploads(tx, "place_id", room.id)
+
+    async def room_clearing(self, tx: Transaction, room: Room) -> bool:
+        """Remove what was uploaded there and stands in no message."""
+        rows = await tx.fetch(_OF_PLACE, room.id, PART)
+        await _forget(tx, rows)
+        return len(rows) == PART
 
     async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
         """Remove as many of these as one transaction can."""

@@ -29,10 +29,6 @@ class Going(Changes):
                 *piece,
             )
 
-    async def room_going(self, tx: Transaction, room: Room) -> None:
-        """All that was said in it is gone; what quotes it here goes too."""
-        await tx.fetch("update quotes set quoted_room = null where quoted_room = $1", room.id)
-
 
 async def _take_out(tx: Transaction, ids: Sequence[str], room: Room) -> None:
     quoting: set[str] = set()

@@ -13,6 +13,7 @@ from teamchat.errors import BadRequest, Forbidden
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, now_ms
 from teamchat.model.ids import could_be_id, id_at
+from teamchat.storage.parts import in_parts
 
 _DAY_MS = 86_400_000
 _BATCH = 1000
@@ -91,16 +92,17 @@ class Audit:
     async def sweep(self) -> None:
         """Remove what is older than ``audit.retentionDays``, some rows a transaction."""
         oldest = f"{max(0, self._clock() - self._days * _DAY_MS):012x}"
-        removed = _BATCH
-        while removed == _BATCH:
-            async with self._storage.write() as tx:
-                rows = await tx.fetch(
-                    """delete from audit_entries where id in
-                       (select id from audit_entries where id < $1 order by id limit $2) returning 1""",
-                    oldest,
-                    _BATCH,
-                )
-            removed = len(rows)
+
+        async def part(tx: Transaction) -> bool:
+            rows = await tx.fetch(
+                """delete from audit_entries where id in
+                   (select id from audit_entries where id < $1 order by id limit $2) returning 1""",
+                oldest,
+                _BATCH,
+            )
+            return len(rows) == _BATCH
+
+        await in_parts(self._storage, part)
 
 
 async def _read(

@@ -72,7 +72,9 @@ RULES = (
              select parent_id, count(*) as replies from messages where parent_id is not null
              group by parent_id
            ) counted full join threads t on t.parent_id = counted.parent_id
-           where counted.parent_id is null or t.parent_id is null or t.reply_count <> counted.replies""",
+           where (counted.parent_id is null or t.parent_id is null or t.reply_count <> counted.replies)
+           and not exists (select 1 from messages m join rooms r on r.id = m.room_id and r.kind = 'gone'
+             where m.id = coalesce(counted.parent_id, t.parent_id))""",
     ),
     Check(
         "conversations",

@@ -16,7 +16,7 @@ RULES = (
     Check(
         "rooms",
         "each is of a kind that there is, and what is no channel is private",
-        """select count(*) from rooms where kind not in ('channel', 'group', 'notes', 'direct')
+        """select count(*) from rooms where kind not in ('channel', 'group', 'notes', 'direct', 'gone')
            or (kind <> 'channel' and is_private = 0)""",
     ),
     Check(
@@ -29,7 +29,13 @@ RULES = (
     Check(
         "rooms",
         "none is there that was deleted",
-        "select count(*) from closed_rooms c join rooms r on r.id = c.id",
+        "select count(*) from closed_rooms c join rooms r on r.id = c.id and r.kind <> 'gone'",
+    ),
+    Check(
+        "rooms",
+        "nobody finds one that is being removed",
+        """select count(*) from rooms r where kind = 'gone' and (name is not null or exists
+           (select 1 from memberships m where m.room_id = r.id))""",
     ),
     Check(
         "rooms",

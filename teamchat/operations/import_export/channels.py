@@ -50,7 +50,10 @@ class ChannelWriter:
 
     async def write(self, tx: Transaction, channel: PortableChannel) -> Destination | None:
         """Return where a channel is here; None if it is left out."""
-        rows = await tx.fetch("select is_private from rooms where id = $1", channel.id)
+        rows = await tx.fetch("select is_private, kind from rooms where id = $1", channel.id)
+        if rows and rows[0][1] == "gone":
+            self._omit(channel, "it was deleted here, and is being removed")
+            return None
         if rows and _is_private(channel) and not rows[0][0]:
             self._omit(channel, "it is public here by now, and it was private there")
             return None

@@ -1,7 +1,8 @@
 """Writing everything people said into a directory, a JSON record a line.
 
-It is one moment's, however long it takes, and a server goes on meanwhile; the directory
-has its name only when it is whole, and it is for its owner alone, for private conversations are in it.
+It is one moment's, however long it takes, and a server goes on meanwhile.  Of deleted rooms nothing is in
+it, though they are still being removed.  The directory has its name only when it is whole, and it is for its
+owner alone, for private conversations are in it.
 """
 
 from __future__ import annotations
@@ -49,17 +50,18 @@ _PAGE = 500
 _USERS = "id, user_name, email, is_admin, created_at, removed_at, deactivated_at, is_bot from users where"
 _CHANNELS = """id, kind, coalesce(name, ''), created_at, created_by, updated_at, is_private, is_default,
 was_group, topic, description, archived_at, post_policy, invite_policy, history_for, public_from
-from rooms where kind <> 'direct' and"""
+from rooms where kind not in ('direct', 'gone') and"""
 _MEMBERS = """select room_id, user_id, role, joined_at, coalesce(added_by, ''), visible_from from memberships
 where room_id in ({}) order by room_id, user_id"""
 _LEFT = "select room_id, user_id from departures where room_id in ({}) order by room_id, user_id"
 _CONVERSATIONS = "id, pair_key, created_at from rooms where kind = 'direct' and"
 _IMAGES = """filename, room_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size
-from images where"""
+from images where room_id not in (select id from rooms where kind = 'gone') and"""
 _WEBHOOKS = "id, name, channel_id, created_at, created_by from webhooks where"
 _MESSAGES = """m.id, m.room_id, m.author_id, coalesce(m.bot_name, u.user_name, ''), m.bot_name is not null,
 m.content, m.created_at, m.updated_at, m.parent_id, m.is_decorated
-from messages m left join users u on u.id = m.author_id where"""
+from messages m left join users u on u.id = m.author_id
+where m.room_id not in (select id from rooms where kind = 'gone') and"""
 _REACTIONS = "select message_id, reaction, user_id from reactions where message_id in ({}) order by place"
 _ATTACHED = "select message_id, filename from message_images where message_id in ({}) order by place"
 
@@ -270,12 +272,12 @@ async def write_files(
     """Write the bytes of files, and return how many have none any more."""
     folder, missing = part / FILES, 0
     folder.mkdir(mode=0o700)
-    for done, (name, key) in enumerate(files, start=1):
-        pieces = None if store is None else await pieces_of(store, key)
+    for done, kept in enumerate(files, start=1):
+        pieces = None if store is None else await pieces_of(store, kept.key)
         if pieces is None:
             missing += 1
         else:
-            with _created(folder / name) as file:
+            with _created(folder / kept.name) as file:
                 async with aclosing(pieces):
                     async for piece in pieces:
                         file.write(piece)

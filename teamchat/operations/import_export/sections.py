@@ -1,6 +1,7 @@
 """The parts of capabilities in an export: a file of records for each, in a folder of their own.
 
 A capability that is not on, or not installed, is no reason to stop: what is not written or read is told.
+What belongs to a room that was deleted, and is being removed, is left out.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ async def write_sections(tx: Transaction, directory: Path, capabilities: Capabil
 
     One whose tables no server has made yet has none.
     """
-    folder, there = directory / FOLDER, await stored_in(tx)
+    folder, there, gone = directory / FOLDER, await stored_in(tx), await _gone(tx)
     folder.mkdir(mode=0o700)
     written = {}
     for taken, part in parts_of(capabilities):
@@ -49,7 +50,8 @@ async def write_sections(tx: Transaction, directory: Path, capabilities: Capabil
         with (folder / f"{taken.name}.jsonl").open("wb") as file, _named(taken, "write"):
             pages = cast("AsyncGenerator[Sequence[Any], None]", part.write(tx))
             async with aclosing(pages):
-                async for records in pages:
+                async for page in pages:
+                    records = [one for one in page if getattr(one, "channel_id", "") not in gone]
                     file.write(b"".join([msgspec.json.encode(record) + b"\n" for record in records]))
                     count += len(records)
         written[taken.name] = Section(part.version, count)
@@ -59,14 +61,18 @@ async def write_sections(tx: Transaction, directory: Path, capabilities: Capabil
 async def exported_files(tx: Transaction, capabilities: Capabilities) -> list[ExportedFile]:
     """Return which bytes in the store of files belong to what `write_sections` writes."""
     found: list[ExportedFile] = []
-    there = await stored_in(tx)
+    there, gone = await stored_in(tx), await _gone(tx)
     for taken, part in parts_of(capabilities):
         if taken.tables is None or namespace(taken.name) in there:
             with _named(taken, "write"):
                 async with aclosing(part.files(tx)) as pages:
                     async for page in pages:
-                        found += page
+                        found += [one for one in page if one.channel_id not in gone]
     return found
+
+
+async def _gone(tx: Transaction) -> set[str]:
+    return {id_ for (id_,) in await tx.fetch("select id from rooms where kind = 'gone'")}
 
 
 async def unexported(tx: Transaction, capabilities: Capabilities) -> list[str]:

@@ -205,6 +205,22 @@ class TestFollowsFromTheBeginning(Contract):
             return self.inner.follow(0)
 
 
+@found_by(test_what_was_said_in_a_room_that_is_being_removed_is_given_to_nobody="is given what was said")
+class TestReadsTheLogByItself(Contract):
+    class storage(Wrapped):  # noqa: N801
+        async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
+            async for events in self.inner.follow(after):
+                yield [await self._stored(event) for event in events]
+
+        async def _stored(self, event: LoggedEvent) -> LoggedEvent:
+            async with self.inner.read() as tx:
+                [row] = await tx.fetch(
+                    "select payload, text_room, text_message from events where seq = $1", event.seq
+                )
+            payload, room, message = row
+            return msgspec.structs.replace(event, payload=payload, text_room=room, text_message=message)
+
+
 @found_by(
     test_follow_gives_what_was_logged_before_and_what_comes="audience=None",
     test_events_of_types_that_are_not_teamchats_are_taken="None",

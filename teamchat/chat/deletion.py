@@ -1,0 +1,108 @@
+"""Deleting a room: it is gone at once for whoever looks, and what is left of it is removed behind.
+
+One short transaction takes its name, its members and its webhooks, and tells who saw it.  From then on its
+row is of the kind ``gone``: private, and nobody is in it, so `sight` finds neither the room nor anything that
+was said there, and whoever reads the log is given none of its texts (`teamchat.storage.log.logged_in`).
+Messages with all that hangs on them, their texts in the log, and images go a part a transaction, and the row
+goes last.  The first part is of the same transaction: of a small room nothing is left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from teamchat import events
+from teamchat.accounts import audit
+from teamchat.capabilities import Capabilities
+from teamchat.chat import channel_rows
+from teamchat.chat.changes import remove
+from teamchat.chat.images_table import forget_images_in
+from teamchat.chat.sight import ROOM, Room
+from teamchat.interfaces import Storage, Transaction
+from teamchat.model import now_ms
+from teamchat.storage.lease import Lease
+from teamchat.storage.parts import in_parts
+from teamchat.storage.statements import chunks
+
+PART = 50
+"""How many messages, and how many images, go in one transaction."""
+LEASE = "deletion"
+_LEFT = (
+    "delete from webhooks where channel_id = $1",
+    "delete from memberships where room_id = $1",
+    "delete from departures where room_id = $1",
+)
+_HIDE = """update rooms set kind = 'gone', name = null, name_key = null, topic = '', description = '',
+is_private = 1, is_default = 0, public_from = '', archived_at = coalesce(archived_at, $2) where id = $1"""
+_GONE = f"select {ROOM} from rooms r where r.kind = 'gone' order by r.id"  # noqa: S608
+_MESSAGES = "select id from messages where room_id = $1 and parent_id is null order by id limit $2"
+_REPLIES = "select id from messages where parent_id in ({}) limit $1"
+
+
+async def delete(tx: Transaction, capabilities: Capabilities, room: Room, *, by: str | None = None) -> None:
+    """Delete a channel and all that is in it. DELETE_CHANNEL goes to who saw it."""
+    channel = await channel_rows.channel(tx, room.id)
+    if room.kind == "channel":
+        await audit.note(tx, "channel.delete", "channel", room.id, by=by, name=channel.name)
+    members = await tx.fetch("select user_id from memberships where room_id = $1 order by user_id", room.id)
+    await capabilities.in_transaction.room_going(tx, room)
+    for statement in _LEFT:
+        await tx.fetch(statement, room.id)
+    await tx.fetch(_HIDE, room.id, now_ms())
+    await _clear(capabilities, room, tx)
+    await tx.append(events.Blanked(room.id, None).to())
+    await tx.append(events.RoomGone(room.id, room.is_private).to())
+    gone = events.DeleteChannel(room.id, channel.name, created_by=channel.created_by)
+    if room.is_private:
+        # By their ids: who is in it will not be known any more.
+        await tx.append(gone.to([user_id for (user_id,) in members]))
+        await tx.fetch("delete from closed_rooms where closed_at < (select min(created_at) from events)")
+        await tx.fetch("insert into closed_rooms (id, closed_at) values ($1, $2)", room.id, now_ms())
+    else:
+        await tx.append(gone.to(room.audience))
+
+
+class Deletion:
+    """Removes what is left of deleted rooms."""
+
+    def __init__(self, storage: Storage, capabilities: Capabilities) -> None:
+        self._storage = storage
+        self._capabilities = capabilities
+
+    async def sweep(self) -> None:
+        """Remove what there is at present, in one process of the installation at a time."""
+        if await self._rooms():
+            await Lease(self._storage, LEASE).during(self._clear_all)
+
+    async def _clear_all(self) -> None:
+        for room in await self._rooms():
+            await in_parts(self._storage, partial(_clear, self._capabilities, room))
+
+    async def _rooms(self) -> Sequence[Room]:
+        async with self._storage.read() as tx:
+            return [Room.of(row) for row in await tx.fetch(_GONE)]
+
+
+async def _clear(capabilities: Capabilities, room: Room, tx: Transaction) -> bool:
+    """Remove a part of what is left of a room, in the end its row. Returns whether there is more."""
+    ids = await _some_messages(tx, room.id)
+    if ids:
+        await remove(tx, ids, room, capabilities)
+        await tx.blank(room.id, ids)
+    if len(ids) >= PART:
+        return True
+    has_more = await forget_images_in(tx, room.id, PART) == PART
+    has_more |= await capabilities.in_transaction.room_clearing(tx, room)
+    if not has_more:
+        await tx.fetch("delete from rooms where id = $1", room.id)
+    return has_more
+
+
+async def _some_messages(tx: Transaction, room_id: str) -> list[str]:
+    """Return some messages of a room with their replies, or where these are many, some of them alone."""
+    found = [id_ for (id_,) in await tx.fetch(_MESSAGES, room_id, PART)]
+    replies: list[str] = []
+    for marks, piece in chunks(found, after=1):
+        replies += [id_ for (id_,) in await tx.fetch(_REPLIES.format(marks), PART, *piece)]
+    return replies if len(replies) >= PART else [*replies, *found]

@@ -1,0 +1,34 @@
+"""Long work, a part a transaction, so that others write in between: one way for all of it.
+
+What was done stands in the database when a part has ended.  So a process that is killed leaves the rest to
+whoever does the work next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import trio
+
+from teamchat.interfaces import Storage, Transaction
+
+REST = 4.0
+"""How many times as long as a part took nothing is done after it: others have four fifths of the time."""
+
+
+async def in_parts(
+    storage: Storage, part: Callable[[Transaction], Awaitable[bool]], *, pause: float = 0.0
+) -> None:
+    """Do `part` again and again until it returns False, each time in a transaction of its own.
+
+    A part is to be short, for all other writers wait for it, on SQLite the whole server.  After each comes a
+    rest of `REST` times as long, and of `pause` seconds at least.
+    """
+    has_more = True
+    while has_more:
+        async with storage.write() as tx:
+            began = trio.current_time()
+            has_more = await part(tx)
+            worked = trio.current_time() - began
+        if has_more:
+            await trio.sleep(max(pause, REST * worked))
