@@ -36,7 +36,7 @@ from benchmarks.storages import Place, places
 from benchmarks.team import fill, insert
 from teamchat.events import InRoom, NewMessage
 from teamchat.model import Author, Message, now_ms
-from teamchat.model.ids import id_at
+from teamchat.model.ids import id_at, new_id
 
 _WARM_UP = 20  # posts
 _BATCH = 2000
@@ -164,7 +164,7 @@ async def _until_gone(place: Place, room_id: str) -> None:
 async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
     """Write the channels, who is in them, and what was said in one of them."""
     begin = now_ms() - sizes.messages * 10
-    long, default = id_at(begin, "a channel with a long history"), id_at(begin, "a channel of all")
+    long, default = new_id(), new_id()  # The channel that is posted to is older.
     people = await fill(
         place.opened(),
         admin_id,
@@ -175,7 +175,7 @@ async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
     async with place.opened() as storage:
         async with storage.write() as tx:
             member, hoarder = people.users[:2]
-            own = [id_at(begin, f"own {number}") for number in range(sizes.places)]
+            own = [new_id() for _ in range(sizes.places)]
             await insert(
                 tx,
                 "rooms (id, kind, name, name_key, is_private, is_default, created_at, created_by)",

@@ -42,7 +42,7 @@ from teamchat.model import Caller, ListedUser, User, text
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
 from teamchat.storage.log import blank
-from teamchat.storage.parts import in_parts
+from teamchat.storage.parts import SHORT_REST, in_parts
 
 ROLES = ("user", "admin")
 Find = Callable[[Transaction], Awaitable[Account]]
@@ -475,7 +475,7 @@ class Users:
         async def part(tx: Transaction) -> bool:
             return await self._capabilities.in_transaction.user_settling(tx, user_id, is_going=is_going)
 
-        await in_parts(self._storage, part)
+        await in_parts(self._storage, part, rest=SHORT_REST)
 
     async def _leave(self, tx: Transaction, user: User, farewell: Event) -> None:
         if said := self._capabilities.user_fields.names:

@@ -14,15 +14,21 @@ from teamchat.interfaces import Storage, Transaction
 
 REST = 4.0
 """How many times as long as a part took nothing is done after it: others have four fifths of the time."""
+SHORT_REST = 1.0
+"""The same where somebody waits for all of it."""
 
 
 async def in_parts(
-    storage: Storage, part: Callable[[Transaction], Awaitable[bool]], *, pause: float = 0.0
+    storage: Storage,
+    part: Callable[[Transaction], Awaitable[bool]],
+    *,
+    rest: float = REST,
+    pause: float = 0.0,
 ) -> None:
     """Do `part` again and again until it returns False, each time in a transaction of its own.
 
     A part is to be short, for all other writers wait for it, on SQLite the whole server.  After each comes a
-    rest of `REST` times as long, and of `pause` seconds at least.
+    `rest` of so many times as long, and of `pause` seconds at least.
     """
     has_more = True
     while has_more:
@@ -31,4 +37,4 @@ async def in_parts(
             has_more = await part(tx)
             worked = trio.current_time() - began
         if has_more:
-            await trio.sleep(max(pause, REST * worked))
+            await trio.sleep(max(pause, rest * worked))

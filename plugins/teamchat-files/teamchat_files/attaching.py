@@ -33,9 +33,9 @@ _UNSENT = """delete from files where id in (select id from files
 where uploader_id = $1 and message_id is null limit $2) returning id, key"""
 _OF_PLACE = """delete from files where id in (select id from files where place_id = $1 limit $2)
 returning id, key"""
-AT_ONCE = 500
+AT_ONCE = 100
 """How many files one transaction sees to at most, for all other writers wait meanwhile."""
-PART = 100
+PART = 20
 """How many are seen to in each where there are more: a busy database is slow."""
 _NAMES = "select message_id, name from files where message_id in ({}) order by message_id, number"
 _NOT_YOURS = "files names a file that was not uploaded here, or stands in a message already."
