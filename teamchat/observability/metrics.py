@@ -127,6 +127,7 @@ deliveries = Counter("teamchat_deliveries", "Batches of events handed to streams
 streams_ended = CounterTable("teamchat_streams_ended", "Event streams that have ended.", ("reason",))
 commits = Histogram("teamchat_commit_seconds", "Time the storage took to commit what was written.")
 writes = Counter("teamchat_writes", "Writing transactions; those that come together share a commit.")
+log_reads = Counter("teamchat_log_reads", "Reads of the event log for what is new.")
 passwords_waiting = Gauge("teamchat_passwords_waiting", "Passwords being checked, or waiting for it.")
 loop_lag = Histogram("teamchat_loop_lag_seconds", "How much later than asked for the event loop woke a task.")
 pushes = CounterTable("teamchat_pushes", "Pushes that push services have answered, or not.", ("outcome",))
@@ -149,6 +150,7 @@ ALL: tuple[Measured, ...] = (
     streams_ended,
     commits,
     writes,
+    log_reads,
     passwords_waiting,
     loop_lag,
     pushes,

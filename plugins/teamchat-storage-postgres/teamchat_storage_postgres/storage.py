@@ -16,6 +16,7 @@ from functools import partial
 import trio
 
 from teamchat import LoggedEvent, StorageError, Upgrade
+from teamchat.observability import metrics
 from teamchat.storage.log import logged_in
 from teamchat_storage_postgres.connection import connect_to
 from teamchat_storage_postgres.listener import listen
@@ -69,12 +70,13 @@ class PostgresStorage:
             if events:
                 after = events[-1].seq
                 yield events
-            else:
+            if len(events) < _FOLLOW_BATCH:  # else there may be more; what came since this read has woken
                 with trio.move_on_after(POLL_SECONDS):
                     await committed.wait()
 
     async def logged(self, after: int) -> list[LoggedEvent]:
         """Return up to 1,000 events with ``seq > after``, in order."""
+        metrics.log_reads.value += 1
         async with self.read() as tx:
             return await logged_in(tx, after, _FOLLOW_BATCH)
 

@@ -13,7 +13,7 @@ from teamchat_storage_postgres import storage as module
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 
-from teamchat import StorageError
+from teamchat import LoggedEvent, StorageError
 from teamchat.events import Encoded
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.testing.storage import append, followed, following, save, set_value, values
@@ -111,6 +111,42 @@ async def test_a_follower_hears_of_the_other_servers_events_without_polling(
             await append(one, str(number))
             with trio.fail_after(10):
                 assert [event.payload for event in await anext(log)] == [str(number)]
+
+
+async def test_a_follower_reads_the_log_once_for_what_another_server_committed(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "POLL_SECONDS", 60)
+    reads, seen = 0, trio.Event()
+
+    async def follow(storage: PostgresStorage) -> None:
+        nonlocal reads, seen
+        logged = storage.logged
+
+        async def counted(after: int) -> list[LoggedEvent]:
+            nonlocal reads
+            reads += 1
+            return await logged(after)
+
+        monkeypatch.setattr(storage, "logged", counted)
+        async with following(storage, 0) as log:
+            async for _ in log:
+                seen.set()
+                seen = trio.Event()
+
+    async with (
+        open_postgres(options) as one,
+        open_postgres(options) as other,
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(follow, other)
+        for number in range(10):
+            hears = seen
+            await append(one, str(number))
+            with trio.fail_after(10):
+                await hears.wait()
+        nursery.cancel_scope.cancel()
+    assert reads <= 12, "ten, one as it begins to follow and one as it begins to listen"
 
 
 async def test_a_lost_notification_costs_a_second_and_no_event(

@@ -241,6 +241,7 @@ class SqliteStorage:
 
     async def logged(self, after: int) -> list[LoggedEvent]:
         """Return up to 1,000 events with ``seq > after``, in order."""
+        metrics.log_reads.value += 1
         async with self.read() as tx:
             return await logged_in(tx, after, _FOLLOW_BATCH)
 
