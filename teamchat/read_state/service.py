@@ -66,7 +66,7 @@ class ReadStates:
         """
         marked = _marked(since)
         user_id = caller.user.id
-        _, last = await self._storage.log_bounds()
+        last = await self._storage.position()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
             [(clock,)] = await tx.fetch("select changes from read_state_clock where id = 1")
@@ -95,7 +95,7 @@ class ReadStates:
 
     async def state(self, caller: Caller, place_id: str) -> tuple[ReadState, int]:
         """Return one read state, and the number of the event as of which it holds."""
-        _, last = await self._storage.log_bounds()
+        last = await self._storage.position()
         async with self._storage.read() as tx:
             place = await self._place(tx, caller, place_id)
             [state] = await states_of(tx, caller.user.id, [place])
@@ -158,7 +158,7 @@ class ReadStates:
     async def notify(self, caller: Caller, place_ids: Sequence[str]) -> None:
         """Notify the caller's devices of the states of these places, as they are now."""
         changed = set(place_ids)
-        _, last = await self._storage.log_bounds()
+        last = await self._storage.position()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
             places = [one for one in await places_of(tx, caller.user.id) if one.id in changed]

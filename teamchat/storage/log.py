@@ -72,7 +72,7 @@ async def logged_in(tx: Transaction, after: int, limit: int) -> list[LoggedEvent
 async def last_in(tx: Transaction, last: int) -> int:
     """Return the number of the last event that a reading transaction sees.
 
-    `last` is what `Storage.log_bounds` said before it began: the log may be empty by now.
+    `last` is what `Storage.position` said before it began: the log may be empty by now.
     """
     [(found,)] = await tx.fetch("select max(seq) from events")
     return max(last, found or 0)

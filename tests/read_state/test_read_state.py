@@ -501,3 +501,22 @@ async def test_what_was_left_long_ago_is_forgotten(world: Opened) -> None:
         async with it.app.storage.read() as tx:
             left = {one for (one,) in await tx.fetch("select distinct room_id from read_state_left")}
         assert left == {other}  # by its generation, should they come back
+
+
+async def test_states_and_marks_open_no_transaction_for_the_end_of_the_log(
+    world: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Storage.position` is one statement that all share who ask at once; on PostgreSQL bounds are three."""
+
+    async def bounds() -> tuple[int, int]:
+        raise AssertionError("the bounds of the log were asked for")
+
+    async with world() as it:
+        message = await it.post("ada", it.general)
+        logged = await it.app.storage.position()
+        monkeypatch.setattr(it.app.storage, "log_bounds", bounds)
+        await it.states.read(it.callers["bob"], it.general, message, None)
+        await it.states.read_all(it.callers["eve"], {it.general: message})
+        assert (await it.overview("bob")).as_of == logged
+        assert [signal.as_of for _, signal in it.heard.signals] == [str(logged)] * 2
+        monkeypatch.undo()

@@ -55,7 +55,7 @@ class Feed:
             raise BadRequest(f"kinds has others than {', '.join(KINDS)}.")
         if before is not None:
             check_item("before", before)
-        _, last = await self._storage.log_bounds()
+        last = await self._storage.position()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
             position, _ = await _mark(tx, caller)

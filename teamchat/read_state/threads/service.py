@@ -53,7 +53,7 @@ class FollowedThreads:
         if filter is not None and filter not in FILTERS:
             raise BadRequest("filter is one of all and unread.")
         after, is_unread = _after(cursor), filter == "unread"
-        _, last = await self._storage.log_bounds()
+        last = await self._storage.position()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
             found = await self._page(tx, caller, after, limit + 1, is_unread=is_unread)
@@ -134,7 +134,7 @@ class FollowedThreads:
             thread = await self._thread(tx, caller, message_id)
             changed = change(thread)
             moves_place = changed != thread and await _store(tx, caller.user.id, changed)
-        _, last = await self._storage.log_bounds()
+        last = await self._storage.position()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
             now = await self._thread(tx, caller, message_id)

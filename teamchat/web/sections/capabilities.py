@@ -43,7 +43,7 @@ async def list_capabilities(app: Application) -> Response:
 @section.endpoint("GET", "/me", within_places=True, answer=MyRights)
 async def my_rights(app: Application, caller: Caller) -> MyRights:
     """Read who is signed in, and what they may do."""
-    _, as_of = await app.storage.log_bounds()  # before what is read: nothing is missed after it
+    as_of = await app.storage.position()  # before what is read: nothing is missed after it
     async with app.storage.read() as tx:
         may = {*await app.capabilities.may(tx, caller), *app.chat.may(caller)}
         user = await app.accounts.users.whole_in(tx, caller.user)

@@ -64,7 +64,7 @@ async def list_channels(
         raise BadRequest("archived is neither no nor only.")
     if joined not in (None, "true", "false"):
         raise BadRequest("joined is neither true nor false.")
-    _, as_of = await app.storage.log_bounds()  # before what is read: nothing is missed after it
+    as_of = await app.storage.position()  # before what is read: nothing is missed after it
     channels = await app.chat.channels.list(caller, archived=archived, joined=joined == "true")
     return ChannelList(channels, str(as_of))
 
