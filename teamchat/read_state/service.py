@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 from teamchat.errors import BadRequest, NotFound
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller, now_ms
+from teamchat.model.ids import could_be_id
 from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.events import ReadStateChanged
 from teamchat.read_state.following import BY_DEFAULT, KEPT_MS, tick, write
@@ -142,9 +143,10 @@ class ReadStates:
         return len(changed)
 
     async def _place(self, tx: Transaction, caller: Caller, place_id: str) -> Place:
-        room = await self._app.room(tx, caller, place_id)
-        place = await place_of(tx, caller.user.id, room.id)
-        if place is None:
+        # Who is a member sees the place: one statement, for marks are most of what is written, one by one.
+        place = await place_of(tx, caller.user.id, place_id) if could_be_id(place_id) else None
+        if place is None or not caller.reaches(place.id):
+            await self._app.room(tx, caller, place_id)  # says what there is to say of what is not seen
             raise NotFound("No such place.")
         return place
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from teamchat import BadRequest, Forbidden, NotFound
+from teamchat.application import Application
 from teamchat.chat import membership, sight
 from teamchat.chat.channel_drafts import ChannelChange
 from teamchat.chat.groups import GroupOf
@@ -503,18 +504,25 @@ async def test_what_was_left_long_ago_is_forgotten(world: Opened) -> None:
         assert left == {other}  # by its generation, should they come back
 
 
-async def test_states_and_marks_open_no_transaction_for_the_end_of_the_log(
+async def test_states_and_marks_ask_for_no_more_than_they_need(
     world: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`Storage.position` is one statement that all share who ask at once; on PostgreSQL bounds are three."""
+    """`Storage.position` is one statement that all share who ask at once, where bounds are a transaction.
+
+    And who is a member of a place sees it: one statement says both.
+    """
 
     async def bounds() -> tuple[int, int]:
         raise AssertionError("the bounds of the log were asked for")
+
+    async def room(*_: object) -> None:
+        raise AssertionError("the room was asked for, and then the place")
 
     async with world() as it:
         message = await it.post("ada", it.general)
         logged = await it.app.storage.position()
         monkeypatch.setattr(it.app.storage, "log_bounds", bounds)
+        monkeypatch.setattr(Application, "room", room)
         await it.states.read(it.callers["bob"], it.general, message, None)
         await it.states.read_all(it.callers["eve"], {it.general: message})
         assert (await it.overview("bob")).as_of == logged
