@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from teamchat import Room, Teamchat
 
 
+POLICIES = {"members": 0, "managers": 1}
+"""Who pins in channels, by the numbers that are announced."""
+
+
 class PinsOptions(Options, frozen=True, kw_only=True):
     """The keys of ``[pins]``."""
 

@@ -222,6 +222,28 @@ def test_one_pin_too_many_is_told(talk: Any, enter: Enter) -> None:
 
 
 @pytest.mark.slow
+def test_with_pin_policy_managers_others_are_not_offered_to_pin(managed: Any, enter: Enter) -> None:
+    [grace] = [one for one in _users(managed) if one["email"] == GRACE]
+    managed.server.post(f"/messages/{managed.say(managed.grace, 'pinned')}/pin", {}, managed.ada)
+    managed.say(managed.grace, "Lunch is at noon.")
+    page = enter(managed.server, GRACE)
+    expect(message(page, "pinned")).to_contain_text("Pinned by Ada")
+    message(page, "Lunch").hover()
+    expect(message(page, "Lunch").get_by_role("button", name="Reply").first).to_be_visible()
+    expect(message(page, "Lunch").get_by_role("button", name="Pin", exact=True)).to_have_count(0)
+    head(page).click()
+    expect(listed(page)).to_contain_text(["pinned"])
+    expect(listed(page).get_by_role("button", name="Unpin")).to_have_count(0)
+    page.keyboard.press("Escape")
+    with managed.server.client(managed.ada) as client:
+        member = f"/channels/{managed.general}/members/{grace['id']}"
+        assert client.put(member, json={"role": "manager"}).is_success
+    page.reload()
+    press(page, "Lunch")
+    expect(message(page, "Lunch")).to_contain_text("Pinned by grace")
+
+
+@pytest.mark.slow
 def test_pins_speak_german(talk: Any, enter: Enter) -> None:
     pin(talk, talk.say(talk.ada, "Mittag"))
     page = enter(talk.server, locale="de-DE")

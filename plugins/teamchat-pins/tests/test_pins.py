@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
 import trio
-from teamchat_pins import PINS
-from teamchat_pins.pins import Pins
+from teamchat_pins import PINS, parts
+from teamchat_pins.pins import Pins, PinsOptions
 from teamchat_pins.tables import MOST_PINS
 
 from teamchat import BadRequest, Capability, Forbidden, NotFound, Storage
@@ -134,6 +134,15 @@ async def test_with_pin_policy_managers_only_who_manages_a_channel_pins_there(tm
         said = await world.app.chat.conversations.post(world.ada, place, draft)
         await pins.pin(world.bob, said.id)
         assert [one.id for one in await pins.of_conversation(world.ada, place)] == [said.id]
+
+
+@pytest.mark.parametrize(("policy", "number"), [("members", 0), ("managers", 1)])
+async def test_a1_it_is_announced_who_pins(
+    tmp_path: Path, policy: Literal["members", "managers"], number: int
+) -> None:
+    async with opened(tmp_path) as world:
+        announced = parts(world.app, PinsOptions(pin_policy=policy)).limits
+        assert announced == {"perPlace": 100, "pinPolicy": number}
 
 
 async def test_everybody_who_sees_the_place_is_told_and_a_repeat_tells_nothing(tmp_path: Path) -> None:

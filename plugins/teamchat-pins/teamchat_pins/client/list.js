@@ -1,5 +1,7 @@
 // The pinned messages of a room in a dialog, kept true for as long as it is open.
 
+import { mayPin } from "./policy.js";
+
 /** Who has pinned a message, in words. */
 export function pinnedBy({ t, userName }, message) {
   return t("by", { name: userName(message.pinnedBy) ?? t("somebody") });
@@ -13,7 +15,8 @@ export async function openPins(teamchat, pins, room) {
     label: title,
     none: t("none"),
     detail: (message) => pinnedBy(teamchat, message),
-    actions: (message) => [{ icon: "close", label: t("unpin"), act: () => unpin(message) }],
+    actions: (message) =>
+      mayPin(teamchat, room) ? [{ icon: "close", label: t("unpin"), act: () => unpin(message) }] : [],
   });
   let asked = 0;
 

@@ -3,6 +3,7 @@
 
 import { Pins } from "./pins.js";
 import { openPins, pinnedBy } from "./list.js";
+import { mayPin } from "./policy.js";
 
 const PIN = "M9 4h6l-1 6 3.5 3.5h-11L10 10zM12 13.5V20";
 
@@ -20,6 +21,7 @@ export default function (teamchat) {
     label: ({ pinnedAt }) => t(pinnedAt ? "unpin" : "pin"),
     keys: ["p"],
     keyHelp: t("key"),
+    isFor: ({ place }) => mayPin(teamchat, place),
     inArchived: ({ pinnedAt }) => Boolean(pinnedAt), // There a pin can still be taken away.
     run: toggle,
   });
