@@ -8,6 +8,7 @@ them, so an event that is read again after a crash adds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -33,11 +34,17 @@ _OF_USERS = "select id, user_id from web_push_subscriptions where created_at <= 
 _ANY = "select 1 from web_push_subscriptions limit 1"
 _TOLD = """select subscription_id from web_push_queue where message_id = $1 and kind <> 'reminder'
 and reached <> $2 and outcome = 'sent' {among}"""
-_ROWS = f"""select q.message_id, q.reached, q.kind, q.since, q.due_at, q.tries, q.is_delayed, q.is_held,
-q.is_bare, {DEVICE} from web_push_queue q join web_push_subscriptions s on s.id = q.subscription_id
-where q.outcome is null and q.due_at <= $1"""  # noqa: S608
-_DUE = f"{_ROWS} {{but}} order by q.due_at limit $2"
-_HELD = f"{_ROWS} and q.is_held = 1 and q.subscription_id = $2 order by q.reached desc limit $3"
+_SHOWN = f"""q.message_id, q.reached, q.kind, q.since, q.due_at, q.tries, q.is_delayed, q.is_held,
+q.is_bare, {DEVICE}"""
+_DUE = f"""select {_SHOWN} from web_push_queue q join web_push_subscriptions s on s.id = q.subscription_id
+where q.outcome is null and q.due_at <= $1 {{but}} order by q.due_at limit $2"""  # noqa: S608
+# Device by device, that first which has waited longest; of each the newest.
+_HELD = f"""select {_SHOWN} from (select *,
+row_number() over (partition by subscription_id order by reached desc) as place,
+min(due_at) over (partition by subscription_id) as first_due from web_push_queue
+where outcome is null and due_at <= $1 and is_held = 1 and subscription_id in ({{}})) q
+join web_push_subscriptions s on s.id = q.subscription_id where q.place <= $2
+order by q.first_due, q.subscription_id, q.place limit $3"""  # noqa: S608
 _LEAVE_OUT = """update web_push_queue set outcome = 'skipped', reason = 'older', decided_at = $1
 where outcome is null and due_at <= $1 and is_held = 1 and subscription_id = $2 and reached < $3"""
 _OLD = """delete from web_push_queue where message_id = $1 and subscription_id = $2 and reached = $3"""
@@ -75,6 +82,15 @@ class _Item(Struct, frozen=True, rename="camel"):
     message_id: str | UnsetType = UNSET
 
 
+class _Reply(Struct, frozen=True):
+    id: str
+
+
+class _Said(Struct, frozen=True):
+    id: str = ""
+    reply: _Reply | UnsetType = UNSET
+
+
 class _Wanted(NamedTuple):
     """What an event asks for: pushes of a message, to users whom it names, or whom the message notifies."""
 
@@ -82,6 +98,11 @@ class _Wanted(NamedTuple):
     reached: str
     kind: str = ""
     users: Sequence[str] | None = None
+
+    @property
+    def is_of_an_edit(self) -> bool:
+        """Whether the message reaches those users later than others."""
+        return self.reached != self.message_id and self.kind != "reminder"
 
 
 class Queue:
@@ -122,17 +143,24 @@ class Queue:
         users = wanted.users
         if users is None:
             users = await self._notices.candidates(tx, message)
-        told: set[str] = set()
-        if wanted.reached != message.id and wanted.kind != "reminder":
-            told = {one for (one,) in await tx.fetch(_TOLD.format(among=""), message.id, wanted.reached)}
-        found: list[tuple[str | int, ...]] = []
+        devices: list[tuple[str, str]] = []
         for marks, piece in chunks(users, after=1):
-            for subscription_id, user_id in await tx.fetch(_OF_USERS.format(marks), since, *piece):
-                if subscription_id not in told:
-                    found.append(
-                        (message.id, subscription_id, wanted.reached, user_id, wanted.kind, since, since)
-                    )
-        return found
+            devices += [(row[0], row[1]) for row in await tx.fetch(_OF_USERS.format(marks), since, *piece)]
+        if wanted.is_of_an_edit and devices:
+            devices = await self._newly_reached(tx, message, wanted.reached, devices)
+        return [
+            (message.id, device_id, wanted.reached, user_id, wanted.kind, since, since)
+            for device_id, user_id in devices
+        ]
+
+    async def _newly_reached(
+        self, tx: Transaction, message: Noticed, reached: str, devices: Sequence[tuple[str, str]]
+    ) -> list[tuple[str, str]]:
+        """Return those that an edit may have pushed to: most whom a message notifies it notified before."""
+        told = {one for (one,) in await tx.fetch(_TOLD.format(among=""), message.id, reached)}
+        users = sorted({user_id for _, user_id in devices})
+        verdicts = await self._notices.judged(tx, message, users, reached)
+        return [one for one in devices if one[0] not in told and verdicts[one[1]].kind]
 
     async def _let_go(self, event: LoggedEvent) -> bool:
         """Have what was held back judged again: its user has chosen otherwise."""
@@ -156,13 +184,28 @@ class Queue:
         async with self._storage.read() as tx:
             return [_due(row) for row in await tx.fetch(statement, now, limit, *but)]
 
-    async def held(self, now: int, device_id: str) -> list[Due]:
-        """Return all that was held for a device and is due: the newest, what is older than those is done."""
-        async with self._storage.read() as tx:
-            rows = [_due(row) for row in await tx.fetch(_HELD, now, device_id, MOST_SUMMED)]
+    async def held(self, now: int, device_ids: Sequence[str], most: int) -> list[Due]:
+        """Return all that was held for each of these devices and is due, until that is `most` rows.
+
+        Of a device these are the newest; what is older than `MOST_SUMMED` of them is done.
+        """
+        found: list[Due] = []
+        for marks, piece in chunks(device_ids, after=3):
+            if len(found) >= most:
+                break
+            limit = most - len(found) + MOST_SUMMED  # So whichever device is begun before that is whole.
+            async with self._storage.read() as tx:
+                rows = await tx.fetch(_HELD.format(marks), now, MOST_SUMMED, limit, *piece)
+            for _, same in groupby(map(_due, rows), key=lambda row: row.device.id):
+                if len(found) < most:
+                    found += await self._newest(now, list(same))
+        return found
+
+    async def _newest(self, now: int, rows: Sequence[Due]) -> Sequence[Due]:
+        """Return what was held for one device; if it is all that one push sums up, what is older is done."""
         if len(rows) == MOST_SUMMED:
             async with self._storage.write() as tx:
-                await tx.fetch(_LEAVE_OUT, now, device_id, rows[-1].reached)
+                await tx.fetch(_LEAVE_OUT, now, rows[-1].device.id, rows[-1].reached)
         return rows
 
     async def next_due(self) -> int | None:
@@ -214,9 +257,11 @@ async def _store(tx: Transaction, rows: Sequence[tuple[str | int, ...]]) -> None
 
 def _wanted(event: LoggedEvent) -> _Wanted | None:
     if event.type in _NEW_MESSAGES:
-        if event.text_message is not None:
-            return _Wanted(event.text_message, event.text_message)
-        return None  # What was said is deleted already.
+        message_id = event.text_message
+        if message_id is None:  # What was said is deleted already, or edited.
+            said = msgspec.json.decode(event.payload, type=_Said)
+            message_id = said.id if said.reply is UNSET else said.reply.id
+        return _Wanted(message_id, message_id)
     if event.type != _ACTIVITY:
         return None
     item = msgspec.json.decode(event.payload, type=_Item)

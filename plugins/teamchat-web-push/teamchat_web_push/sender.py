@@ -219,12 +219,9 @@ class Sender:
         Devices for which it would be too much at a time have their turn in the next round.
         """
         found = [row for row in rows if not row.is_held]
-        for device_id in dict.fromkeys(row.device.id for row in rows if row.is_held):
-            if len(found) >= _MOST_HELD:
-                break
-            held = await self._queue.held(self._clock(), device_id)
-            found += [row for row in held if row.key not in under_way]
-        return found
+        devices = list(dict.fromkeys(row.device.id for row in rows if row.is_held))
+        held = await self._queue.held(self._clock(), devices, _MOST_HELD - len(found))
+        return found + [row for row in held if row.key not in under_way]
 
     def _begin(self, nursery: trio.Nursery, push: Push) -> None:
         self._under_way.update(row.key for row in push.rows)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import trio
 from teamchat_web_push import sender as module
 from teamchat_web_push.why import decisions
 
-from teamchat import NotFound
+from teamchat import NotFound, Storage
 from teamchat.chat import Draft
 from teamchat.model import now_ms
 from teamchat.read_state.service import ReadStates
@@ -423,6 +426,65 @@ async def test_a_summary_counts_up_to_a_number_and_says_so(
     await world.go()
     assert [one["body"] for one in bob.payloads] == ["40+ messages while it was quiet, from Admin"]
     assert Counter(await world.reasons()) == {("sent", "summary"): 40, ("skipped", "older"): 10}
+
+
+class Counting:
+    """A storage that counts what is asked of it."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage, self.count = storage, 0
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Counting]:
+        async with self._storage.read() as tx:
+            self._tx = tx
+            yield self
+
+    async def fetch(self, sql: str, *parameters: Any) -> Any:
+        self.count += 1
+        return await self._tx.fetch(sql, *parameters)
+
+
+async def test_what_was_held_for_many_devices_is_read_at_once_device_by_device(world: World) -> None:
+    people = [world.bob, world.cleo, world.bob, world.cleo, world.bob]
+    devices = [(await world.subscribe(one))[1].id for one in people]
+    for one in (world.bob, world.cleo):
+        await world.choose(one, pausedUntil=now_ms() + HOUR)
+    posted = [await world.post(f"@channel {number}") for number in range(3)]
+    await world.hear()
+    await world.send()
+    world.ahead += HOUR + 5000
+    counting = Counting(world.app.storage)
+    world.queue._storage = counting  # type: ignore[assignment]
+    held = await world.queue.held(world.now(), devices, 100)
+    assert counting.count == 1
+    for device in devices:
+        assert [row.message_id for row in held if row.device.id == device] == posted[::-1]
+    # Of those for which it would be too much at a time, none is begun.
+    some = await world.queue.held(world.now(), devices, 4)
+    assert [len(list(same)) for _, same in groupby(some, key=lambda row: row.device.id)] == [3, 3]
+
+
+async def test_an_edit_puts_into_the_queue_what_it_may_push_and_nothing_else(world: World) -> None:
+    for one in (world.bob, world.cleo):
+        await world.subscribe(one)
+    await world.choose(world.cleo, defaults={"channel": "all"})
+    message = await world.post("look")
+    await world.hear()
+    await world.app.chat.messages.edit(world.ada, message, Draft("@bob look"))
+    await world.hear()
+    rows = [(row["user_id"], row["reached"] == message) for row in await world.rows()]
+    assert sorted(rows) == sorted([(world.cleo.user.id, True), (world.bob.user.id, False)])
+
+
+async def test_a_message_that_is_edited_before_its_event_was_heard_is_pushed_as_it_is_then(
+    world: World,
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("@bob at noon")
+    await world.app.chat.messages.edit(world.ada, message, Draft("@bob at one"))
+    await world.go()
+    assert [one["body"] for one in bob.payloads] == ["@bob at one"]
 
 
 async def test_of_a_burst_in_one_place_one_push_goes_in_two_seconds(world: World) -> None:
