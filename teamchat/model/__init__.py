@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from teamchat.model.pages import Cursor
 from teamchat.model.resources import (
     Author,
     Caller,
@@ -25,6 +26,7 @@ __all__ = [
     "Caller",
     "Channel",
     "Conversation",
+    "Cursor",
     "ListedUser",
     "Member",
     "Message",

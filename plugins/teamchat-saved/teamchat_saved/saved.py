@@ -6,14 +6,13 @@ cursor names it (extension rules X-2, X-3).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from teamchat import BadRequest, Changes, Transaction
-from teamchat.model import Caller, Message, now_ms, text
+from teamchat.model import Caller, Cursor, Message, now_ms, text
 from teamchat.storage.log import last_in
 from teamchat.storage.statements import chunks
 from teamchat_saved.events import SavedChanged
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 MOST_SAVED = 5000
 """How many messages a user keeps at most, of those that they see."""
 MOST_NOTE = 500
-_CURSOR = re.compile(r"([0-9]{1,15})-([0-9a-f]{32})")
-_LAST = (1 << 53, "g")
+_LAST = Cursor(1 << 53, "g")
 _ONE = "select note, saved_at, remind_at, is_reminded from saved where user_id = $1 and message_id = $2"
 _PAGE = """select message_id, note, saved_at, remind_at from saved where user_id = $1
 and (saved_at, message_id) < ($2, $3) order by saved_at desc, message_id desc limit $4"""
@@ -120,7 +118,7 @@ class Saved:
 
     async def page(self, caller: Caller, limit: int, cursor: str | None) -> Page:
         """Return what the caller keeps, newest first. Raises `BadRequest` for a cursor that is none."""
-        before = _LAST if cursor is None else _position(cursor)
+        before = _LAST if cursor is None else Cursor.checked(cursor)
         logged = await self._app.storage.position()
         found: list[Item] = []
         async with self._app.storage.read() as tx:
@@ -131,11 +129,11 @@ class Saved:
                 found += [Item(by_id[row[0]], *row[1:]) for row in rows if row[0] in by_id]
                 if len(rows) <= limit:
                     break
-                before = rows[-1][2], rows[-1][0]
+                before = Cursor(rows[-1][2], rows[-1][0])
             as_of = await last_in(tx, logged)
         items = found[:limit]
-        more = len(found) > limit
-        return Page(items, f"{items[-1].saved_at}-{items[-1].message.id}" if more else None, as_of)
+        following = Cursor(items[-1].saved_at, items[-1].message.id).text if len(found) > limit else None
+        return Page(items, following, as_of)
 
 
 class Going(Changes):
@@ -156,9 +154,3 @@ async def are_saved(tx: Transaction, caller: Caller, ids: Sequence[str], __: str
         )
         found |= {message_id for (message_id,) in rows}
     return found
-
-
-def _position(cursor: str) -> tuple[int, str]:
-    if not (found := _CURSOR.fullmatch(cursor)):
-        raise BadRequest("cursor is not one that a list has given.")
-    return int(found[1]), found[2]

@@ -8,7 +8,6 @@ begun without it.
 from __future__ import annotations
 
 import io
-import re
 import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from msgspec import Struct
 
 from teamchat import BadRequest, Changes, CodeNeeded, Conflict, Forbidden, KeyedRequest, NotFound, Transaction
 from teamchat.accounts import attempt
-from teamchat.model import Caller
+from teamchat.model import Caller, Cursor
 from teamchat_second_factor import recovery, totp
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ PENDING_MS = 60 * 60_000
 MOST = 5
 WAY = "second factor"
 _MOST_ISSUER = 40
-_CURSOR = re.compile(r"([0-9]{1,16})\.([0-9a-f]{32})")
 _LISTED = """select id, created_at, last_used_at from second_factor_totp
 where user_id = $1 and confirmed_at is not null and (created_at > $2 or (created_at = $2 and id > $3))
 order by created_at, id limit $4"""
@@ -93,12 +91,13 @@ class Factors:
 
     async def own(self, caller: Caller, limit: int = MOST, cursor: str | None = None) -> Own:
         """Return what the caller has: up to `limit` factors, oldest first (X-11)."""
+        after = Cursor(0, "") if cursor is None else Cursor.checked(cursor)
         async with self._app.storage.read() as tx:
-            rows = await tx.fetch(_LISTED, caller.user.id, *_position(cursor), limit + 1)
+            rows = await tx.fetch(_LISTED, caller.user.id, *after, limit + 1)
             left = await recovery.left_in(tx, caller.user.id)
         is_required = self._app.accounts.second_steps.is_demanded_of(caller.user)
         shown = [SecondFactor(*row) for row in rows[:limit]]
-        follows = f"{shown[-1].created_at}.{shown[-1].id}" if len(rows) > limit else None
+        follows = Cursor(shown[-1].created_at, shown[-1].id).text if len(rows) > limit else None
         return Own(shown, left, is_required, follows)
 
     async def check_own(self, caller: Caller, id_: str) -> None:
@@ -235,14 +234,6 @@ class Factors:
             one.is_current_session and 0 <= now - one.created_at < RECENT_MS
             for one in await self._app.accounts.sessions.list(caller)
         )
-
-
-def _position(cursor: str | None) -> tuple[int, str]:
-    if cursor is None:
-        return 0, ""
-    if (found := _CURSOR.fullmatch(cursor)) is None:
-        raise BadRequest("cursor is none that was given out.")
-    return int(found[1]), found[2]
 
 
 def _drawn(uri: str) -> str:

@@ -7,7 +7,6 @@ row any more, and the event that ends sessions ends its streams, in every proces
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ from teamchat import (
     Transaction,
 )
 from teamchat.accounts import SCOPES, as_user
-from teamchat.model import Caller, User, now_ms, text
+from teamchat.model import Caller, Cursor, User, now_ms, text
 from teamchat.storage.statements import chunks
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ _END_GIVEN = "delete from tokens where created_by = $1 and {} returning id, name
 _LISTED = """select id, name, scopes, created_at, places, expires_at, last_used_at, ip from tokens
 where user_id = $1 and (created_at < $2 or created_at = $2 and id < $3)
 order by created_at desc, id desc limit $4"""
-_CURSOR = re.compile(r"([0-9]{1,16})\.([0-9a-f]{32})")
 _STORE = """insert into tokens (id, user_id, hash, name, scopes, places, created_at, created_by, expires_at,
 wants_admin) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"""
 
@@ -94,12 +92,13 @@ class Tokens:
 
     async def page(self, tx: Transaction, user_id: str, limit: int, cursor: str | None = None) -> TokenPage:
         """Return up to `limit` tokens of a user, newest first."""
+        after = Cursor(NEVER_MS, "") if cursor is None else Cursor.checked(cursor)
         found = [
             TokenInfo(row[0], row[1], row[2].split(), row[3], row[4].split() if row[4] else None, *row[5:])
-            for row in await tx.fetch(_LISTED, user_id, *_position(cursor), limit + 1)
+            for row in await tx.fetch(_LISTED, user_id, *after, limit + 1)
         ]
         shown = found[:limit]
-        return TokenPage(shown, f"{shown[-1].created_at}.{shown[-1].id}" if len(found) > limit else None)
+        return TokenPage(shown, _after(shown[-1]) if len(found) > limit else None)
 
     async def give(
         self,
@@ -201,12 +200,8 @@ class Tokens:
         return places
 
 
-def _position(cursor: str | None) -> tuple[int, str]:
-    if cursor is None:
-        return NEVER_MS, ""
-    if (found := _CURSOR.fullmatch(cursor)) is None:
-        raise BadRequest("cursor is none that was given out.")
-    return int(found[1]), found[2]
+def _after(token: TokenInfo) -> str:
+    return Cursor(token.created_at, token.id).text
 
 
 def _hash(secret: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from time import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import trio
 
@@ -43,7 +44,7 @@ area = Area(
     capability="web-push",
     endpoints=(
         Endpoint("GET", "/push/key", known={"key": None}),
-        Endpoint("GET", _SUBSCRIPTIONS, known={"subscriptions": _KNOWN}),
+        Endpoint("GET", _SUBSCRIPTIONS, known={"subscriptions": _KNOWN, "next": None}),
         Endpoint(
             "POST",
             _SUBSCRIPTIONS,
@@ -98,6 +99,12 @@ for _id, _spec, _text, _words in (
         "X-13",
         "A repeated Idempotency-Key answers the same subscription, for another device it is 400",
         "D-07b holds on every new POST that creates something",
+    ),
+    (
+        "PUSH-SUB-07",
+        "X-11",
+        "Subscriptions are listed in pages, by limit and cursor",
+        "take `limit` (1–200, default 50, more means 200) and `cursor`, and answer `next`",
     ),
     (
         "PUSH-ADDR-01",
@@ -159,7 +166,7 @@ async def _subscribe(who: Actor, browser: Browser, name: str = "Phone") -> dict[
 
 
 async def _listed(who: Actor) -> list[str]:
-    answer = (await who.get(_SUBSCRIPTIONS)).shape({"subscriptions": array(_SHOWN)})
+    answer = (await who.get(_SUBSCRIPTIONS)).shape({"subscriptions": array(_SHOWN), "next": optional(text)})
     return [str(one["id"]) for one in answer["subscriptions"]]
 
 
@@ -178,6 +185,7 @@ def _elsewhere(service: LoopbackService) -> Browser:
     "PUSH-SUB-04",
     "PUSH-SUB-05",
     "PUSH-SUB-06",
+    "PUSH-SUB-07",
     "PUSH-ADDR-01",
 )
 async def devices_are_subscribed(run: Run) -> None:
@@ -215,6 +223,15 @@ async def devices_are_subscribed(run: Run) -> None:
         (await one.delete(f"{_SUBSCRIPTIONS}/{first}")).expect(200)
         (await one.post(_SUBSCRIPTIONS, further.subscription, headers=key)).error(400)
         require(await _listed(one) == [made["id"]], "it is made again under its key")
+    with run.verdict("PUSH-SUB-07"):
+        second = await _subscribe(one, _elsewhere(service))
+        page = (await one.get(f"{_SUBSCRIPTIONS}?limit=1")).ok()
+        following = urlencode({"limit": 1, "cursor": str(page["next"])})
+        last = (await one.get(f"{_SUBSCRIPTIONS}?{following}")).ok()
+        listed = [entry["id"] for entry in (*page["subscriptions"], *last["subscriptions"])]
+        require(sorted(listed) == sorted([made["id"], second["id"]]), "pages of one are not the same list")
+        require(last["next"] is None, "something follows the last page")
+        (await one.delete(f"{_SUBSCRIPTIONS}/{second['id']}")).expect(200)
     with run.verdict("PUSH-SUB-03"):
         await _subscribe(other, browser)
         require(await _listed(one) == [], "it is still that of who was signed in before")

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from teamchat import BadRequest, Notices, TooManyRequests
 from teamchat.model import Caller
-from teamchat.web import SESSION_ALONE, Answer, Section, Success
+from teamchat.web import SESSION_ALONE, Answer, Section, Success, read_limit
 from teamchat_web_push.connection import open_services
 from teamchat_web_push.limits import Limits
 from teamchat_web_push.subscriptions import Subscription, SubscriptionDraft, Subscriptions
@@ -37,6 +37,7 @@ class OwnSubscriptions(Answer, frozen=True):
     """The devices on which one gets pushes, oldest first."""
 
     subscriptions: Sequence[Subscription]
+    next: str | None
 
 
 class Sent(Struct, frozen=True):
@@ -69,10 +70,18 @@ def section_for(
         """Read the key that a browser subscribes with."""
         return PushKey(base64url((await own_key.get()).public))
 
-    @section.endpoint("GET", "/push/subscriptions", scopes=SESSION_ALONE, answer=OwnSubscriptions)
-    async def list_push_subscriptions(caller: Caller) -> OwnSubscriptions:
+    @section.endpoint(
+        "GET",
+        "/push/subscriptions",
+        scopes=SESSION_ALONE,
+        answer=OwnSubscriptions,
+        query=("limit", "cursor"),
+    )
+    async def list_push_subscriptions(
+        caller: Caller, limit: str | None, cursor: str | None
+    ) -> OwnSubscriptions:
         """List the devices on which one gets pushes."""
-        return OwnSubscriptions(await subscriptions.list(caller))
+        return OwnSubscriptions(*await subscriptions.page(caller, read_limit(limit), cursor))
 
     @section.endpoint(
         "POST", "/push/subscriptions", scopes=SESSION_ALONE, body=SubscriptionDraft, answer=OneSubscription

@@ -13,7 +13,7 @@ from uuid import uuid4
 from msgspec import Struct
 
 from teamchat import BadRequest, Changes, KeyedRequest, NotFound, Transaction
-from teamchat.model import Caller, now_ms, text
+from teamchat.model import Caller, Cursor, now_ms, text
 from teamchat.storage.statements import chunks
 from teamchat_web_push.addresses import Refused, addresses_of, target_of
 from teamchat_web_push.encryption import AUTH_BYTES, public_key
@@ -33,7 +33,8 @@ GONE = frozenset({404, 410})
 MOST_ERROR = 120
 _MOST_NAME = 80
 _SHOWN = "id, device_name, created_at, last_sent_at, last_error"
-_OWN = f"select {_SHOWN} from web_push_subscriptions where user_id = $1 order by created_at, id"  # noqa: S608
+_OWN = f"""select {_SHOWN} from web_push_subscriptions where user_id = $1
+and (created_at, id) > ($2, $3) order by created_at, id limit $4"""  # noqa: S608
 _STORE = """insert into web_push_subscriptions (id, user_id, session_id, endpoint, endpoint_hash, host,
 p256dh, auth, device_name, language, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
 _CHANGE = """update web_push_subscriptions set session_id = $2, p256dh = $3, auth = $4, device_name = $5,
@@ -119,10 +120,16 @@ class Subscriptions:
             keep = partial(_keep, tx, caller, about, chosen)
             return await request.once(tx, draft, keep, partial(_one, tx, caller.user.id))
 
-    async def list(self, caller: Caller) -> Sequence[Subscription]:
-        """Return the caller's, oldest first."""
+    async def page(
+        self, caller: Caller, limit: int = MOST, cursor: str | None = None
+    ) -> tuple[Sequence[Subscription], str | None]:
+        """Return up to `limit` of the caller's, oldest first, and the cursor to those that follow."""
+        after = Cursor(0, "") if cursor is None else Cursor.checked(cursor)
         async with self._storage.read() as tx:
-            return [Subscription(*row) for row in await tx.fetch(_OWN, caller.user.id)]
+            rows = await tx.fetch(_OWN, caller.user.id, *after, limit + 1)
+        shown = [Subscription(*row) for row in rows[:limit]]
+        more = len(rows) > limit
+        return shown, Cursor(shown[-1].created_at, shown[-1].id).text if more else None
 
     async def get(self, caller: Caller, subscription_id: str) -> Subscription:
         """Return one of the caller's. Raises `NotFound` for any other."""

@@ -61,7 +61,7 @@ async def test_a_device_is_subscribed_tried_told_and_forgotten(tmp_path: Path) -
         [listed] = (await bob.get("/push/subscriptions")).json()["subscriptions"]
         assert listed["lastSentAt"] >= made["createdAt"]
         assert (await bob.delete(f"/push/subscriptions/{made['id']}")).status_code == 200
-        assert (await bob.get("/push/subscriptions")).json() == {"subscriptions": []}
+        assert (await bob.get("/push/subscriptions")).json() == {"subscriptions": [], "next": None}
         assert not service.wrong
         logged = server.logged()
         assert "hello" not in logged

@@ -162,7 +162,22 @@ async def test_a_subscription_of_somebody_elses_is_as_one_that_never_was(world: 
             await subscriptions.remove(world.cleo, id_)
         with pytest.raises(NotFound, match=r"^There is no such subscription of yours\.$"):
             await subscriptions.one(world.cleo, id_)
-    assert await subscriptions.list(world.cleo) == []
+    assert await subscriptions.page(world.cleo) == ([], None)
+
+
+async def test_x11_they_are_listed_in_pages_and_a_cursor_survives_what_it_points_at(world: World) -> None:
+    made = [(await world.subscribe(world.bob))[1] for _ in range(5)]
+    await world.subscribe(world.cleo)
+    subscriptions = Subscriptions(world.app, LOCAL.allowed_hosts)
+    oldest = sorted(made, key=lambda one: (one.created_at, one.id))
+    first, cursor = await subscriptions.page(world.bob, 2)
+    assert first == oldest[:2]
+    await subscriptions.remove(world.bob, first[1].id)
+    second, cursor = await subscriptions.page(world.bob, 2, cursor)
+    assert second == oldest[2:4]
+    assert await subscriptions.page(world.bob, 2, cursor) == (oldest[4:], None)
+    with pytest.raises(BadRequest, match="cursor"):
+        await subscriptions.page(world.bob, 2, "1.2")
 
 
 @pytest.mark.slow

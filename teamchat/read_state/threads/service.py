@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,7 +10,7 @@ from msgspec.structs import asdict
 from teamchat.chat.permissions import check_can_have_thread
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
-from teamchat.model import Caller, Message
+from teamchat.model import Caller, Cursor, Message
 from teamchat.read_state import mentioned
 from teamchat.read_state.following import tick, write
 from teamchat.read_state.places import place_of
@@ -19,14 +18,13 @@ from teamchat.read_state.positions import check_position
 from teamchat.read_state.service import ReadStates
 from teamchat.read_state.threads import states
 from teamchat.read_state.threads.events import ThreadStateChanged
-from teamchat.read_state.threads.states import FIRST, Cursor, ThreadMark, ThreadState
+from teamchat.read_state.threads.states import FIRST, ThreadMark, ThreadState
 from teamchat.storage.log import last_in
 
 if TYPE_CHECKING:
     from teamchat.interfaces.api import Teamchat
 
 FILTERS = ("all", "unread")
-_CURSOR = re.compile(r"([0-9]{1,15})\.([0-9a-f]{32})")
 
 
 class ThreadPage(NamedTuple):
@@ -52,7 +50,8 @@ class FollowedThreads:
         """
         if filter is not None and filter not in FILTERS:
             raise BadRequest("filter is one of all and unread.")
-        after, is_unread = _after(cursor), filter == "unread"
+        after = FIRST if cursor is None else Cursor.checked(cursor)
+        is_unread = filter == "unread"
         last = await self._storage.position()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
@@ -61,7 +60,7 @@ class FollowedThreads:
             told = await states.states_of(tx, caller.user.id, shown)
             parents = await self._app.messages(tx, caller, [one.message_id for one in shown])
         by_id = {one.message_id: one for one in told}
-        following = _cursor_after(shown[-1]) if len(found) > limit else None
+        following = _cursor_at(shown[-1]).text if len(found) > limit else None
         return ThreadPage([(parent, by_id[parent.id]) for parent in parents], following, as_of)
 
     async def _page(
@@ -77,7 +76,7 @@ class FollowedThreads:
             found += [one for one in marks if one.message_id in seen]
             if len(found) >= limit or len(marks) < limit:
                 return found[:limit]
-            after = Cursor(marks[-1].last_reply_at or 0, marks[-1].message_id)
+            after = _cursor_at(marks[-1])
 
     async def check_thread(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` for no message that the caller sees, `BadRequest` for one without a thread."""
@@ -161,13 +160,5 @@ async def _store(tx: Transaction, user_id: str, thread: ThreadMark) -> bool:
     return place is not None
 
 
-def _after(cursor: str | None) -> Cursor:
-    if cursor is None:
-        return FIRST
-    if (found := _CURSOR.fullmatch(cursor)) is None:
-        raise BadRequest("cursor is none that was given out.")
-    return Cursor(int(found[1]), found[2])
-
-
-def _cursor_after(thread: ThreadMark) -> str:
-    return f"{thread.last_reply_at}.{thread.message_id}"
+def _cursor_at(thread: ThreadMark) -> Cursor:
+    return Cursor(thread.last_reply_at or 0, thread.message_id)

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from teamchat.chat.sight import FIRST_SEEN, SEEN
 from teamchat.interfaces import Transaction
+from teamchat.model import Cursor
 from teamchat.read_state import mentioned
 from teamchat.read_state.positions import Mark
 from teamchat.read_state.tables import COUNTED_UP_TO
@@ -118,15 +119,8 @@ class ThreadMark(NamedTuple):
         return not self.is_archived and self.newest is not None and self.newest > self.mark.position
 
 
-class Cursor(NamedTuple):
-    """Where a page of threads ended: the last one's time of its last reply, and its message."""
-
-    last_reply_at: int
-    message_id: str
-
-
 FIRST = Cursor(2**62, "")
-"""The cursor before the first thread."""
+"""The cursor before the first thread; others are of the time of a thread's last reply, and its message."""
 
 
 async def thread_of(tx: Transaction, user_id: str, message_id: str) -> ThreadMark:
