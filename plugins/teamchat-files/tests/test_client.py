@@ -260,6 +260,41 @@ def test_what_is_removed_is_sent_nowhere_and_too_large_is_said(talk: Any, enter:
 
 
 @pytest.mark.slow
+def test_a_file_is_passed_on_and_stays_when_it_is_deleted_where_it_was(talk: Any, enter: Enter) -> None:
+    talk.channel("Kitchen")
+    closed = talk.channel("News")
+    with talk.server.client(talk.ada) as client:
+        assert client.put(f"/channels/{closed}", json={"postPolicy": "managers"}).is_success
+    ada, grace = enter(talk.server), enter(talk.server, GRACE)
+    attach(ada, a_file("plan.pdf", PDF), a_file("view.jpg", photograph(), "image/jpeg"))
+    ada.get_by_role("main").get_by_role("textbox").fill("Both of them")
+    expect(send(ada)).to_be_enabled()
+    ada.keyboard.press("Enter")
+    message(grace, "Both").get_by_role("button", name="Pass on plan.pdf").click()
+    dialog = grace.get_by_role("dialog", name="Pass on plan.pdf")
+    dialog.get_by_label("Where to").select_option(label="#News")
+    dialog.get_by_role("button", name="Pass on").click()
+    expect(dialog.get_by_role("alert").first).to_be_visible()
+    dialog.get_by_label("Where to").select_option(label="#Kitchen")
+    dialog.get_by_label("Your words").fill("for you")
+    dialog.get_by_role("button", name="Pass on").click()
+    expect(dialog).to_have_count(0)
+    grace.get_by_role("button", name="Show").click()
+    message(ada, "Both").get_by_role("button", name="Open view.jpg").click()
+    ada.get_by_role("dialog").get_by_role("button", name="Pass on view.jpg").click()
+    last = ada.get_by_role("dialog", name="Pass on view.jpg")
+    last.get_by_label("Where to").select_option(label="#Kitchen")
+    last.get_by_role("button", name="Pass on").click()
+    expect(grace.get_by_role("article").get_by_role("button", name="Open view.jpg")).to_be_visible()
+    with talk.server.client(talk.ada) as client:
+        [said] = client.get(f"/channels/{talk.general}/messages").json()["messages"]
+    talk.delete(f"/messages/{said['id']}")
+    with grace.expect_download() as saved:
+        message(grace, "for you").get_by_role("button", name="Download plan.pdf").click()
+    assert Path(saved.value.path()).read_bytes() == PDF
+
+
+@pytest.mark.slow
 def test_the_files_of_a_room_lead_to_their_messages(talk: Any, enter: Enter) -> None:
     page = enter(talk.server)
     page.get_by_role("main").get_by_role("button", name="Files", exact=True).click()

@@ -2,6 +2,7 @@
 // to be saved. Bytes need the access token: thumbnails are fetched with it once they come near the view; what is played
 // or saved has an address of its own for five minutes.
 
+import { forward } from "./forward.js";
 import { sizeText } from "./uploads.js";
 
 const PLAYED = /^(?:video\/(?:mp4|webm|ogg)|audio\/(?:mp4|mpeg|ogg|wav))$/;
@@ -90,12 +91,18 @@ export class Blocks {
         element("span", { class: "small soft" }, about.filter(Boolean).join(" · ")),
       ),
       ...more,
-      state === "ready" && !isPending && this.#saver(file),
+      state === "ready" && !isPending && this.#tools(file),
     );
   }
 
-  #saver(file) {
-    return this.#button("save", this.#teamchat.t("save", { name: file.name }), () => this.save(file));
+  /** What can be done with a file that is there. */
+  #tools(file) {
+    const { t } = this.#teamchat;
+    const { name } = file;
+    return [
+      this.#button("forward", t("forward", { name }), () => forward(this.#teamchat, file)),
+      this.#button("save", t("save", { name }), () => this.save(file)),
+    ];
   }
 
   #button(icon, label, run) {
@@ -130,7 +137,8 @@ export class Blocks {
       const large = element("img", { class: "files-large", alt: name });
       this.#fill(large, api.path`/files/${id}/thumbnail?size=` + "large", name);
       const text = `${sizeText(this.#teamchat, file.size)} · ${width} × ${height}`;
-      const foot = element("p", { class: "files-foot" }, element("span", { class: "soft" }, text), this.#saver(file));
+      const about = element("span", { class: "soft" }, text);
+      const foot = element("p", { class: "files-foot" }, about, element("span", {}, this.#tools(file)));
       dialog({ title: name, kind: "files-viewer" }, element("div", { class: "dialog-body" }, large, foot));
     });
     button.ariaLabel = t("open", { name });

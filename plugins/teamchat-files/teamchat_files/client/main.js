@@ -10,6 +10,7 @@ import { Uploads } from "./uploads.js";
 const ICONS = {
   attach: "M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1L13 4.4a3.3 3.3 0 0 1 4.7 4.7l-8.3 8.2a1.7 1.7 0 0 1-2.4-2.3L14.5 7.5",
   file: "M6 3h8l5 5v13H6zM14 3v5h5",
+  forward: "M13 5l7 7-7 7M20 12H9a5 5 0 0 0-5 5v2",
   save: "M12 4v11M7 11l5 5 5-5M5 20h14",
   pause: "M8 5v14M16 5v14",
   play: "M8 5l11 7-11 7z",
