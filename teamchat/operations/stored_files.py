@@ -67,7 +67,7 @@ async def put_file(store: FileStore, key: str, size: int, pieces: AsyncIterator[
         await store.finish(key, size, state)
     except (OSError, Problem) as error:
         raise StorageError(
-            f"The file {key} can't be put into the store of files ({_reason(error.__cause__ or error)})."
+            f"The file {key} can't be put into the store of files ({reason_of(error.__cause__ or error)})."
         ) from error
 
 
@@ -110,8 +110,9 @@ async def is_some(chunks: AsyncIterator[bytes] | None) -> bool:
 
 
 def _unreadable(key: str, error: BaseException) -> StorageError:
-    return StorageError(f"The file {key} can't be read from the store of files ({_reason(error)}).")
+    return StorageError(f"The file {key} can't be read from the store of files ({reason_of(error)}).")
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
+    """Return why a store failed, in a word, without a path."""
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

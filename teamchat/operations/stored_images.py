@@ -11,7 +11,7 @@ from contextlib import aclosing
 from teamchat.chat.images_table import THUMBNAIL_PREFIX
 from teamchat.errors import StorageError, Unavailable
 from teamchat.interfaces import ImageStore, Storage
-from teamchat.operations.stored_files import is_some
+from teamchat.operations.stored_files import is_some, reason_of
 
 _PAGE = 500
 _ROWS = """select filename, thumbnail_type from images where filename > $1 order by filename limit $2"""
@@ -24,7 +24,7 @@ async def read_image(store: ImageStore, key: str) -> bytes | None:
         return None if chunks is None else b"".join([chunk async for chunk in chunks])
     except OSError as error:
         raise StorageError(
-            f"The image {key} can't be read from the image store ({_reason(error)})."
+            f"The image {key} can't be read from the image store ({reason_of(error)})."
         ) from error
 
 
@@ -35,12 +35,8 @@ async def put_image(store: ImageStore, key: str, data: bytes) -> None:
     except (OSError, Unavailable) as error:
         # A store tells clients to try again later; who works on an installation is told the cause.
         raise StorageError(
-            f"The image {key} can't be put into the image store ({_reason(error.__cause__ or error)})."
+            f"The image {key} can't be put into the image store ({reason_of(error.__cause__ or error)})."
         ) from error
-
-
-def _reason(error: BaseException) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
 
 
 def keys_of(filename: str, *, has_thumbnail: bool) -> list[str]:
