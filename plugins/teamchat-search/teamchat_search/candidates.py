@@ -16,10 +16,17 @@ from teamchat_search import tokens
 from teamchat_search.asking import Plan
 from teamchat_search.grams import asked as asked_grams
 from teamchat_search.index import ABOVE_ALL, GRAMS_OF_A_ROOM, MADE_BY, MOST_TAIL, Found, Index, Reach, State
-from teamchat_search.tokens import EVERYBODY, Asked, first_id, first_number, milliseconds_in, milliseconds_of
+from teamchat_search.tokens import (
+    EVERYBODY,
+    MARGIN_MS,
+    Asked,
+    first_id,
+    first_number,
+    milliseconds_in,
+    milliseconds_of,
+)
 
-MARGIN_MS = 2 * 24 * 3600 * 1000
-"""How far the time in an id may be from the time of its message: clocks of servers differ (D-08)."""
+_FIRST = first_id(0)
 _FIRST_PIECE, _MOST_PIECE = 64, 256
 _SCANNED = 256
 _WEIGHED, _MOST_WEIGHED = 24, 24
@@ -62,16 +69,32 @@ class Candidates:
         """Begin with the messages whose ids are less than `before`."""
         if self._plan.rooms is not None and not self._plan.rooms:
             return
+        state, self._tail = await self._state()
+        filled_from = min(before, state.filled_from)
+        if filled_from < before:
+            classes = await self._classes()
+            first, end = await self._bounds(classes)
+            down_to, before = max(first, filled_from), min(end, before)
+            if down_to < before:
+                await self._begin_index(before, down_to, classes)
+        # Of what no index has, nobody knows whether ids say when it was posted.
+        if filled_from > _FIRST:
+            self._scanned = _FIRST, filled_from
+
+    async def _bounds(self, classes: Sequence[str]) -> tuple[str, str]:
+        """Return from which id on, and before which, all is that the index or the tail has of the times."""
+        assert self._index is not None  # noqa: S101
         first, last = self._plan.times
         begin = first_id(first - MARGIN_MS)
-        before = min(before, first_id(last + MARGIN_MS)) if last < tokens.MOST_MS else before
-        state, self._tail = await self._state()
-        filled_from = max(begin, state.filled_from)
-        if state.filled_from != ABOVE_ALL and before > filled_from:
-            await self._begin_index(before, filled_from)
-            before = filled_from
-        if state.filled_from > begin and before > begin:
-            self._scanned = begin, before
+        end = first_id(last + MARGIN_MS) if last < tokens.MOST_MS else ABOVE_ALL
+        if (begin, end) == (_FIRST, ABOVE_ALL):
+            return begin, end
+        adrift = list(await self._index.adrift(self._tx, first, last, [EVERYBODY, *classes]))
+        others = [one for one in self._tail if not begin <= one < end]
+        for said, _ in await self._corpus.with_class(self._tx, others):
+            if first <= said.created_at < last:
+                adrift.append(said.id)
+        return min([begin, *adrift]), max([end, *(f"{one}0" for one in adrift)])
 
     async def page(self) -> Page | None:
         """Return the next page, or None after the last."""
@@ -96,9 +119,9 @@ class Candidates:
             return nothing, ()
         return state, sorted({id_ for _, _, id_ in events if id_ is not None}, reverse=True)
 
-    async def _begin_index(self, before: str, down_to: str) -> None:
+    async def _begin_index(self, before: str, down_to: str, classes: Sequence[str]) -> None:
         assert self._index is not None  # noqa: S101
-        self._chunks = await self._asked()
+        self._chunks = await self._asked(classes)
         self._stop = first_number(milliseconds_in(down_to))
         self._upper = (1 << 62) if before == ABOVE_ALL else first_number(milliseconds_in(before) + 1) - 1
         self._reach = self._index.first
@@ -151,14 +174,13 @@ class Candidates:
             self._whole[number] = rows
         return rows
 
-    async def _asked(self) -> Sequence[Sequence[Asked]]:
+    async def _asked(self, own: Sequence[str]) -> Sequence[Sequence[Asked]]:
         """Return what the index is asked, in as many statements as that takes."""
         plan = self._plan
         assert self._index is not None  # noqa: S101
         grams = [gram for term in plan.terms.wanted for gram in asked_grams(term)]
         lists = [] if plan.authors is None else [[tokens.by(one) for one in sorted(plan.authors)]]
         rooms = [] if plan.rooms is None else [[tokens.within(one) for one in sorted(plan.rooms)]]
-        own = await self._classes()
         most = self._index.most_classes
         everybody = Asked(EVERYBODY, grams, [*lists, *rooms])
         if most is None:

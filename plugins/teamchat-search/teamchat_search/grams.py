@@ -16,8 +16,8 @@ import re
 
 from teamchat_search.normal import UNSPACED, is_short_word
 
-VERSION = 4
-"""Grows when the grams of a message are others, or their numbers: what was made before is made anew."""
+VERSION = 5
+"""Grows when an index holds something else of a message: what was made before is made anew."""
 MOST_ASKED = 8
 """How many grams of a term are asked for; those that are left out are checked with the rest."""
 

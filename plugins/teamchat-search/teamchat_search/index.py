@@ -41,6 +41,11 @@ _STATE = """create table if not exists search_state (id {int} primary key, made_
 position {int} not null, filled_from text not null, rebuilds {int} not null, holder text not null,
 held_until {int} not null, cleaned_at {int} not null, loose {int} not null,
 most_loose {int} not null){table_end}"""
+_ADRIFT = (
+    """create table if not exists search_adrift (message_id text primary key
+    references messages(id) on delete cascade, created_at {int} not null){table_end}""",
+    "create index if not exists search_adrift_by_time on search_adrift(created_at)",
+)
 _BEGIN = """insert into search_state (id, made_by, position, filled_from, rebuilds, holder, held_until,
 cleaned_at, loose, most_loose) values (1, '', 0, 'g', 0, '', 0, 0, 0, 20000) on conflict (id) do nothing"""
 
@@ -93,9 +98,8 @@ class Index(ABC):
 
     async def make(self, tx: Transaction) -> None:
         """Make the tables that are missing."""
-        for statement in self.definitions:
+        for statement in (*self.definitions, _STATE, *_ADRIFT):
             await tx.define(statement)
-        await tx.define(_STATE)
         await tx.fetch(_BEGIN)
 
     async def state(self, tx: Transaction) -> State:
@@ -108,6 +112,7 @@ class Index(ABC):
     async def empty(self, tx: Transaction, position: int) -> None:
         """Begin anew, behind an event of the log: every message is to be looked at."""
         await self.clear(tx)
+        await tx.fetch("delete from search_adrift")
         await tx.fetch(
             "update search_state set made_by = $1, position = $2, filled_from = 'g' where id = 1",
             MADE_BY,
@@ -141,6 +146,30 @@ class Index(ABC):
         new = await self._numbers(tx, [one.id for one in documents if one.id not in known])
         await self._replace(tx, [(known[one.id], one) for one in documents if one.id in known])
         await self._insert(tx, [(new[one.id], one) for one in documents if one.id in new])
+        adrift = [(one.id, one.created_at) for one in documents if one.is_adrift]
+        for rows in in_pieces(adrift):
+            await tx.fetch(
+                f"""insert into search_adrift (message_id, created_at)
+                values {values("({0}, {1})", 2, len(rows), 0)}
+                on conflict (message_id) do update set created_at = excluded.created_at""",  # noqa: S608
+                *flat(rows),
+            )
+
+    async def adrift(self, tx: Transaction, first: int, last: int, classes: Sequence[str]) -> Sequence[str]:
+        """Return the least and the greatest id of what is adrift, of these classes and that time, if any is.
+
+        The time is from `first` to before `last`, in epoch milliseconds.
+        """
+        found: list[str] = []
+        for marks, piece in chunks(classes, after=2):
+            [row] = await tx.fetch(
+                f"""select min(a.message_id), max(a.message_id) from search_adrift a
+                join search_documents d on d.message_id = a.message_id
+                where a.created_at >= $1 and a.created_at < $2 and d.class in ({marks})""",  # noqa: S608
+                *(first, last, *piece),
+            )
+            found += [one for one in row if one is not None]
+        return found
 
     async def _numbers(self, tx: Transaction, ids: Sequence[str]) -> dict[str, int]:
         """Return a number for each of these messages that no other has."""
@@ -244,7 +273,7 @@ class SqliteIndex(Index):
     most_classes = 100
 
     async def is_there(self, tx: Transaction) -> bool:
-        return bool(await tx.fetch("select 1 from sqlite_master where name = 'search_state'"))
+        return bool(await tx.fetch("select 1 from sqlite_master where name = 'search_adrift'"))
 
     async def clear(self, tx: Transaction) -> None:
         await tx.fetch("delete from search_documents")
@@ -343,7 +372,7 @@ class PostgresIndex(Index):
     most_classes = None
 
     async def is_there(self, tx: Transaction) -> bool:
-        return bool((await tx.fetch("select to_regclass('search_state') is not null"))[0][0])
+        return bool((await tx.fetch("select to_regclass('search_adrift') is not null"))[0][0])
 
     async def clear(self, tx: Transaction) -> None:
         await tx.fetch("delete from search_documents")

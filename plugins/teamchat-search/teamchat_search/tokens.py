@@ -17,6 +17,11 @@ from teamchat_search.normal import normal
 
 EVERYBODY = ""
 """The class of what everybody sees; any other is a room's id."""
+MARGIN_MS = 2 * 24 * 3600 * 1000
+"""How far the time in a message's id may be from when it was posted, or it is adrift (D-08).
+
+A process that was started while the clock was ahead goes on from there once the clock is right.
+"""
 _ALL = "*"
 _TIME_BITS, _REST_BITS = 42, 20
 MOST_MS = (1 << _TIME_BITS) - 1
@@ -32,6 +37,12 @@ class Document(NamedTuple):
     id: str
     class_: str
     tokens: Sequence[int]
+    created_at: int
+
+    @property
+    def is_adrift(self) -> bool:
+        """Whether its id says another time than it was posted at."""
+        return abs(milliseconds_in(self.id) - self.created_at) > MARGIN_MS
 
     @classmethod
     def of(cls, said: Said, class_: str, texts: Mapping[str, str]) -> Document:
@@ -42,7 +53,7 @@ class Document(NamedTuple):
         for text in texts.values():
             for word in normal(text).split():
                 found.update(_of_word(word) if len(word) <= _MOST_KEPT else _hashes(word))
-        return cls(said.id, class_, _numbers(class_, found))
+        return cls(said.id, class_, _numbers(class_, found), said.created_at)
 
 
 class Asked(NamedTuple):

@@ -379,6 +379,43 @@ async def test_f2_a_day_runs_from_its_midnight_to_the_next_wherever_clocks_are_c
             await world.indexing.catch_up()
 
 
+@pytest.mark.parametrize("is_indexed", [True, False])
+@pytest.mark.parametrize("days", [-30, 3, 400])
+async def test_f2_a_message_is_of_the_day_it_was_posted_on_whatever_its_id_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int, *, is_indexed: bool
+) -> None:
+    """A process goes on with ids of a clock that was ahead; others are brought in by an import."""
+    async with opened(tmp_path) as world:
+        now = time.time_ns() // 1_000_000
+        places = [await world.public(f"Channel {number}") for number in range(3)]
+        said = []
+        for number, place in enumerate(places):
+            begin = now + (days * 24 + number) * 3_600_000
+            monkeypatch.setattr(ids, "_last", 0)
+            monkeypatch.setattr(time, "time_ns", lambda begin=begin: begin * 1_000_000)
+            monkeypatch.setattr("teamchat.chat.posting.now_ms", lambda: now)
+            said.append(await world.say("needle adrift", place))
+            monkeypatch.undo()
+            if is_indexed and number == 0:
+                await world.indexing.catch_up()
+            elif is_indexed and number == 1:  # By its event, where the first was found among the messages.
+                await world.indexing.step()
+        other = await world.say("needle")
+        day = datetime.fromtimestamp(now / 1000, UTC).date()
+        all_of_them = sorted([*said, other], reverse=True)
+        week, later = day - timedelta(7), day + timedelta(7)
+        for _ in range(2):
+            assert await world.find(f"on:{day}") == all_of_them
+            assert await world.find(f"needle after:{week} before:{later}") == all_of_them
+            assert await world.find(f"needle before:{later}") == all_of_them
+            assert await world.find(f"needle after:{week}") == all_of_them
+            assert await world.find(f"needle after:{later}") == []
+            assert await world.find(f"needle before:{week}") == []
+            await world.indexing.catch_up()
+        await world.app.chat.messages.delete(world.ada, said[0])
+        assert await world.find(f"on:{day}") == [one for one in all_of_them if one != said[0]]
+
+
 @pytest.mark.parametrize("step", [-23 * 3_600_000, -60_000, 400 * 24 * 3_600_000])
 async def test_f2_f3_what_was_said_after_the_clock_was_set_is_found_newest_first_and_by_its_day(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
