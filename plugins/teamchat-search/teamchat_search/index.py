@@ -147,12 +147,12 @@ class Index(ABC):
         await self._replace(tx, [(known[one.id], one) for one in documents if one.id in known])
         await self._insert(tx, [(new[one.id], one) for one in documents if one.id in new])
         adrift = [(one.id, one.created_at) for one in documents if one.is_adrift]
-        for rows in in_pieces(adrift):
+        for some in in_pieces(adrift):
             await tx.fetch(
                 f"""insert into search_adrift (message_id, created_at)
-                values {values("({0}, {1})", 2, len(rows), 0)}
+                values {values("({0}, {1})", 2, len(some), 0)}
                 on conflict (message_id) do update set created_at = excluded.created_at""",  # noqa: S608
-                *flat(rows),
+                *flat(some),
             )
 
     async def adrift(self, tx: Transaction, first: int, last: int, classes: Sequence[str]) -> Sequence[str]:
