@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 
-from teamchat import CheckedFile, FileStore, Transaction
+from teamchat import CheckedFile, FileStore, StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
@@ -102,8 +102,12 @@ class Processing:
     async def _look_for_more(self) -> None:
         """Find what a process has left, and what is to be tried again."""
         while True:
-            async with self._app.storage.read() as tx:
-                rows = await tx.fetch(_WAITING, now_ms(), 100)
+            try:
+                async with self._app.storage.read() as tx:
+                    rows = await tx.fetch(_WAITING, now_ms(), 100)
+            except StorageError as error:
+                _log.warning("files that wait could not be looked for and will be later", exc_info=error)
+                rows = []
             for (file_id,) in rows:
                 if file_id not in self._waiting and self._send is not None:
                     self._waiting[file_id] = trio.Event()
