@@ -30,6 +30,7 @@ from benchmarks.scenarios import (
     tls,
     unread,
     workers,
+    writes,
 )
 from benchmarks.sizes import Sizes
 
@@ -44,6 +45,7 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "reconnect": reconnect.run,
     "shutdown": shutdown.run,
     "workers": workers.run,
+    "writes": writes.run,
     "restarts": restarts.run,
     "drivers": drivers.run,
     "log": log.run,

@@ -1,0 +1,72 @@
+"""Posts on PostgreSQL: how many a second, and the processor time that each takes on both sides.
+
+One server and two (processes) on databases of one PostgreSQL, which waits for its disk, with few connections
+that post as fast as they are answered and with eight times as many.  "a post here" is the processor time of
+the servers for one post, "at PostgreSQL" that of all its processes.  Where all share two cores, what a post
+takes in all says how many there can be.  Wanted: 2,500 posts/s from one server with 16 connections, 5,000
+with 128, and more from two servers than from one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.chat import Chat
+from benchmarks.loop import Loop
+from benchmarks.report import Report, Row, medians
+from benchmarks.server import Server, running
+from benchmarks.sizes import Sizes
+from tests.postgres import DURABLE, Postgres
+
+COUNTS = {1: "1 server", 2: "2 servers"}
+WARM_UP = 20  # posts
+
+
+def run(sizes: Sizes) -> Report:
+    """Have all take turns; tell medians."""
+    found: dict[str, list[Row]] = {}
+    database = Postgres(settings=DURABLE)
+    try:
+        with ExitStack() as stack:
+            loop = stack.enter_context(Loop())
+            chats = {count: _serve(stack, loop, database, count) for count in COUNTS}
+            for _ in range(sizes.rounds):
+                for connections in (sizes.connections, 8 * sizes.connections):
+                    for count, (server, chat) in chats.items():
+                        name = f"{COUNTS[count]}, {connections} connections"
+                        row = _posts(server, chat, database, connections, sizes.seconds)
+                        found.setdefault(name, []).append(row)
+    finally:
+        database.remove()
+    report = Report("Writes on PostgreSQL: posts, and microseconds of processor time")
+    report.rows = {name: medians(rows) for name, rows in found.items()}
+    return report
+
+
+def _serve(stack: ExitStack, loop: Loop, database: Postgres, count: int) -> tuple[Server, Chat]:
+    directory = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    storage = {"backend": "postgres", "url": database.url(database.new_database())}
+    server = stack.enter_context(running(directory, workers=count, storage=storage))
+    return server, Chat(loop, server)
+
+
+def _posts(server: Server, chat: Chat, database: Postgres, connections: int, seconds: float) -> Row:
+    with chat.poster(connections=connections) as poster:
+        poster.paced(100, WARM_UP)
+        here, there = _processor_seconds(server), database.processor_seconds()
+        seconds = poster.flood(seconds)
+        posts = len(poster.answered) - WARM_UP
+        here, there = _processor_seconds(server) - here, database.processor_seconds() - there
+    return {
+        "posts/s": round(posts / seconds),
+        "a post here": round(1e6 * here / posts),
+        "at PostgreSQL": round(1e6 * there / posts),
+    }
+
+
+def _processor_seconds(server: Server) -> float:
+    processes = {server.process.pid, *server.worker_descriptors()}
+    return sum(time.clock_gettime((~pid << 3) | 2) for pid in processes)
