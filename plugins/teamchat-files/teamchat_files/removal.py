@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
-from teamchat import Problem
+from teamchat import Problem, StorageError
 from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
@@ -54,9 +54,12 @@ class Removal:
         """Remove bytes until cancelled."""
         task_status.started()
         while True:
-            await self.remove_doomed()
-            if metrics.count_requests.is_on:
-                await self.measure()
+            try:
+                await self.remove_doomed()
+                if metrics.count_requests.is_on:
+                    await self.measure()
+            except StorageError as error:
+                _log.warning("files that are to go could not be looked for and will be later", exc_info=error)
             await trio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 import trio
-from teamchat_files import processing
+from teamchat_files import processing, removal
 from teamchat_files.options import FilesOptions
 from teamchat_files.processing import Processing
+from teamchat_files.removal import Removal
 
 from teamchat import StorageError, Teamchat
 
@@ -18,19 +19,20 @@ from teamchat import StorageError, Teamchat
 class Away:
     """An application, and its storage, which is away at first."""
 
-    def __init__(self) -> None:
+    def __init__(self, *rows: tuple[str | None, ...]) -> None:
         self.storage = self
+        self.rows = rows
         self.failures = 3
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Away]:
         yield self
 
-    async def fetch(self, *_: object) -> list[tuple[str]]:
+    async def fetch(self, *_: object) -> list[tuple[str | None, ...]]:
         self.failures -= 1
         if self.failures >= 0:
             raise StorageError("It is away.")
-        return [("a file",)]
+        return list(self.rows)
 
 
 async def test_files_are_looked_for_again_once_the_storage_is_back(
@@ -48,9 +50,27 @@ async def test_files_are_looked_for_again_once_the_storage_is_back(
 
     monkeypatch.setattr(Processing, "look_at", look_at)
     monkeypatch.setattr(processing, "open_thumbnailer", no_thumbnailer)
-    service = Processing(cast("Teamchat", Away()), cast("FilesOptions", cast("Any", None)))
+    service = Processing(cast("Teamchat", Away(("a file",))), cast("FilesOptions", cast("Any", None)))
     async with trio.open_nursery() as nursery:
         await nursery.start(service.run)
         with trio.fail_after(10 * processing.POLL_SECONDS):
             await looked_at.wait()
+        nursery.cancel_scope.cancel()
+
+
+async def test_files_that_are_to_go_are_looked_for_again_once_the_storage_is_back(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    removed = trio.Event()
+
+    async def remove(_: Removal, key: str, state: str | None) -> None:
+        assert (key, state) == ("a key", None)
+        removed.set()
+
+    monkeypatch.setattr(Removal, "_remove", remove)
+    service = Removal(cast("Teamchat", Away(("a key", None))), cast("FilesOptions", cast("Any", None)))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(service.run)
+        with trio.fail_after(10 * removal.EVERY_SECONDS):
+            await removed.wait()
         nursery.cancel_scope.cancel()
