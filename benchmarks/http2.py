@@ -41,6 +41,7 @@ class Connection:
 
     def __init__(self, stream: trio.SSLStream[trio.SocketStream]) -> None:
         self._stream = stream
+        self._sending = trio.Lock()
         self._h2 = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW)
@@ -55,7 +56,7 @@ class Connection:
                 self._h2.send_data(number, body, end_stream=True)
             self._h2.increment_flow_control_window(_WINDOW, number)
             self.begun += 1
-        await self._stream.send_all(self._h2.data_to_send())
+        await self._tell()
 
     async def read(self) -> None:
         """Read what comes next."""
@@ -72,8 +73,12 @@ class Connection:
                 status = dict(event.headers)[b":status"]
                 if status != b"200":
                     raise RuntimeError(f"the server answered {status!r}")
-        if told := self._h2.data_to_send():
-            await self._stream.send_all(told)
+        await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._sending:
+            if told := self._h2.data_to_send():
+                await self._stream.send_all(told)
 
 
 @asynccontextmanager

@@ -85,6 +85,7 @@ class Client:
     def __init__(self, stream: trio.SSLStream[trio.SocketStream], limiter: ConnectionLimiter[Any]) -> None:
         self._stream = stream
         self.limiter = limiter
+        self.stop = trio.Event()
         self._h2 = h2.connection.H2Connection(
             h2.config.H2Configuration(
                 client_side=True,
@@ -193,12 +194,14 @@ async def connected(app: Any, directory: Path, make: Any = NATIVE) -> AsyncItera
     trust = ssl.create_default_context(cafile=made.certificate)
     trust.set_alpn_protocols(["h2"])
     listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-    server = make(app, listeners, tls=tls.context(made))
+    server, stop = make(app, listeners, tls=tls.context(made)), trio.Event()
     async with trio.open_nursery() as nursery:
-        await nursery.start(lambda task_status: server.run(trio.Event(), grace=0, task_status=task_status))
+        await nursery.start(lambda task_status: server.run(stop, grace=DEADLINE, task_status=task_status))
         raw = await trio.open_tcp_stream("127.0.0.1", listeners[0].socket.getsockname()[1])
         stream = trio.SSLStream(raw, trust, server_hostname="localhost", https_compatible=True)
-        yield Client(stream, server._limiter)
+        client = Client(stream, server._limiter)
+        client.stop = stop
+        yield client
         await trio.aclose_forcefully(stream)
         nursery.cancel_scope.cancel()
 
@@ -248,6 +251,31 @@ async def test_a_connection_whose_only_request_was_taken_back_is_idle_again(
 
 async def into_nothing(message: Any) -> None:
     await trio.lowlevel.checkpoint()
+
+
+@BOTH
+async def test_a_connection_that_asks_for_nothing_is_let_go_when_the_server_stops(
+    tmp_path: Path, make: Any
+) -> None:
+    async with connected(hello, tmp_path, make) as client:
+        await client.ask()
+        assert await client.answer() == b"hello"
+        assert len(client.limiter) == 1
+        client.stop.set()
+        await client.until_dropped()
+        with trio.fail_after(DEADLINE):
+            await client.limiter.until_empty()
+
+
+@BOTH
+async def test_what_runs_is_answered_when_the_server_stops(tmp_path: Path, make: Any) -> None:
+    app = Slow()
+    async with connected(app, tmp_path, make) as client:
+        await client.ask()
+        await app.has(1)
+        client.stop.set()
+        app.go.set()
+        assert await client.answer() == b""
 
 
 class Large:

@@ -419,7 +419,7 @@ class TlsSettings(Section, frozen=True):
     http2: Annotated[
         bool,
         Meta(
-            description="Offer HTTP/2, which browsers then speak. Each request and stream costs more with it."
+            description="Offer HTTP/2, which browsers then choose. It costs the server several times as much."
         ),
     ] = True
 

@@ -6,13 +6,16 @@ import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import trio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from teamchat.http import tls
 from teamchat.http.http1 import HttpServer, exchange
 from teamchat.http.http1 import connection as module
 from teamchat.http.http1.connection import Connection
@@ -20,6 +23,7 @@ from teamchat.http.http1.tls import RECORD_BYTES, TlsTransport
 from tests.http1.apps import CLOSE, GET, echo, finish, hello, post, start
 from tests.http1.conftest import PATIENCE, Client, Serving, Wire, connected, end_of
 from tests.secure_end import SecureEnd
+from tests.test_tls import certificate
 
 pytestmark = pytest.mark.usefixtures("secure")
 
@@ -217,6 +221,16 @@ async def test_versions_before_tls_1_2_are_not_spoken() -> None:
             await SecureEnd(stream, old).begin()
         await stream.aclose()
         await ended.wait()
+
+
+async def test_http_1_1_is_agreed_upon_where_http_2_is_not_offered(tmp_path: Path) -> None:
+    made = certificate(tmp_path)
+    Wire.server = tls.context(msgspec.structs.replace(made, http2=False))
+    Wire.client = ssl.create_default_context(cafile=made.certificate)
+    Wire.client.set_alpn_protocols(["h2", "http/1.1"])
+    async with connected(hello) as client:
+        assert secured(client).tls.selected_alpn_protocol() == "http/1.1"
+        assert (await client.ask(GET)).body == b"hello"
 
 
 @asynccontextmanager
