@@ -81,11 +81,14 @@ def test_a_certificate_that_can_not_be_used_is_told_by_its_key_without_its_conte
 # The process
 
 
+BOTH_SERVERS = pytest.mark.parametrize("http1", ["native", "hypercorn"])
+
+
 @asynccontextmanager
-async def secure(directory: Path) -> AsyncIterator[tuple[Server, ssl.SSLContext]]:
+async def secure(directory: Path, http1: str = "native") -> AsyncIterator[tuple[Server, ssl.SSLContext]]:
     """Start a server with a certificate; yield it and what a client needs to trust it."""
     made = certificate(directory)
-    section = {"tls": {"certificate": made.certificate, "key": made.key}}
+    section = {"tls": {"certificate": made.certificate, "key": made.key}, "http1": http1}
     async with running(directory, server=section) as server:
         yield server, ssl.create_default_context(cafile=made.certificate)
 
@@ -111,8 +114,9 @@ async def read_until(stream: Any, ending: bytes) -> bytes:
 
 
 @pytest.mark.slow
-async def test_http_1_1_is_served_under_tls(tmp_path: Path) -> None:
-    async with secure(tmp_path) as (server, trust):
+@BOTH_SERVERS
+async def test_http_1_1_is_served_under_tls(tmp_path: Path, http1: str) -> None:
+    async with secure(tmp_path, http1) as (server, trust):
         assert server.base.startswith("https://")
         async with connected(server, trust, "http/1.1") as stream:
             assert stream.selected_alpn_protocol() == "http/1.1"
@@ -123,8 +127,12 @@ async def test_http_1_1_is_served_under_tls(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_http_2_is_served_under_tls(tmp_path: Path) -> None:
-    async with secure(tmp_path) as (server, trust), connected(server, trust, "h2", "http/1.1") as stream:
+@BOTH_SERVERS
+async def test_http_2_is_served_under_tls(tmp_path: Path, http1: str) -> None:
+    async with (
+        secure(tmp_path, http1) as (server, trust),
+        connected(server, trust, "h2", "http/1.1") as stream,
+    ):
         assert stream.selected_alpn_protocol() == "h2"
         client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
         client.initiate_connection()
@@ -152,8 +160,9 @@ async def ask(stream: Any, client: h2.connection.H2Connection, path: str) -> tup
 
 
 @pytest.mark.slow
-async def test_a_live_stream_works_under_tls_and_ends_with_the_server(tmp_path: Path) -> None:
-    async with secure(tmp_path) as (server, trust):
+@BOTH_SERVERS
+async def test_a_live_stream_works_under_tls_and_ends_with_the_server(tmp_path: Path, http1: str) -> None:
+    async with secure(tmp_path, http1) as (server, trust):
         async with connected(server, trust, "http/1.1") as stream:
             body = b'{"email":"admin@localhost"}'
             head = b"POST /auth/dev-login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

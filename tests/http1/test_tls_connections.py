@@ -20,6 +20,7 @@ from teamchat.http.http1 import HttpServer, exchange
 from teamchat.http.http1 import connection as module
 from teamchat.http.http1.connection import Connection
 from teamchat.http.http1.tls import RECORD_BYTES, TlsTransport
+from teamchat.stream.transport import WRITE_SECONDS, transport_for
 from tests.http1.apps import CLOSE, GET, echo, finish, hello, post, start
 from tests.http1.conftest import PATIENCE, Client, Serving, Wire, connected, end_of
 from tests.secure_end import SecureEnd
@@ -223,6 +224,17 @@ async def test_versions_before_tls_1_2_are_not_spoken() -> None:
         await ended.wait()
 
 
+async def test_tls_1_2_is_spoken(tmp_path: Path) -> None:
+    made = certificate(tmp_path)
+    Wire.server, Wire.client = tls.context(made), ssl.create_default_context(cafile=made.certificate)
+    Wire.client.maximum_version = ssl.TLSVersion.TLSv1_2
+    async with connected(echo) as client:
+        assert secured(client).tls.version() == "TLSv1.2"
+        assert b"x" * 100_000 in (await client.ask(post(b"x" * 100_000), "POST")).body
+        await client.ask(CLOSE)
+        assert await was_told(client)
+
+
 async def test_http_1_1_is_agreed_upon_where_http_2_is_not_offered(tmp_path: Path) -> None:
     made = certificate(tmp_path)
     Wire.server = tls.context(msgspec.structs.replace(made, http2=False))
@@ -368,6 +380,54 @@ def test_what_is_taken_goes_out_whole_and_in_order_whatever_the_socket_takes(
 
 
 # Answers
+
+
+CHUNKS = [b"4e20\r\n%b\r\n" % (bytes([97 + number % 26]) * 20_000) for number in range(40)]
+
+
+class Streaming:
+    """A stream that the hub writes: at once what the client takes, and the rest at the client's pace."""
+
+    def __init__(self) -> None:
+        self.too_slow_after = 0.0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await start(send)
+        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        transport = transport_for(scope, send, lambda: None)
+        assert transport.send_now is not None
+        for chunk in CHUNKS:
+            taken = transport.send_now(chunk)
+            since = trio.current_time()
+            try:
+                if taken < len(chunk):
+                    await transport.write(chunk[taken:])
+            except trio.TooSlowError:
+                self.too_slow_after = trio.current_time() - since
+                transport.abort()
+                return
+        await finish(send)
+
+
+async def test_a_stream_comes_whole_to_a_client_that_is_slow(autojump_clock: Any) -> None:
+    app = Streaming()
+    async with connected(app) as client:
+        await client.send(GET)
+        data = b""
+        while not data.endswith(b"\r\n0\r\n\r\n"):
+            await trio.sleep(5)
+            data += await secured(client).receive_some(100_000)
+        assert data.endswith(b"5\r\nfirst\r\n" + b"".join(CHUNKS) + b"0\r\n\r\n")
+    assert not app.too_slow_after
+
+
+async def test_a_stream_whose_client_stalls_is_cut_after_30_seconds(autojump_clock: Any) -> None:
+    app = Streaming()
+    async with connected(app) as client:
+        await client.send(GET)
+        await client.ended.wait()
+        assert not await was_told(client)
+    assert app.too_slow_after == pytest.approx(WRITE_SECONDS)
 
 
 async def test_a_large_answer_comes_whole_to_a_client_that_reads_little_at_a_time() -> None:

@@ -35,6 +35,7 @@ class TlsTransport(Transport):
 
         Raises `OSError` for a client that does not speak TLS, or has gone.
         """
+        await trio.lowlevel.wait_readable(self._fd)  # Who sends nothing costs no memory of OpenSSL's.
         secured = self._context.wrap_socket(self._socket, server_side=True, do_handshake_on_connect=False)
         self._socket = secured
         while True:
