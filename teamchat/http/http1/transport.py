@@ -55,6 +55,8 @@ class Transport:
 
     async def read(self, most: int) -> bytes:
         """Wait for the client and return what it sent: nothing once it has ended its side, or has gone."""
+        if self.is_gone:  # The end of a side of TLS, unlike that of a socket, is read once alone.
+            await trio.lowlevel.checkpoint()
         while not (self.is_closed or self.is_gone):
             await trio.lowlevel.wait_readable(self._fd)
             try:
