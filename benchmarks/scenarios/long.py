@@ -97,7 +97,7 @@ def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
         "afterwards": _posts(after),
         f"a channel of {sizes.members:,} members is deleted": crowded,
         f"one that {sizes.members:,} are in by default is made private": private,
-        f"a user of {sizes.places:,} channels is removed": removed,
+        f"a user of {sizes.rooms:,} channels is removed": removed,
     }
 
 
@@ -175,7 +175,7 @@ async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
     async with place.opened() as storage:
         async with storage.write() as tx:
             member, hoarder = people.users[:2]
-            own = [new_id() for _ in range(sizes.places)]
+            own = [new_id() for _ in range(sizes.rooms)]
             await insert(
                 tx,
                 "rooms (id, kind, name, name_key, is_private, is_default, created_at, created_by)",
