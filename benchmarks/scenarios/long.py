@@ -2,6 +2,7 @@
 
 A channel with a long history, of which one message in ten is a reply and one in twenty has a reaction, and
 the newest tenth stands in the event log, is deleted while posts to another channel come at an even pace.
+That is done in rounds, each with its share of all messages, and quiet times take turns with them.
 "answer" is that of the deletion, "swept" the time until nothing of it is left in the database, "CPU s" the
 server's processor time until then.  Then come ten seconds in which what is left goes out of the search index.
 After that a channel with many members and without a history is deleted, one that as many are in by default is
@@ -15,7 +16,7 @@ import json
 import tempfile
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -28,13 +29,14 @@ from benchmarks.asking import Asker
 from benchmarks.chat import Chat
 from benchmarks.client import ask, request
 from benchmarks.loop import Loop
-from benchmarks.report import Report, Row, middle, ms, percentile
+from benchmarks.report import Report, Row, medians, middle, ms, percentile
 from benchmarks.scenarios.search import is_filled
 from benchmarks.server import Server, running
 from benchmarks.sizes import Sizes
 from benchmarks.storages import Place, places
 from benchmarks.team import fill, insert
 from teamchat.events import InRoom, NewMessage
+from teamchat.interfaces import Storage
 from teamchat.model import Author, Message, now_ms
 from teamchat.model.ids import id_at, new_id
 
@@ -50,7 +52,7 @@ _CHANNELS = 3
 class _Large(NamedTuple):
     """The ids of channels, and of a user who is in many others."""
 
-    long: str
+    long: Sequence[str]
     crowded: str
     default: str
     member: str
@@ -60,7 +62,8 @@ class _Large(NamedTuple):
 def run(sizes: Sizes) -> Report:
     """Measure each storage by itself."""
     report = Report(
-        f"Long work: a channel of {sizes.messages:,} messages is deleted; posts at {sizes.rate:g}/s, ms"
+        f"Long work: {sizes.rounds} channels of {_each(sizes):,} messages are deleted, one after another;"
+        f" posts at {sizes.rate:g}/s, ms"
     )
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         for place in places(stack, Path(directory), report, "long"):
@@ -80,10 +83,16 @@ def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
                 _wait(chat, lambda: _until(lambda: is_filled(place)))
             with chat.poster() as poster:
                 poster.paced(sizes.rate, _WARM_UP)
-                quiet = poster.paced(sizes.rate, sizes.posts)
                 measure = partial(_measure, chat, server, poster, sizes)
                 delete = partial(request, "DELETE", token=chat.token)
-                swept = measure(delete(f"/channels/{large.long}"), partial(_until_gone, place, large.long))
+                quiet: list[float] = []
+                meanwhile: list[float] = []
+                rounds: list[Row] = []
+                for long in large.long:
+                    quiet += poster.paced(sizes.rate, sizes.posts)
+                    since = len(poster.begun)
+                    rounds.append(measure(delete(f"/channels/{long}"), partial(_until_gone, place, long)))
+                    meanwhile += poster.times(since)
                 after = poster.paced(sizes.rate, round(min(_AFTER_SECONDS * sizes.rate, sizes.posts)))
                 crowded = measure(
                     delete(f"/channels/{large.crowded}"), partial(_until_gone, place, large.crowded)
@@ -93,12 +102,16 @@ def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
                 removed = measure(delete(f"/users/{large.hoarder}"))
     return {
         "quiet": _posts(quiet),
-        f"{sizes.messages:,} messages are deleted": swept,
+        f"{_each(sizes):,} messages are deleted": medians(rounds) | _posts(meanwhile),
         "afterwards": _posts(after),
         f"a channel of {sizes.members:,} members is deleted": crowded,
         f"one that {sizes.members:,} are in by default is made private": private,
         f"a user of {sizes.rooms:,} channels is removed": removed,
     }
+
+
+def _each(sizes: Sizes) -> int:
+    return sizes.messages // sizes.rounds
 
 
 def _measure(
@@ -163,8 +176,7 @@ async def _until_gone(place: Place, room_id: str) -> None:
 
 async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
     """Write the channels, who is in them, and what was said in one of them."""
-    begin = now_ms() - sizes.messages * 10
-    long, default = new_id(), new_id()  # The channel that is posted to is older.
+    long, default = [new_id() for _ in range(sizes.rounds)], new_id()
     people = await fill(
         place.opened(),
         admin_id,
@@ -180,7 +192,7 @@ async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
                 tx,
                 "rooms (id, kind, name, name_key, is_private, is_default, created_at, created_by)",
                 [
-                    (long, "channel", "Long", "long", 0, 0, 1, admin_id),
+                    *((id_, "channel", "Long", f"long {id_}", 0, 0, 1, admin_id) for id_ in long),
                     (default, "channel", "All", "all", 0, 1, 1, admin_id),
                     *((id_, "channel", "Own", None, 1, 0, 1, hoarder) for id_ in own),
                 ],
@@ -190,36 +202,36 @@ async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
                 "memberships (room_id, user_id, role, joined_at)",
                 [(id_, *who, 1) for id_ in own for who in ((hoarder, "manager"), (member, "member"))],
             )
-        for start in range(0, sizes.messages, _BATCH):
-            numbers = range(start, min(start + _BATCH, sizes.messages))
-            async with storage.write() as tx:
-                rows: list[tuple[Any, ...]] = []
-                reactions: list[tuple[Any, ...]] = []
-                threads: list[tuple[Any, ...]] = []
-                parent = ""
-                for number in numbers:
-                    at = begin + number * 10
-                    id_ = id_at(at, f"message {number}")
-                    text = f"message {number} of a long history, about as long as people write"
-                    under = parent if number % _REPLY == 1 else None
-                    parent = parent if under else id_
-                    rows.append((id_, long, under, admin_id, text, at, int(number % _REACTION == 0)))
-                    if under:
-                        threads.append((under, 1, at, admin_id, f'["{admin_id}"]'))
-                    if number % _REACTION == 0:
-                        reactions.append((id_, "👍", admin_id, 0))
-                    if number >= sizes.messages - sizes.messages // _LOGGED:
-                        said = Message(id_, long, Author(admin_id, "admin"), text, at, None, {})
-                        await tx.append(NewMessage.about(said).to(InRoom(long, 0, False, id_)))
-                await insert(
-                    tx,
-                    "messages (id, room_id, parent_id, author_id, content, created_at, is_decorated)",
-                    rows,
-                )
-                await insert(
-                    tx,
-                    "threads (parent_id, reply_count, last_reply_at, last_reply_by, participants)",
-                    threads,
-                )
-                await insert(tx, "reactions (message_id, reaction, user_id, place)", reactions)
+        for channel in long:
+            await _say(storage, channel, admin_id, _each(sizes))
     return _Large(long, people.large, default, member, hoarder)
+
+
+async def _say(storage: Storage, room: str, admin_id: str, count: int) -> None:
+    """Write a long history."""
+    begin = now_ms() - count * 10
+    for start in range(0, count, _BATCH):
+        messages: list[tuple[Any, ...]] = []
+        reactions: list[tuple[Any, ...]] = []
+        threads: list[tuple[Any, ...]] = []
+        parent = ""
+        async with storage.write() as tx:
+            for number in range(start, min(start + _BATCH, count)):
+                at = begin + number * 10
+                id_ = id_at(at, f"{room} {number}")
+                text = f"message {number} of a long history, about as long as people write"
+                under = parent if number % _REPLY == 1 else None
+                parent = parent if under else id_
+                messages.append((id_, room, under, admin_id, text, at, int(number % _REACTION == 0)))
+                if under:
+                    threads.append((under, 1, at, admin_id, f'["{admin_id}"]'))
+                if number % _REACTION == 0:
+                    reactions.append((id_, "👍", admin_id, 0))
+                if number >= count - count // _LOGGED:
+                    said = Message(id_, room, Author(admin_id, "admin"), text, at, None, {})
+                    await tx.append(NewMessage.about(said).to(InRoom(room, 0, False, id_)))
+            columns = "id, room_id, parent_id, author_id, content, created_at, is_decorated"
+            await insert(tx, f"messages ({columns})", messages)
+            columns = "parent_id, reply_count, last_reply_at, last_reply_by, participants"
+            await insert(tx, f"threads ({columns})", threads)
+            await insert(tx, "reactions (message_id, reaction, user_id, place)", reactions)

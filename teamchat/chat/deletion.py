@@ -25,7 +25,7 @@ from teamchat.storage.lease import Lease
 from teamchat.storage.parts import in_parts
 from teamchat.storage.statements import chunks
 
-PART = 50
+PART = 25
 """How many messages, and how many images, go in one transaction."""
 LEASE = "deletion"
 _LEFT = (

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -209,8 +209,10 @@ class TestFollowsFromTheBeginning(Contract):
 class TestReadsTheLogByItself(Contract):
     class storage(Wrapped):  # noqa: N801
         async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
-            async for events in self.inner.follow(after):
-                yield [await self._stored(event) for event in events]
+            followed = cast("AsyncGenerator[Sequence[LoggedEvent], None]", self.inner.follow(after))
+            async with aclosing(followed) as log:
+                async for events in log:
+                    yield [await self._stored(event) for event in events]
 
         async def _stored(self, event: LoggedEvent) -> LoggedEvent:
             async with self.inner.read() as tx:
