@@ -72,7 +72,7 @@ conformance: install
 # whose verdicts must be those that it gave on SQLite. What knows no storage, or has its own, has run by `make test`.
 NO_STORAGE := conformance/tests tests/http1 tests/storage tests/testing tests/deploy tests/docs tests/scaffold \
 	tests/test_architecture.py \
-	tests/test_benchmarks.py tests/test_docs.py tests/settings \
+	tests/test_benchmarks.py tests/test_simulation.py tests/test_docs.py tests/settings \
 	$(addprefix plugins/teamchat-,images-files images-s3 storage-postgres web)
 test-postgres: install
 	TEAMCHAT_TEST_STORAGE=postgres $(BIN)/python -m pytest -m "not alone" $(addprefix --ignore=,$(NO_STORAGE)) \

@@ -11,7 +11,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import against, machine, server
+from benchmarks import against, machine, server, simulation
 from benchmarks.report import Report
 from benchmarks.scenarios import SCENARIOS
 from benchmarks.sizes import QUICK, Sizes
@@ -22,6 +22,9 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 def main() -> None:
     """Parse the arguments, measure, tell; exit with 1 if a scenario failed."""
     given = _parser().parse_args()
+    if given.simulate:
+        print(simulation.told(given.simulate).text())
+        return
     if given.against:
         sys.exit(_against(given))
     if given.core_alone:
@@ -89,6 +92,13 @@ def _parser() -> argparse.ArgumentParser:
         "--against",
         metavar="COMMIT",
         help="measure this checkout and that version in turns (--rounds), and name what became worse",
+    )
+    parser.add_argument(
+        "--simulate",
+        type=int,
+        nargs="+",
+        metavar="USERS",
+        help="measure nothing: tell what companies of so many users need, by the simulation",
     )
     parser.add_argument(
         "--core-alone",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
@@ -22,9 +22,20 @@ _DRAIN_DEADLINE = 120.0  # seconds
 
 
 class Asker(AbstractContextManager["Asker"]):
-    """Asks what `make(number)` gives, for numbers from 0; keeps when each was begun and answered."""
+    """Asks what `make(number)` gives, for numbers from 0; keeps when each was begun and answered.
 
-    def __init__(self, loop: Loop, port: int, make: Callable[[int], bytes], *, connections: int = 16) -> None:
+    An answer other than 200 ends the run, or is given to `refused` and counts as none of those answered.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        port: int,
+        make: Callable[[int], bytes],
+        *,
+        connections: int = 16,
+        refused: Callable[[Answer], object] | None = None,
+    ) -> None:
         self._loop = loop
         self._make = make
         self._connections = [Connection(loop, port) for _ in range(connections)]
@@ -32,6 +43,8 @@ class Asker(AbstractContextManager["Asker"]):
         self._waiting: deque[int] = deque()
         self._flood_end = 0.0
         self._pace = 0.0
+        self._refused = refused
+        self.refusals = 0
         self.begun: list[float] = []
         self.answered: dict[int, float] = {}
 
@@ -47,7 +60,7 @@ class Asker(AbstractContextManager["Asker"]):
     @property
     def outstanding(self) -> int:
         """How many requests have no answer yet."""
-        return len(self.begun) - len(self.answered)
+        return len(self.begun) - len(self.answered) - self.refusals
 
     def times(self, since: int = 0) -> list[float]:
         """Return the seconds that each answer took, for the requests from number `since` on."""
@@ -66,11 +79,14 @@ class Asker(AbstractContextManager["Asker"]):
     def paced(self, rate: float, count: int) -> list[float]:
         """Ask so many times at an even pace, wait for the answers and return their times."""
         since, began = len(self.begun), time.perf_counter()
-        for number in range(count):
-            due = began + number / rate
-            self._loop.at(due, partial(self._begin, due))
+        self.at(began + number / rate for number in range(count))
         self._finish(lambda: len(self.answered) == since + count, count / rate)
         return self.times(since)
+
+    def at(self, moments: Iterable[float]) -> None:
+        """Ask once at each of these moments of `time.perf_counter`, while the loop runs."""
+        for due in moments:
+            self._loop.at(due, partial(self._begin, due))
 
     def flood(self, seconds: float) -> float:
         """Ask as fast as the answers come; return how many seconds that took."""
@@ -102,10 +118,14 @@ class Asker(AbstractContextManager["Asker"]):
             connection.ask(self._make(number), partial(self._done, connection, number))
 
     def _done(self, connection: Connection, number: int, answer: Answer) -> None:
-        if answer.status != 200:
-            raise RuntimeError(f"the server answered {answer.status}: {answer.body[:200]!r}")
         now = time.perf_counter()
-        self.answered[number] = now
+        if answer.status == 200:
+            self.answered[number] = now
+        elif self._refused is None:
+            raise RuntimeError(f"the server answered {answer.status}: {answer.body[:200]!r}")
+        else:
+            self.refusals += 1
+            self._refused(answer)
         self._free.append(connection)
         if now < self._flood_end:
             self._begin(now)

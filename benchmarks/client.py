@@ -108,8 +108,8 @@ class Connection:
             return b""
 
     def _renew(self) -> None:
-        """Connect again, and send again what had no answer."""
-        if self._is_fresh or self._buffer:
+        """Connect again, and send again what had no answer; one that was asked nothing may be closed."""
+        if self._buffer or (self._is_fresh and self._on_answer is not None):
             raise RuntimeError("the server closed the connection instead of answering")
         self.close()
         self._is_fresh = True

@@ -9,6 +9,7 @@ stream alone, the witness, is read closely enough to tell which.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 MARK = b"^"
 
@@ -46,10 +47,11 @@ class Tally:
 
 
 class Witness:
-    """Tells which post the nth mark is."""
+    """Tells which post the nth mark is; to `note`, if there is one, which post has just come."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Callable[[int], object] | None = None) -> None:
         self.sequences: list[int] = []
+        self._note = note or self.sequences.append
         self._text = b""
 
     def __call__(self, piece: bytes) -> None:
@@ -57,7 +59,7 @@ class Witness:
         text = self._text + piece
         end = 0
         for match in _SEQUENCE.finditer(text):
-            self.sequences.append(int(match[1]))
+            self._note(int(match[1]))
             end = match.end()
         self._text = text[max(end, len(text) - 16) :]
 

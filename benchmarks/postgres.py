@@ -13,11 +13,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
+
+from benchmarks.machine import family_seconds
 
 _NOBODY = 65534
 _DEADLINE = 30.0  # seconds
@@ -32,9 +33,28 @@ def programs() -> Path | None:
     )
 
 
+class Cluster:
+    """A server that runs: called with a name, it makes an empty database and returns its URL."""
+
+    def __init__(self, port: int, pid: int) -> None:
+        self._port = port
+        self._pid = pid
+
+    def __call__(self, name: str) -> str:
+        import psycopg.sql
+
+        with psycopg.connect(_url(self._port), autocommit=True) as connection:
+            connection.execute(psycopg.sql.SQL("create database {}").format(psycopg.sql.Identifier(name)))
+        return _url(self._port, name)
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that all its processes have taken."""
+        return family_seconds(self._pid)
+
+
 @contextmanager
-def durable(binaries: Path) -> Iterator[Callable[[str], str]]:
-    """Run a server, and yield what makes an empty database of a name and returns its URL."""
+def durable(binaries: Path) -> Iterator[Cluster]:
+    """Run a server."""
     directory = Path(tempfile.mkdtemp(prefix="teamchat-bench-pg-"))
     data = directory / "data"
     plain: dict[str, Any] = {"cwd": "/", "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -49,7 +69,7 @@ def durable(binaries: Path) -> Iterator[Callable[[str], str]]:
         process = subprocess.Popen([str(binaries / "postgres"), "-D", str(data), *options], **plain)
         try:
             _wait_for(process, _url(port))
-            yield partial(_new_database, port)
+            yield Cluster(port, process.pid)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(_END_SECONDS)
@@ -59,14 +79,6 @@ def durable(binaries: Path) -> Iterator[Callable[[str], str]]:
 
 def _url(port: int, database: str = "postgres") -> str:
     return f"postgresql://postgres@127.0.0.1:{port}/{database}?sslmode=disable&gssencmode=disable"
-
-
-def _new_database(port: int, name: str) -> str:
-    import psycopg.sql
-
-    with psycopg.connect(_url(port), autocommit=True) as connection:
-        connection.execute(psycopg.sql.SQL("create database {}").format(psycopg.sql.Identifier(name)))
-    return _url(port, name)
 
 
 def _free_port() -> int:

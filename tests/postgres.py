@@ -17,12 +17,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from benchmarks.machine import family_seconds
 
 VERSIONS = {"16": "pginstall", "18": "pginstall18"}
 _NOBODY = 65534
@@ -98,16 +99,7 @@ class Postgres:
 
     def processor_seconds(self) -> float:
         """Return the processor time that all its processes have taken, those that have ended too."""
-        ticks = 0
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with suppress(OSError):
-                pid, _, rest = stat.read_text().partition(" (")
-                numbers = rest.rpartition(") ")[2].split()  # of proc(5): the third is the first here
-                if int(pid) == self._process.pid:
-                    ticks += sum(map(int, numbers[11:15]))
-                elif int(numbers[1]) == self._process.pid:
-                    ticks += sum(map(int, numbers[11:13]))
-        return ticks / os.sysconf("SC_CLK_TCK")
+        return family_seconds(self._process.pid)
 
     @property
     def _data(self) -> Path:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from benchmarks import against, capacity, server, yardsticks
 from benchmarks.asking import Asker
-from benchmarks.client import request
+from benchmarks.client import Answer, request
+from benchmarks.company import DAY, PAGE, POST, READ_MARK, Company, Person, moments, planned, rates
 from benchmarks.counting import MARK, Tail, Tally, Witness, marked
 from benchmarks.loop import Loop
 from benchmarks.report import Report, medians, percentile
@@ -63,6 +69,13 @@ ROWS = {
         "sqlite: a post to 30, of whom 30 listen",
         "sqlite: a post to ten, 20 streams of scope=joined elsewhere",
     },
+    "company": {
+        f"{storage}: {what}"
+        for storage in ("sqlite", "postgres")
+        for what in ("a post", "a page", "a read mark", "an event at the last", "the load generator")
+    }
+    | {"sqlite: the server", "postgres: server 1", "postgres: server 2", "postgres: the database"},
+    "simulation": {"measured: a post", "2 servers, 667 times: commits", "2 servers, 667 times: bytes"},
     "presence": {"presence off: quiet", "presence on: the 20 s after a restart"},
     "tls": {
         "pages, plain",
@@ -138,6 +151,15 @@ def test_the_tail_of_a_stream_has_its_last_id_and_its_end() -> None:
     assert tail.is_final
 
 
+def test_a_witness_may_tell_each_post_as_it_comes() -> None:
+    seen: list[int] = []
+    witness = Witness(seen.append)
+    for piece in (b"data: ^00000", b"07;", b"..^0000008; ^0000009;"):
+        witness(piece)
+    assert seen == [7, 8, 9]
+    assert not witness.sequences
+
+
 def heard_from(command: list[str]) -> list[list[bytes]]:
     heard: list[list[bytes]] = [[] for _ in range(5)]
     with (
@@ -182,6 +204,78 @@ def test_a_request_whose_time_has_come_waits_on_the_clock_that_is_told() -> None
         asker.paced(1_000_000, 50)  # Due all at once, on one connection: each waits for all before it.
         times = [asker.answered[number] - asker.begun[number] for number in range(50)]
     assert times == sorted(times)
+
+
+@contextmanager
+def refused_asker(refused: Callable[[Answer], object] | None) -> Iterator[Asker]:
+    def make(number: int) -> bytes:
+        return request("GET", "/refused" if number == 1 else "/")
+
+    with (
+        Loop() as loop,
+        yardsticks.answering() as port,
+        Asker(loop, port, make, connections=1, refused=refused) as asker,
+    ):
+        yield asker
+
+
+def test_a_refusal_ends_the_run_or_is_counted_and_is_no_answer() -> None:
+    refusals: list[int] = []
+    with refused_asker(lambda answer: refusals.append(answer.status)) as asker:
+        asker.flood(0.05)
+        assert refusals == [503]
+        assert asker.refusals == 1
+        assert 1 not in asker.answered
+        assert not asker.outstanding
+    with refused_asker(None) as asker, pytest.raises(RuntimeError, match="answered 503"):
+        asker.flood(0.05)
+
+
+def a_company() -> Company:
+    """Two people, who share a channel and a conversation; one of them is in another channel too."""
+    people = [Person("a@example.org", ["all", "one"], ["dm:ab"]), Person("b@example.org", ["all"], ["dm:ab"])]
+    messages = {room: [f"{room} {number}" for number in range(1000)] for room in ("all", "one", "dm:ab")}
+    return Company(people, messages, {"all": 2, "one": 1, "dm:ab": 2}, ["word"], Counter())
+
+
+def test_a_company_asks_at_a_rate_for_each_of_its_people_and_a_kind() -> None:
+    assert sum(rates(5000).values()) == pytest.approx(109.8, abs=0.1)
+    assert rates(5000, 10)[READ_MARK] == pytest.approx(625)
+    assert rates(10_000)[POST] == 2 * rates(5000)[POST]
+
+
+def test_arrivals_come_by_chance_at_their_mean_rate() -> None:
+    came = list(moments(200, 50, random.Random(1)))
+    assert came == sorted(came)
+    assert came[-1] < 50
+    assert len(came) == pytest.approx(10_000, rel=0.05)
+    gaps = [later - sooner for sooner, later in itertools.pairwise(came)]
+    assert min(gaps) < 0.001 < 0.02 < max(gaps), "no even pace"
+
+
+def test_a_day_is_planned_with_everybody_in_their_own_rooms() -> None:
+    company = a_company()
+    asked = planned(company, dict.fromkeys(DAY, 100.0), 5, random.Random(1))
+    assert [one.due for one in asked] == sorted(one.due for one in asked)
+    assert {one.kind for one in asked} == set(DAY)
+    for one in asked:
+        person = company.people[one.who]
+        assert one.room in (*person.channels, *person.direct)
+        if one.kind in (POST, PAGE):
+            kind = "conversations" if one.room.startswith("dm:") else "channels"
+            assert one.path == f"/{kind}/{one.room}/messages"
+    posts = [one for one in asked if one.kind == POST]
+    assert [one.number for one in posts] == list(range(len(posts)))
+    assert all(marked(one.number, 60) == one.body["content"] for one in posts)
+
+
+def test_each_read_mark_is_further_than_the_last_also_of_a_later_plan() -> None:
+    company, seen = a_company(), dict[tuple[int, str], int]()
+    for seed in (1, 2):
+        for one in planned(company, {READ_MARK: 100.0}, 2, random.Random(seed)):
+            number = int(one.body["position"].rpartition(" ")[2])
+            assert number > seen.get((one.who, one.room), -1)
+            seen[one.who, one.room] = number
 
 
 def test_a_table_is_told_in_columns() -> None:

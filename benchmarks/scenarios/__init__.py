@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from benchmarks.report import Report
 from benchmarks.scenarios import (
+    company,
     drivers,
     enumeration,
     fan_out,
@@ -25,6 +26,7 @@ from benchmarks.scenarios import (
     scale,
     search,
     shutdown,
+    simulation,
     stalled,
     steps,
     tls,
@@ -53,6 +55,8 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "enumeration": enumeration.run,
     "hidden": hidden.run,
     "scale": scale.run,
+    "company": company.run,
+    "simulation": simulation.run,
     "reading": reading.run,
     "search": search.run,
     "presence": presence.run,

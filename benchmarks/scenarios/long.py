@@ -28,9 +28,9 @@ from benchmarks import server as servers
 from benchmarks.asking import Asker
 from benchmarks.chat import Chat
 from benchmarks.client import ask, request
+from benchmarks.indexing import is_filled
 from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, medians, middle, ms, percentile
-from benchmarks.scenarios.search import is_filled
 from benchmarks.server import Server, running
 from benchmarks.sizes import Sizes
 from benchmarks.storages import Place, places

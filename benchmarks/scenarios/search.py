@@ -19,16 +19,16 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import trio
-from teamchat_search.index import Index, index_of
 
 from benchmarks.chat import Chat
 from benchmarks.client import request
+from benchmarks.indexing import is_filled, until_filled, until_heard
 from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, middle, ms, percentile
+from benchmarks.sentences import sentence
 from benchmarks.server import Server, running
 from benchmarks.sizes import Sizes
 from benchmarks.storages import Place, places
-from teamchat.interfaces import SpeaksDialect, Storage
 from teamchat.model import now_ms
 from teamchat.model.ids import id_at
 from teamchat.storage.statements import flat, in_pieces, values
@@ -36,18 +36,6 @@ from teamchat.storage.statements import flat, in_pieces, values
 _RARE = "quokkasaurus"
 _SEED = 24
 _SPACING_MS = 60_000
-_DEADLINE = 7200.0
-_WORDS = {
-    "en": "the of and to in is that for it as was with be by on not he his but at are this have from or had",
-    "de": "der die und in den von zu das mit sich des auf für ist im dem nicht ein eine als auch es werden",
-    "ru": "и в не на я быть он с что а по это она этот к но они мы весь который из у то за свой весь год от",
-    "el": "και το να είναι για η με την που του ο στο από τα δεν σε οι θα μου ένα τη στη τον κι της",
-    "ar": "من في على أن إلى عن مع هذا كان التي الذي هذه بين كل قد ما لم بعد ذلك حتى عند لكن",
-    "ko": "안녕하세요 오늘은 회의가 있습니다 서버를 다시 시작했어요 감사합니다 내일 봐요 확인했습니다",
-    "th": "สวัสดีครับ วันนี้ประชุม เซิร์ฟเวอร์ ขอบคุณมาก พรุ่งนี้เจอกัน ตรวจสอบแล้ว",
-    "hi": "नमस्ते आज बैठक है सर्वर फिर से चालू धन्यवाद कल मिलते हैं जाँच की",
-}
-_HAN = "我你他们在上海北京东京工作学习今天明天会议服务器重启谢谢收到确认问题解决版本发布测试代码部署"
 
 
 def run(sizes: Sizes) -> Report:
@@ -75,7 +63,7 @@ def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
             chat = Chat(loop, server)
             while_indexing = _posts(chat, sizes)
             is_filling = not trio.run(is_filled, place)
-            seconds, size = trio.run(_until_filled, place, began)
+            seconds, size = trio.run(until_filled, place, began)
             rows["backfill"] = {"messages/s": round(sizes.messages / seconds), "MB": round(size / 1e6, 1)}
             rows["posts while indexing"] = (
                 {"posts/s": while_indexing} if is_filling else {"posts/s": "too few"}
@@ -110,25 +98,14 @@ def _posts_and_their_cost(
 ) -> tuple[int, float]:
     """Return how many posts a second there are, and the processor time of the server that each takes."""
     if indexed is not None:
-        trio.run(_until_heard, indexed)
+        trio.run(until_heard, indexed)
     with chat.poster(connections=sizes.connections) as poster:
         began = server.processor_seconds()
         seconds = poster.flood(sizes.seconds)
         if indexed is not None:
-            trio.run(_until_heard, indexed)
+            trio.run(until_heard, indexed)
         count = len(poster.answered)
         return round(count / seconds), (server.processor_seconds() - began) / count
-
-
-async def _until_heard(place: Place) -> None:
-    """Wait until the index has come to the end of the log."""
-    async with place.opened() as storage:
-        while True:
-            async with storage.read() as tx:
-                position = (await _index(storage).state(tx)).position
-            if position == await storage.position():
-                return
-            await trio.sleep(0.05)
 
 
 def _queries(user_id: str) -> dict[str, str]:
@@ -156,31 +133,6 @@ def _posts(chat: Chat, sizes: Sizes) -> int:
     with chat.poster(connections=sizes.connections) as poster:
         seconds = poster.flood(sizes.seconds)
         return round(len(poster.answered) / seconds)
-
-
-def _index(storage: Storage) -> Index:
-    assert isinstance(storage, SpeaksDialect)
-    index = index_of(storage.dialect)
-    assert index is not None
-    return index
-
-
-async def is_filled(place: Place) -> bool:
-    """Return whether every message is in the index."""
-    async with place.opened() as storage, storage.read() as tx:
-        index = _index(storage)
-        return await index.is_there(tx) and (await index.state(tx)).is_filled
-
-
-async def _until_filled(place: Place, began: float) -> tuple[float, int]:
-    """Wait until every message is in the index; return how long it took, and how large it is."""
-    while not await is_filled(place):
-        if time.perf_counter() - began > _DEADLINE:
-            raise RuntimeError("the index is not filled in time")
-        await trio.sleep(0.1)
-    seconds = time.perf_counter() - began
-    async with place.opened() as storage, storage.read() as tx:
-        return seconds, await _index(storage).size(tx)
 
 
 async def _fill(place: Place, admin_id: str, sizes: Sizes) -> None:
@@ -219,7 +171,7 @@ async def _fill(place: Place, admin_id: str, sizes: Sizes) -> None:
                 at = begin + number * _SPACING_MS
                 share = chance.random()
                 room = chance.choice(public if share < 0.5 else own if share < 0.83 else others)
-                text = _sentence(chance)
+                text = sentence(chance)
                 if number % max(1, sizes.messages // 3) == 7:
                     text, room = f"{text} {_RARE}", general
                 author = admin_id if number % 10 == 0 else stranger
@@ -231,18 +183,3 @@ async def _fill(place: Place, admin_id: str, sizes: Sizes) -> None:
                         f"insert into messages (id, room_id, author_id, content, created_at) values {listed}",
                         *flat(piece),
                     )
-
-
-def _sentence(chance: random.Random) -> str:
-    """Return what somebody might write: words of one language, and now and then a name of something."""
-    if chance.random() < 0.15:
-        return "".join(chance.choice(_HAN) for _ in range(chance.randint(4, 30)))
-    words = _SPLIT[chance.choice(_LANGUAGES)]
-    said = [chance.choice(words) for _ in range(chance.randint(3, 20))]
-    if chance.random() < 0.3:
-        said.append(f"build-{chance.randrange(10_000)}.json")
-    return " ".join(said)
-
-
-_SPLIT = {language: words.split() for language, words in _WORDS.items()}
-_LANGUAGES = ["en"] * 4 + ["de"] * 2 + ["ru", "el", "ar", "ko", "th", "hi"]

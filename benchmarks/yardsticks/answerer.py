@@ -1,4 +1,4 @@
-"""``python -m benchmarks.yardsticks.answerer``: the same short answer to whatever comes."""
+"""``python -m benchmarks.yardsticks.answerer``: a short answer to whatever comes, but for `REFUSED`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import selectors
 import socket
 
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK"
+REFUSED, REFUSAL = b"GET /refused", b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 2\r\n\r\nNO"
 
 
 def main() -> None:
@@ -23,8 +24,8 @@ def main() -> None:
 
 def _answer(selector: selectors.BaseSelector, sock: object) -> None:
     assert isinstance(sock, socket.socket)
-    if sock.recv(65_536):
-        sock.send(ANSWER)
+    if message := sock.recv(65_536):
+        sock.send(REFUSAL if message.startswith(REFUSED) else ANSWER)
     else:
         selector.unregister(sock)
         sock.close()
