@@ -9,7 +9,8 @@ Writes come by chance at any node, and are gone through one by one under the rul
 * Batches take turns across all nodes.  A batch holds the burst that came to its node until the first of them
   was through, and is one commit; each write of it holds the turn for a while, and so does the commit.
 * A commit that logged something wakes all nodes.  A node that is woken reads what is new, and one that is
-  woken while it reads, reads once more afterwards, however many commits there were meanwhile.
+  woken while it reads, reads once more afterwards, however many commits there were meanwhile.  One that has
+  not been woken for a second reads as well.
 * What is logged goes to the streams of those who are in its room alone (``scope=joined``).
 """
 
@@ -25,6 +26,8 @@ from benchmarks.report import Report
 
 MOST_BODIES = 60
 """How many writes a batch holds at most (`teamchat_storage_postgres.writer`)."""
+POLL_SECONDS = 1.0
+"""After how long without being woken a node reads the log by itself (`teamchat_storage_postgres.storage`)."""
 
 
 SIZES_OF_ROOMS = ((2, 0.5), (10, 0.3), (100, 0.15), (1000, 0.04), (10_000, 0.009), (0, 0.001))
@@ -74,6 +77,8 @@ class Costs:
     stream_bytes: float
     own_reads: int = 1
     """How often a node reads the log for a commit of its own: twice where it also hears of it."""
+    idle_commits: float = 0.0
+    """How many commits a second a node makes while nobody asks anything."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,7 @@ def simulate(
     batches = list(batched(written, costs.commit))
     within = [batch for batch in batches if batch.done <= seconds]
     waking = [batch for batch in within if batch.is_logged]
-    reads = sum(_reads(waking, node, costs) for node in range(installation.nodes))
+    reads = sum(_reads(waking, node, costs, seconds) for node in range(installation.nodes))
     waits = sorted(batch.done - due for batch in batches for due in batch.dues)
     done = sum(len(batch.dues) for batch in within)
     told, size = _told(installation)
@@ -145,7 +150,7 @@ def simulate(
     reads_a_second = reads / seconds
     return Outcome(
         writes=done / seconds,
-        commits=len(within) / seconds,
+        commits=len(within) / seconds + installation.nodes * costs.idle_commits,
         wake_ups=len(waking) * installation.nodes / seconds,
         reads=reads_a_second,
         deliveries=told,
@@ -193,18 +198,19 @@ def _writes(installation: Installation, seconds: float, chance: random.Random) -
     return written
 
 
-def _reads(waking: Iterable[Batch], node: int, costs: Costs) -> int:
-    """Return how often a node reads the log."""
+def _reads(waking: Iterable[Batch], node: int, costs: Costs, seconds: float) -> int:
+    """Return how often a node reads the log in so many seconds."""
     reads, busy_until, again = 0, 0.0, False
     for batch in waking:
         if again and busy_until <= batch.done:
             reads, busy_until, again = reads + 1, busy_until + costs.read, False
         if busy_until <= batch.done:
-            reads, busy_until = reads + 1, batch.done + costs.read
+            reads += 1 + int((batch.done - busy_until) / POLL_SECONDS)
+            busy_until = batch.done + costs.read
             again = batch.node == node and costs.own_reads > 1
         else:
             again = True
-    return reads + again
+    return reads + again + int(max(0.0, seconds - busy_until) / POLL_SECONDS)
 
 
 def _turn(installation: Installation, costs: Costs, batches: Sequence[Batch], seconds: float) -> float:
@@ -271,12 +277,12 @@ MEASURED = Measured(
         "a page": Kind(0.0, node=0.00125, database=0.0009),
         "a reaction": Kind(0.0, 0.00123, 161, is_logged=True, node=0.0019, database=0.0016),
         "a read mark": Kind(0.0, 0.0012, 341, node=0.0017, database=0.0018),
-        "a search": Kind(0.0, node=0.0035, database=0.022),
+        "a search": Kind(0.0, node=0.0033, database=0.0062),
     },
 )
 """Turns are as at 815 posts/s of one server, the commit as 3.1 ms from a write to its event, `follow` as with
-four servers, all on a quiet machine (docs/explanation/workers.md, how-far-it-goes.md).  The rest is of a run of
-the scenario beside other work, which makes processor time dearer than it is on a quiet machine.
+four servers, all on a quiet machine (docs/explanation/workers.md and how-far-it-goes.md).  The rest is of a
+run of the scenario beside other work, which makes processor time dearer than it is on a quiet machine.
 """
 
 

@@ -75,8 +75,9 @@ def test_the_turn_is_held_by_one_node_at_a_time_and_a_batch_has_a_most() -> None
 def test_a_commit_has_every_node_read_once_and_its_own_perhaps_twice(own_reads: int) -> None:
     kinds = {POST: Kind(2.0, turn=0.0001, is_logged=True)}
     outcome = simulated(kinds, nodes=4, costs=replace(COSTS, own_reads=own_reads))
-    assert outcome.wake_ups == 4 * outcome.commits
-    assert outcome.reads == pytest.approx((3 + own_reads) * outcome.commits, rel=0.02)
+    assert outcome.wake_ups == pytest.approx(4 * outcome.commits)
+    polls = outcome.reads - (3 + own_reads) * outcome.commits
+    assert 0 < polls < 4, "a node that was not woken for a second looks by itself"
 
 
 def test_wake_ups_that_come_while_a_node_reads_are_one_read_more() -> None:
@@ -89,7 +90,8 @@ def test_wake_ups_that_come_while_a_node_reads_are_one_read_more() -> None:
 def test_what_is_not_logged_commits_and_wakes_nobody() -> None:
     outcome = simulated({READ_MARK: Kind(50.0, turn=0.0001, event_bytes=300, rooms=[Room(1.5, 1)])})
     assert outcome.commits > 40
-    assert outcome.wake_ups == outcome.reads == 0
+    assert outcome.wake_ups == 0
+    assert outcome.reads == 2, "of two nodes, a second"
     assert outcome.deliveries == {READ_MARK: 75}
     assert outcome.bytes == 75 * 300
 

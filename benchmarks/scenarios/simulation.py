@@ -149,9 +149,18 @@ def _measured(loop: Loop, place: Place, company: Company, each: float, sizes: Si
         )
         for kind, one in used.items()
     }
-    return Measured(
-        Costs(commit, read, read_database, follow, delivery, each, a_stream, min(2, max(1, own_reads))), kinds
+    costs = Costs(
+        commit,
+        read,
+        read_database,
+        follow,
+        delivery,
+        membership_bytes=each,
+        stream_bytes=a_stream,
+        own_reads=min(2, max(1, own_reads)),
+        idle_commits=meter.idle_commits,
     )
+    return Measured(costs, kinds)
 
 
 class _Meter:
@@ -165,8 +174,10 @@ class _Meter:
         self._company = company
         self._servers = servers
         self._sizes = sizes
-        before = work.processor()
+        before, counted = work.processor(), _counted(servers)
         loop.pause(sizes.seconds)
+        commits = _since(counted, _counted(servers)).commits
+        self.idle_commits = commits / sizes.seconds / len(servers)
         self._idle = {name: (now - before[name]) / sizes.seconds for name, now in work.processor().items()}
 
     def flood(self, kind: str, *, is_direct: bool = False) -> Used:
