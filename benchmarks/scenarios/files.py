@@ -2,20 +2,21 @@
 
 The copy is of the same bytes over the same loopback to the same disk, synced at its end; the two take turns,
 and medians are told.  Wanted: three fifths of its speed both ways.  Then uploads at once, from a process of
-their own, while posts go on at an even pace: the server's memory may grow by 40 MiB, and the 99th percentile
-of the posts' answers to twice the quiet one.
+their own, in turns with as many bare copies, while posts go on at an even pace: the server's memory may grow
+by 40 MiB, and the 99th percentile of the posts' answers to twice the quiet one.  What it is beside the copies
+is what the disk and the processors leave.
 """
 
 from __future__ import annotations
 
 import select
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.chat import Chat
@@ -23,7 +24,7 @@ from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, middle, ms, percentile
 from benchmarks.server import Server, running
 from benchmarks.sizes import Sizes
-from benchmarks.yardsticks.uploading import HOST, download, received, upload
+from benchmarks.yardsticks.uploading import copy, download, upload
 
 MIB = 1024 * 1024
 _UNLIMITED = {"files": {"maxBytes": 2**40, "reserveBytes": 0}}
@@ -36,7 +37,8 @@ def run(sizes: Sizes) -> Report:
         with running(Path(directory), sections=_UNLIMITED) as server:
             report.rows |= _one(sizes, server, Chat(loop, server), copying)
         with running(Path(directory), sections=_UNLIMITED) as server:
-            report.rows[f"{sizes.uploads} uploads at once"] = _many(sizes, loop, server, Chat(loop, server))
+            row = _many(sizes, loop, server, Chat(loop, server), copying)
+            report.rows[f"{sizes.uploads} uploads at once"] = row
     return report
 
 
@@ -44,8 +46,8 @@ def _one(sizes: Sizes, server: Server, chat: Chat, copying: Server) -> dict[str,
     ids: list[str] = []
     size, port, token, place = sizes.file_bytes, server.port, chat.token, chat.channel_id
     ways: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
-        "up": (lambda: ids.append(upload(port, token, place, size)), lambda: _copy(copying.port, b"u", size)),
-        "down": (lambda: download(port, token, ids[0]), lambda: _copy(copying.port, b"d", size)),
+        "up": (lambda: ids.append(upload(port, token, place, size)), lambda: copy(copying.port, b"u", size)),
+        "down": (lambda: download(port, token, ids[0]), lambda: copy(copying.port, b"d", size)),
     }
     rows: dict[str, Row] = {}
     for way, (here, bare) in ways.items():
@@ -61,32 +63,56 @@ def _one(sizes: Sizes, server: Server, chat: Chat, copying: Server) -> dict[str,
     return rows
 
 
-def _many(sizes: Sizes, loop: Loop, server: Server, chat: Chat) -> Row:
-    arguments = [server.port, chat.token, chat.channel_id, sizes.upload_bytes, sizes.uploads]
-    command = [sys.executable, "-m", "benchmarks.yardsticks.uploading", *map(str, arguments)]
+def _many(sizes: Sizes, loop: Loop, server: Server, chat: Chat, copying: Server) -> Row:
+    to_server: tuple[int | str, ...] = (server.port, chat.token, chat.channel_id)
+    quiet: list[float] = []
+    found: dict[bool, _Beside] = {True: _Beside(), False: _Beside()}
     with chat.poster() as poster:
         poster.paced(sizes.rate, sizes.posts)
-        quiet = poster.paced(sizes.rate, sizes.posts)
-        before = most = server.memory()
-        since, began = len(poster.begun), time.monotonic()
-        poster.start(sizes.rate)
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as uploading:
-            while uploading.poll() is None:
-                loop.pause(0.05)
-                most = max(most, server.memory())
-        seconds = time.monotonic() - began
-        poster.stop()
-        if uploading.returncode:
-            raise RuntimeError("an upload failed")
-        busy = poster.times(since)
+        before = server.memory()
+        for _ in range(sizes.rounds):
+            quiet += poster.paced(sizes.rate, sizes.posts)
+            for is_bare, beside in found.items():
+                since, began = len(poster.begun), time.monotonic()
+                poster.start(sizes.rate)
+                with _uploading(sizes, (copying.port,) if is_bare else to_server) as uploading:
+                    while uploading.poll() is None:
+                        loop.pause(0.05)
+                        beside.memory = max(beside.memory, server.memory())
+                beside.seconds.append(time.monotonic() - began)
+                poster.stop()
+                if uploading.returncode:
+                    raise RuntimeError("an upload failed")
+                beside.posts += poster.times(since)
+    size = sizes.uploads * sizes.upload_bytes / MIB
+    bare, busy = found[True], found[False]
     return {
-        "teamchat": round(sizes.uploads * sizes.upload_bytes / MIB / seconds),
-        "MiB more": round((most - before) / MIB, 1),
+        "teamchat": round(size / middle(busy.seconds)),
+        "bare copy": round(size / middle(bare.seconds)),
+        "share": round(middle(bare.seconds) / middle(busy.seconds), 2),
+        "MiB more": round((busy.memory - before) / MIB, 1),
         "p99 quiet": ms(percentile(quiet, 0.99)),
-        "p99 busy": ms(percentile(busy, 0.99)),
+        "p99 beside the copy": ms(percentile(bare.posts, 0.99)),
+        "p99 busy": ms(percentile(busy.posts, 0.99)),
         "median quiet": ms(middle(quiet)),
-        "median busy": ms(middle(busy)),
+        "median busy": ms(middle(busy.posts)),
     }
+
+
+@dataclass
+class _Beside:
+    """What is seen while many upload: how long that takes, what posts take, and the server's memory."""
+
+    seconds: list[float] = field(default_factory=list)
+    posts: list[float] = field(default_factory=list)
+    memory: int = 0
+
+
+def _uploading(sizes: Sizes, where: Iterable[int | str]) -> subprocess.Popen[bytes]:
+    """Have clients upload at once, to a server or to the bare copy."""
+    arguments = map(str, (sizes.upload_bytes, sizes.uploads, *where))
+    command = [sys.executable, "-m", "benchmarks.yardsticks.uploading", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL)
 
 
 def _seconds(server: Server, work: Callable[[], object]) -> tuple[float, float]:
@@ -94,15 +120,6 @@ def _seconds(server: Server, work: Callable[[], object]) -> tuple[float, float]:
     before, began = server.processor_seconds(), time.monotonic()
     work()
     return time.monotonic() - began, server.processor_seconds() - before
-
-
-def _copy(port: int, way: bytes, size: int) -> None:
-    data = bytes(MIB)
-    with socket.create_connection((HOST, port)) as connection:
-        connection.sendall(way + size.to_bytes(8))
-        for offset in range(0, size if way == b"u" else 0, MIB):
-            connection.sendall(memoryview(data)[: size - offset])
-        received(connection)
 
 
 @contextmanager

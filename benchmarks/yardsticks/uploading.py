@@ -1,7 +1,7 @@
-"""``python -m benchmarks.yardsticks.uploading PORT TOKEN PLACE SIZE COUNT``: clients that upload at once.
+"""``python -m benchmarks.yardsticks.uploading SIZE COUNT PORT TOKEN PLACE``: clients that upload at once.
 
 Each is a thread over a plain socket and sends pieces of 8 MiB, as tus clients do.  The ids of the files are
-printed in the end.
+printed in the end.  Without a token and a place it is to a bare copy (`benchmarks.yardsticks.copying`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import base64
 import socket
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 HOST = "127.0.0.1"
 PART = 8 * 1024 * 1024
@@ -29,6 +31,15 @@ def upload(port: int, token: str, place: str, size: int) -> str:
             kind = "Content-Type: application/offset+octet-stream\r\n"
             _asked(connection, f"{head}{kind}Content-Length: {len(part)}\r\n\r\n", 204, part)
     return path.rpartition("/")[2]
+
+
+def copy(port: int, way: bytes, size: int) -> None:
+    """Send so many bytes to a bare copy (``u``), or get them back (``d``)."""
+    with socket.create_connection((HOST, port)) as connection:
+        connection.sendall(way + size.to_bytes(8))
+        for offset in range(0, size if way == b"u" else 0, PART):
+            connection.sendall(memoryview(_DATA)[: size - offset])
+        received(connection)
 
 
 def download(port: int, token: str, file_id: str) -> int:
@@ -70,7 +81,11 @@ def _asked(
 
 
 if __name__ == "__main__":
-    port, token, place, size, count = sys.argv[1:]
-    with ThreadPoolExecutor(int(count)) as threads:
-        made = [threads.submit(upload, int(port), token, place, int(size)) for _ in range(int(count))]
+    size, count, port = map(int, sys.argv[1:4])
+    work: Callable[[], object] = partial(copy, port, b"u", size)
+    if sys.argv[4:]:
+        token, place = sys.argv[4:]
+        work = partial(upload, port, token, place, size)
+    with ThreadPoolExecutor(count) as threads:
+        made = [threads.submit(work) for _ in range(count)]
         print(*(one.result() for one in made))
