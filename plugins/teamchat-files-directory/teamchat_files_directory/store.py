@@ -34,9 +34,12 @@ _KEY = re.compile(r"(?!.*\.part\Z)[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")
 _PART = ".part"
 _THREADS = 16
 # On many file systems whoever syncs waits for what others have written before, a commit of the database too:
-# so uploads leave little unsynced, and few of them sync at a time.
-_UNSYNCED = 8 * 1024 * 1024  # bytes of one upload
-_SYNCING = 2
+# so uploads leave little unsynced, and one of them syncs at a time.
+_UNSYNCED = 8 * 1024 * 1024  # bytes of an upload that no other waits for
+_UNSYNCED_OF_MANY = 2 * 1024 * 1024
+_SYNCING = 1
+# Of many uploads that have bytes waiting so many go on at a turn of the event loop, or each would be long.
+_WRITING = 2
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NOWAIT = getattr(os, "RWF_NOWAIT", 0)
 
@@ -56,15 +59,16 @@ class DirectoryStore:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._threads = trio.CapacityLimiter(_THREADS)
+        self._writing = trio.CapacityLimiter(_WRITING)
         self._syncing = trio.CapacityLimiter(_SYNCING)
 
     async def put(self, key: str, data: bytes) -> None:
         path = self._path(key)
-        await self._changing(lambda: write_file(path, data))
+        await self._synced(lambda: write_file(path, data))
 
     async def begin(self, key: str, size: int) -> str:  # noqa: ARG002
         path = self._path(key, _PART)
-        await self._changing(lambda: _make(path))
+        await self._synced(lambda: _make(path))
         return ""
 
     async def write(
@@ -81,7 +85,7 @@ class DirectoryStore:
         try:
             end = await self._write_all(descriptor, offset, pieces)
             if end > offset:
-                await self._sync(descriptor)
+                await self._synced(lambda: os.fdatasync(descriptor))
         finally:
             os.close(descriptor)  # And with it goes the lock.
         return WrittenPart(end, state)
@@ -95,30 +99,32 @@ class DirectoryStore:
             at, end = offset, offset + size
             await self._changing(lambda: _write(descriptor, gathered, at))
             offset, size, unsynced = end, 0, unsynced + size
-            if unsynced >= _UNSYNCED:
-                await self._sync(descriptor)
+            if unsynced >= (_UNSYNCED_OF_MANY if self._are_many else _UNSYNCED):
+                await self._synced(lambda: os.fdatasync(descriptor))
                 unsynced = 0
 
         async for piece in pieces:
-            gathered.append(piece)
-            size += len(piece)
-            if size > _GATHERED - CHUNK_BYTES:
-                await put()
+            async with self._writing:
+                gathered.append(piece)
+                size += len(piece)
+                if size > _GATHERED - CHUNK_BYTES:
+                    await put()
         if gathered:
             await put()
         return offset
 
-    async def _sync(self, descriptor: int) -> None:
-        async with self._syncing:
-            await self._changing(lambda: os.fdatasync(descriptor))
+    @property
+    def _are_many(self) -> bool:
+        """Whether more uploads have bytes than go on at a time."""
+        return self._writing.statistics().tasks_waiting > 0
 
     async def finish(self, key: str, size: int, state: str) -> None:  # noqa: ARG002
         part, path = self._path(key, _PART), self._path(key)
-        await self._changing(lambda: _finish(part, path, size))
+        await self._synced(lambda: _finish(part, path, size))
 
     async def abandon(self, key: str, state: str) -> None:  # noqa: ARG002
         path = self._path(key, _PART)
-        await self._changing(lambda: remove_file(path))
+        await self._synced(lambda: remove_file(path))
 
     async def read(self, key: str, start: int = 0, stop: int | None = None) -> AsyncIterator[bytes] | None:
         path = self._path(key)
@@ -143,7 +149,7 @@ class DirectoryStore:
 
     async def remove(self, key: str) -> None:
         path = self._path(key)
-        await self._changing(lambda: remove_file(path))
+        await self._synced(lambda: remove_file(path))
 
     async def free_bytes(self) -> int | None:
         found = await self._in_thread(lambda: os.statvfs(self._directory))
@@ -153,6 +159,11 @@ class DirectoryStore:
         if not _KEY.match(key):
             raise ValueError("A key has 1 to 200 ASCII letters, digits, '-' and '.', and no '.' first.")
         return self._directory / f"{key}{suffix}"
+
+    async def _synced(self, work: Callable[[], _T]) -> _T:
+        """Do what ends with a sync, when it is its turn."""
+        async with self._syncing:
+            return await self._changing(work)
 
     async def _changing(self, work: Callable[[], _T]) -> _T:
         try:

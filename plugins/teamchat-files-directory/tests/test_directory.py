@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from threading import Lock
 
 import pytest
 import trio
@@ -165,6 +166,63 @@ async def test_a_large_file_is_synced_bit_by_bit_so_that_no_commit_waits_for_all
     await keep(store, KEY, [bytes(65_536)] * (size // 65_536))
     assert sum(unsynced) == size
     assert max(unsynced) < 9 * 1024 * 1024
+
+
+UPLOADS, PIECES = 20, 80  # of 64 KiB each: 5 MiB
+
+
+async def write_many(store: DirectoryStore, taken: list[int]) -> None:
+    """Write many files at once that have all their bytes waiting; `taken` counts pieces after the first."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for number in range(PIECES):
+            await trio.lowlevel.checkpoint()
+            taken[0] += number > 0
+            yield bytes(65_536)
+
+    async def write(key: str) -> None:
+        size = PIECES * 65_536
+        state = await store.begin(key, size)
+        await store.write(key, size, state, 0, pieces(), size)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(UPLOADS):
+            nursery.start_soon(write, f"file-{number}")
+
+
+async def test_of_many_files_few_go_on_at_a_turn_of_the_loop_and_others_wait(store: DirectoryStore) -> None:
+    taken, most = [0], 0
+    async with trio.open_nursery() as nursery:
+
+        async def watch() -> None:
+            nonlocal most
+            while True:
+                before = taken[0]
+                await trio.lowlevel.checkpoint()
+                most = max(most, taken[0] - before)
+
+        nursery.start_soon(watch)
+        await write_many(store, taken)
+        nursery.cancel_scope.cancel()
+    assert taken[0] == UPLOADS * (PIECES - 1)
+    assert most <= UPLOADS // 4
+
+
+async def test_of_many_files_one_syncs_at_a_time_and_each_often(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    syncing, counts = Lock(), [0]
+
+    def sync(descriptor: int) -> None:
+        assert syncing.acquire(blocking=False)
+        fdatasync(descriptor)
+        counts[0] += 1
+        syncing.release()
+
+    fdatasync = os.fdatasync
+    monkeypatch.setattr(os, "fdatasync", sync)
+    await write_many(store, [0])
+    assert counts[0] > 1.5 * UPLOADS
 
 
 async def test_a_leftover_of_a_crash_is_removed_at_open_and_a_fresh_one_is_anothers(tmp_path: Path) -> None:
