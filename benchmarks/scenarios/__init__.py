@@ -51,7 +51,6 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "restarts": restarts.run,
     "drivers": drivers.run,
     "log": log.run,
-    "long": long.run,
     "enumeration": enumeration.run,
     "hidden": hidden.run,
     "scale": scale.run,
@@ -62,6 +61,7 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "presence": presence.run,
     "pushes": pushes.run,
     "files": files.run,
-    "steps": steps.run,
     "tls": tls.run,
+    "long": long.run,
+    "steps": steps.run,
 }

@@ -14,7 +14,7 @@ from tests.docs.pages import DOCS, blocks
 from tests.docs.recipes import recipe
 
 PAGE = "how-to/run-the-benchmarks.md"
-ALL, ONE, TWO_VERSIONS = blocks(PAGE, "sh")
+ALL, ONE, COMPANY, SIMULATED, TWO_VERSIONS = blocks(PAGE, "sh")
 
 
 def given(typed: str) -> list[str]:
@@ -26,12 +26,20 @@ def given(typed: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("typed", "only", "sizes"),
-    [(ALL, None, Sizes()), (ONE, ["fan-out"], Sizes(streams=(1000,), posts=100))],
+    [
+        (ALL, None, Sizes()),
+        (ONE, ["fan-out"], Sizes(streams=(1000,), posts=100)),
+        (COMPANY, ["company"], Sizes(times_real=1)),
+    ],
 )
 def test_the_commands_are_understood(typed: str, only: list[str] | None, sizes: Sizes) -> None:
     understood = command._parser().parse_args(given(typed))
     assert understood.only == only
     assert command._sizes(understood) == sizes
+
+
+def test_the_command_for_a_simulation_is_understood() -> None:
+    assert command._parser().parse_args(given(SIMULATED)).simulate == [100_000, 1_000_000]
 
 
 def test_the_command_for_two_versions_is_understood() -> None:
