@@ -1,16 +1,16 @@
 """The application as whatever knows Quart sees it: a Quart-Trio application, each section a blueprint of it.
 
 It is made when somebody needs it: a plugin with plain views, or a test with Quart's client.  Requests go to
-the `App` whose it is.  Plain views are the one thing that runs in Quart: it gets a request that was routed
+what it was made for.  Plain views are the one thing that runs in Quart: it gets a request that was routed
 already, and what it answers goes the way of every answer.  Functions that a blueprint has called around
 requests, those for the whole application too, are called around its own views and no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import trio
 from quart import Blueprint
@@ -29,13 +29,7 @@ from teamchat.web.request import Request
 from teamchat.web.responses import Response
 from teamchat.web.routing import Route
 from teamchat.web.rules import Segment, Shape
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
-
-    from teamchat.web.app import App, Declared
-    from teamchat.web.site import Site
-
+from teamchat.web.site import Site
 
 _SENTENCES = {
     400: "The request is not valid.",
@@ -45,10 +39,33 @@ _SENTENCES = {
 }
 
 
-class QuartApp(QuartTrio):
-    """Quart's view of an `App`."""
+class Served(Site, Protocol):
+    """The application that requests go to, as `teamchat.web.app.App`."""
 
-    def __init__(self, site: App) -> None:
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
+        """Serve one request."""
+
+
+class Declared(Protocol):
+    """What is declared at one path, for one method."""
+
+    @property
+    def rule(self) -> str:
+        """Its path."""
+
+    @property
+    def name(self) -> str:
+        """What Quart knows it by."""
+
+    @property
+    def method(self) -> str:
+        """The method."""
+
+
+class QuartApp(QuartTrio):
+    """Quart's view of an application."""
+
+    def __init__(self, site: Served) -> None:
         super().__init__("teamchat", static_folder=None, template_folder=None)
         self._site = site
         self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect
