@@ -14,6 +14,7 @@ from teamchat_files.processing import Processing
 from teamchat_files.removal import Removal
 
 from teamchat import StorageError, Teamchat
+from teamchat.observability import metrics
 
 
 class Away:
@@ -68,6 +69,7 @@ async def test_files_that_are_to_go_are_looked_for_again_once_the_storage_is_bac
         removed.set()
 
     monkeypatch.setattr(Removal, "_remove", remove)
+    monkeypatch.setattr(metrics.count_requests, "is_on", False)
     service = Removal(cast("Teamchat", Away(("a key", None))), cast("FilesOptions", cast("Any", None)))
     async with trio.open_nursery() as nursery:
         await nursery.start(service.run)
