@@ -20,6 +20,7 @@ from tests.leaks.things import (
     Asker,
     Hidden,
     Make,
+    a_channel_that_is_being_removed,
     a_past_that_was_not_shown,
     a_session,
     an_archived_channel,
@@ -29,7 +30,13 @@ from tests.leaks.world import World, open_world
 from tests.web.client import Client
 from tests.web.streaming import Exchange
 
-ROOMS = [one for one in THINGS if one not in (a_session, an_archived_channel, a_past_that_was_not_shown)]
+_NOTHING_CAN_BE_DONE_IN = (
+    a_session,
+    an_archived_channel,
+    a_past_that_was_not_shown,
+    a_channel_that_is_being_removed,
+)
+ROOMS = [one for one in THINGS if one not in _NOTHING_CAN_BE_DONE_IN]
 _DEADLINE = 30
 
 
@@ -139,6 +146,24 @@ async def test_x5_a_stream_that_resumes_says_nothing_of_it_not_even_of_before(
             async with Listener(site, thing.reader.token, str(before)).open() as stream:
                 told = [one["type"] for one in await stream.until("the end") if tells_of(one, thing)]
                 assert len(told) > 10, "who sees it hears all of it"
+
+
+@pytest.mark.parametrize("is_in_memory", [True, False], ids=["from memory", "from the log"])
+async def test_x15_a_stream_that_resumes_says_nothing_of_what_was_said_where_it_is_being_removed(
+    tmp_path: Path, is_in_memory: bool
+) -> None:
+    async with open_world(tmp_path) as world:
+        for name in ("author", "former", "stranger"):
+            await world.person(name)
+        before = await world.position()
+        thing = await a_channel_that_is_being_removed(world)
+        await mark(world, "the end")
+        async with resumed_at(world, is_in_memory=is_in_memory) as site:
+            for asker in signed_in(thing):
+                async with Listener(site, asker.client.token or "", str(before)).open() as stream:
+                    heard = await stream.until("the end")
+                assert len(heard) > 5, "there are events of others"
+                assert not [one for one in heard if SAID in json.dumps(one)], asker.name
 
 
 async def test_a_stream_is_refused_to_who_was_removed_as_to_a_token_that_nobody_had(tmp_path: Path) -> None:
