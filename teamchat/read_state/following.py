@@ -62,6 +62,9 @@ _NEXT_GENERATION = """update read_state_rooms set next_generation = 1 + (select 
  union all select rr.next_generation from read_state_rooms rr where rr.room_id = $1) g) where room_id = $1"""
 
 
+_CHANGE = "(select changes from read_state_clock where id = 1)"
+
+
 async def tick(tx: Transaction) -> int:
     """Return the number of a change, greater than all before."""
     [(number,)] = await tx.fetch(
@@ -70,18 +73,27 @@ async def tick(tx: Transaction) -> int:
     return int(number)
 
 
+async def moved(tx: Transaction, marks: Sequence[tuple[str, str, Mark]]) -> None:
+    """Store marks that have moved, as a change of their own.
+
+    No statement returns anything, so that a storage need not wait for any: marks are most of what is written.
+    """
+    await tx.fetch("update read_state_clock set changes = changes + 1 where id = 1")
+    await write(tx, marks)
+
+
 async def write(
     tx: Transaction,
     marks: Sequence[tuple[str, str, Mark]],
-    changed: int,
     began: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Store marks, each with its user and room, and where users' memberships `began`, if they do now."""
-    rows = [
-        (user, room, *mark[:2], int(mark.is_marked), changed, began.get(user)) for user, room, mark in marks
-    ]
+    """Store marks, each with its user and room, and where users' memberships `began`, if they do now.
+
+    They are of the last change that there is: `tick` comes before.
+    """
+    rows = [(user, room, *mark[:2], int(mark.is_marked), began.get(user)) for user, room, mark in marks]
     for piece in in_pieces(rows):
-        listed = values("({0}, {1}, {2}, {3}, {4}, {5}, {6})", 7, len(piece), after=0)
+        listed = values(f"({{0}}, {{1}}, {{2}}, {{3}}, {{4}}, {_CHANGE}, {{5}})", 6, len(piece), after=0)
         await tx.fetch(
             f"""insert into read_state (user_id, room_id, position, generation, is_marked, changed, began)
             values {listed} on conflict (user_id, room_id) do update set position = excluded.position,
@@ -105,7 +117,7 @@ class Following(Changes):
         await tx.fetch(_MADE, room.id, newest, epoch, changed)
         if is_default == room.is_default:
             return
-        await _settle(tx, room, changed)
+        await _settle(tx, room)
         if is_default:
             await tx.fetch(
                 "update read_state_rooms set default_base = $2 where room_id = $1", room.id, newest
@@ -119,7 +131,7 @@ class Following(Changes):
         newest, _, epoch = await _now(tx, room.id)
         await tx.fetch(_MADE, room.id, newest, epoch, changed)
         if room.is_default:
-            await _settle(tx, room, changed)
+            await _settle(tx, room)
             await _end_default(tx, room.id, changed)
 
     async def room_going(self, tx: Transaction, room: Room) -> None:
@@ -141,7 +153,7 @@ class Following(Changes):
         if joined:
             generations = await _generations(tx, room.id, joined)
             marks = [(user_id, room.id, Mark(newest, generations[user_id])) for user_id in joined]
-            await write(tx, marks, changed, dict.fromkeys(joined, newest))
+            await write(tx, marks, dict.fromkeys(joined, newest))
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Nothing is kept of who is no user any more."""
@@ -216,7 +228,7 @@ async def _end_default(tx: Transaction, room_id: str, changed: int) -> None:
     await tx.fetch(_NEXT_GENERATION, room_id)
 
 
-async def _settle(tx: Transaction, room: Room, changed: int) -> None:
+async def _settle(tx: Transaction, room: Room) -> None:
     """Store where members began who have a row in `memberships`, and stand if they never read there.
 
     `room` is as it was; by what it is now they would stand elsewhere.
@@ -247,4 +259,4 @@ async def _settle(tx: Transaction, room: Room, changed: int) -> None:
         )
         for user_id, stands, generation, is_marked, *times in rows
     ]
-    await write(tx, marks, changed, {user_id: beginning(*times) for user_id, _, _, _, *times in rows})
+    await write(tx, marks, {user_id: beginning(*times) for user_id, _, _, _, *times in rows})
