@@ -36,6 +36,11 @@ def capabilities() -> list[str]:
     return [plugin["name"] for plugin in json.loads(listed.stdout) if "capabilities" in plugin["hooks"]]
 
 
+def processor_seconds_of(pid: int) -> float:
+    """Return the processor time of a process, to the nanosecond (clock_getcpuclockid(3))."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
 @dataclass(frozen=True)
 class Server:
     """A server that is ready."""
@@ -50,8 +55,8 @@ class Server:
         return int(line.split()[1]) * 1024
 
     def processor_seconds(self) -> float:
-        """Return the processor time of the process, to the nanosecond (clock_getcpuclockid(3))."""
-        return time.clock_gettime((~self.process.pid << 3) | 2)
+        """Return the processor time of the process, to the nanosecond."""
+        return processor_seconds_of(self.process.pid)
 
     def descriptors(self) -> int:
         """Return how many files and sockets the process has open."""

@@ -10,14 +10,13 @@ with 128, and more from two servers than from one.
 from __future__ import annotations
 
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks.chat import Chat
 from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, medians
-from benchmarks.server import Server, running
+from benchmarks.server import Server, processor_seconds_of, running
 from benchmarks.sizes import Sizes
 from tests.postgres import DURABLE, Postgres
 
@@ -69,4 +68,4 @@ def _posts(server: Server, chat: Chat, database: Postgres, connections: int, sec
 
 def _processor_seconds(server: Server) -> float:
     processes = {server.process.pid, *server.worker_descriptors()}
-    return sum(time.clock_gettime((~pid << 3) | 2) for pid in processes)
+    return sum(map(processor_seconds_of, processes))

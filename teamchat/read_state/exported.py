@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from teamchat.capabilities import ExportPart, Imported
 from teamchat.interfaces import Transaction
-from teamchat.read_state.following import moved
+from teamchat.read_state.following import move
 from teamchat.read_state.places import place_of
 from teamchat.read_state.positions import Mark
 from teamchat.read_state.tables import BEGINNING
@@ -64,5 +64,5 @@ class ReadStatesExported(ExportPart):
             message = await imported.message(tx, record.position, record.channel_id)
             position = min(message or record.position, place.newest or BEGINNING)
             mark = Mark(position, record.generation, record.is_marked_unread)
-            await moved(tx, [(user, room, mark)])
+            await move(tx, [(user, room, mark)])
             imported.create()

@@ -23,6 +23,8 @@ KEPT_MS = 30 * 24 * 3600 * 1000
 BY_DEFAULT = ""
 """Stands in `read_state_left` for everybody who was a member without a row."""
 
+_TICK = "update read_state_clock set changes = changes + 1 where id = 1"
+_CHANGE = "(select changes from read_state_clock where id = 1)"
 _NEWEST = f"select coalesce({NEWEST}, '{BEGINNING}'), r.is_default, r.epoch from rooms r where r.id = $1"  # noqa: S608
 _MADE = """insert into read_state_rooms (room_id, base, default_base, first_epoch, changed)
 values ($1, $2, $2, $3, $4) on conflict (room_id) do update set changed = excluded.changed"""
@@ -62,23 +64,18 @@ _NEXT_GENERATION = """update read_state_rooms set next_generation = 1 + (select 
  union all select rr.next_generation from read_state_rooms rr where rr.room_id = $1) g) where room_id = $1"""
 
 
-_CHANGE = "(select changes from read_state_clock where id = 1)"
-
-
 async def tick(tx: Transaction) -> int:
     """Return the number of a change, greater than all before."""
-    [(number,)] = await tx.fetch(
-        "update read_state_clock set changes = changes + 1 where id = 1 returning changes"
-    )
+    [(number,)] = await tx.fetch(f"{_TICK} returning changes")
     return int(number)
 
 
-async def moved(tx: Transaction, marks: Sequence[tuple[str, str, Mark]]) -> None:
+async def move(tx: Transaction, marks: Sequence[tuple[str, str, Mark]]) -> None:
     """Store marks that have moved, as a change of their own.
 
     No statement returns anything, so that a storage need not wait for any: marks are most of what is written.
     """
-    await tx.fetch("update read_state_clock set changes = changes + 1 where id = 1")
+    await tx.fetch(_TICK)
     await write(tx, marks)
 
 
@@ -89,7 +86,7 @@ async def write(
 ) -> None:
     """Store marks, each with its user and room, and where users' memberships `began`, if they do now.
 
-    They are of the last change that there is: `tick` comes before.
+    They are of the last change that there is.
     """
     rows = [(user, room, *mark[:2], int(mark.is_marked), began.get(user)) for user, room, mark in marks]
     for piece in in_pieces(rows):

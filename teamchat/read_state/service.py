@@ -18,8 +18,7 @@ from teamchat.model import Caller, now_ms
 from teamchat.model.ids import could_be_id
 from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.events import ReadStateChanged
-from teamchat.read_state.following import BY_DEFAULT, KEPT_MS
-from teamchat.read_state.following import moved as store_moved
+from teamchat.read_state.following import BY_DEFAULT, KEPT_MS, move
 from teamchat.read_state.places import Place, ReadState, place_of, places_of, states_of
 from teamchat.read_state.positions import Mark, check_position
 from teamchat.read_state.threads import states as threads
@@ -182,7 +181,7 @@ async def _store(tx: Transaction, caller: Caller, moved: Mapping[Place, Mark]) -
     changed = {place.id: mark for place, mark in moved.items() if mark != place.mark}
     if changed:
         marks = [(caller.user.id, room_id, mark) for room_id, mark in changed.items()]
-        await store_moved(tx, marks)
+        await move(tx, marks)
     return list(changed)
 
 

@@ -142,13 +142,11 @@ async def _serve_application(
     app.chat.filters.use(plugins.message_filters(app), plugins.label_of)
     event_listeners = Listeners(app.storage, plugins.event_listeners(app), plugins.label_of)
     # Only what a plugin's blueprint brings has a start-up and a shutdown of its own.
-    lifespan = WebLifespan(site) if site.is_seen_by_quart else None
+    lifespans = [WebLifespan(site)] if site.is_seen_by_quart else []
     port = port_of(listeners)
     async with trio.open_nursery() as nursery:
         brought = [*plugins.services(app), *app.capabilities.services]
-        services: list[Service] = [app.hub, event_listeners, *brought]
-        if lifespan is not None:
-            services.append(lifespan)
+        services: list[Service] = [app.hub, event_listeners, *brought, *lifespans]
         for service in services:
             crashed = ServiceCrashed(service.name)
             if service in brought:
@@ -163,7 +161,7 @@ async def _serve_application(
         async with trio.open_nursery() as serving:
             await serving.start(partial(http.run, stop, grace=GRACE_SECONDS))
             ready(port)
-        if lifespan is not None:
+        for lifespan in lifespans:
             await lifespan.stop()
         nursery.cancel_scope.cancel()
 

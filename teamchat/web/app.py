@@ -26,7 +26,7 @@ from teamchat.web.headers import Headers, is_preflight
 from teamchat.web.metrics import ENDPOINT
 from teamchat.web.readiness import Readiness
 from teamchat.web.registration import Bringers, Nobody, register
-from teamchat.web.routing import PREFLIGHT, Route, Table
+from teamchat.web.routing import PREFLIGHT, Declared, Route, Table
 from teamchat.web.sections import SECTIONS
 from teamchat.web.sending import AnswerSpace
 from teamchat.web.serving import serve
@@ -43,8 +43,6 @@ BODIES_BYTES = 128 * 1024 * 1024
 """How much of all requests' bodies may be in memory at once."""
 UPLOADS_AT_ONCE = 4
 UPLOAD_WAIT_SECONDS = 30.0
-
-Declared = Endpoint | EventStream
 
 
 class App:

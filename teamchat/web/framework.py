@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import trio
 from quart import Blueprint
@@ -27,7 +27,7 @@ from teamchat.errors import DeclarationError, NotFound
 from teamchat.web import problems
 from teamchat.web.request import Request
 from teamchat.web.responses import Response
-from teamchat.web.routing import Route
+from teamchat.web.routing import Declared, Route
 from teamchat.web.rules import Segment, Shape
 from teamchat.web.site import Site
 
@@ -39,33 +39,10 @@ _SENTENCES = {
 }
 
 
-class Served(Site, Protocol):
-    """The application that requests go to, as `teamchat.web.app.App`."""
-
-    def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
-        """Serve one request."""
-
-
-class Declared(Protocol):
-    """What is declared at one path, for one method."""
-
-    @property
-    def rule(self) -> str:
-        """Its path."""
-
-    @property
-    def name(self) -> str:
-        """What Quart knows it by."""
-
-    @property
-    def method(self) -> str:
-        """The method."""
-
-
 class QuartApp(QuartTrio):
     """Quart's view of an application."""
 
-    def __init__(self, site: Served) -> None:
+    def __init__(self, site: Site) -> None:
         super().__init__("teamchat", static_folder=None, template_folder=None)
         self._site = site
         self.url_map.merge_slashes = False  # a doubled slash within a path is no redirect

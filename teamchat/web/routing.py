@@ -38,6 +38,8 @@ class Served(Protocol):
         """Return the answer to a request. Raises a `Problem`."""
 
 
+Declared = Union["Endpoint", "EventStream"]
+"""What was declared at one path, for one method."""
 Target = Union[Served, "EventStream"]
 
 
@@ -54,7 +56,7 @@ class Route(NamedTuple):
     spellings: tuple[Shape, ...] = ()
 
     @classmethod
-    def to(cls, target: Endpoint | EventStream) -> Route:
+    def to(cls, target: Declared) -> Route:
         """Return the route to what was declared; HEAD comes with GET."""
         methods = frozenset({"GET", "HEAD"} if target.method == "GET" else {target.method})
         return cls(target.rule, methods, Shape.of(target.rule), target)

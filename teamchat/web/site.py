@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,9 @@ class Site(Protocol):
     headers: Headers
     readiness: Readiness
     answer_space: AnswerSpace
+
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
+        """Serve one ASGI scope."""
 
     def bodies(self, scope: Any) -> Hold:
         """Return what holds the body of a request."""

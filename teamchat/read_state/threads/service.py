@@ -12,7 +12,7 @@ from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller, Cursor, Message
 from teamchat.read_state import mentioned
-from teamchat.read_state.following import moved
+from teamchat.read_state.following import move
 from teamchat.read_state.places import place_of
 from teamchat.read_state.positions import check_position
 from teamchat.read_state.service import ReadStates
@@ -156,7 +156,7 @@ async def _store(tx: Transaction, user_id: str, thread: ThreadMark) -> bool:
         return False
     place = await place_of(tx, user_id, thread.room_id)
     if place is not None:
-        await moved(tx, [(user_id, place.id, place.mark)])
+        await move(tx, [(user_id, place.id, place.mark)])
     return place is not None
 
 
