@@ -19,7 +19,7 @@ import trio
 from teamchat.accounts.records import CALLER, caller_of, check_unchanged
 from teamchat.capabilities.changes import NoCapabilities, TakesPart
 from teamchat.events import LoggedEvent
-from teamchat.interfaces import AsksAhead, Row, SpeaksDialect, Storage, Transaction
+from teamchat.interfaces import Row, SpeaksDialect, Storage, Transaction
 from teamchat.model import Caller, now_ms
 
 
@@ -96,10 +96,12 @@ class AskingStorage:
                 found, _ = await caller_of(tx, rows, user_id, session_id, now, self._capabilities)
                 check_unchanged(caller, found)
 
-            if isinstance(tx, AsksAhead):
-                tx.ask_ahead(check, CALLER, session_id, user_id, now)
-            else:
+            # Every write comes here: to ask whether it is an `AsksAhead` would take as long as the statement.
+            ask_ahead: Callable[..., None] | None = getattr(tx, "ask_ahead", None)
+            if ask_ahead is None:
                 await check(await tx.fetch(CALLER, session_id, user_id, now))
+            else:
+                ask_ahead(check, CALLER, session_id, user_id, now)
             yield tx
 
 

@@ -3,8 +3,9 @@
 * One connection writes.  The bodies of waiting writers run one after another, each in a savepoint of one
   open transaction; then one COMMIT runs in a thread, and only when it has returned are they all released.
   So an acknowledged write survives ``kill -9`` and a power cut, and a thousand writers share one fsync.
-* Bodies and commits take turns through one first-in-first-out lock.  The first writer of a batch commits
-  it: it queues again behind those already waiting, so a batch holds exactly the burst that came together.
+* Bodies and commits exclude each other (`turn`).  A body hardly ever waits for anything, so all that waited
+  for a commit run in one turn of the loop.  The first writer of a batch commits it, one turn of the loop
+  later, so a batch holds the burst that came together.
 * Other processes may use the same file.  A batch begins with SQLite's write lock and holds it until it has
   committed; who has to wait for it sleeps on Trio's clock (`turns`), and after `BUSY_SECONDS` says so.
 * Events get their numbers under the write lock, so their order is the order of commits, of all processes.
@@ -33,6 +34,7 @@ from teamchat.storage.sqlite.committing import CommitThread
 from teamchat.storage.sqlite.connections import connect
 from teamchat.storage.sqlite.datagrams import Datagrams
 from teamchat.storage.sqlite.transaction import DiskUnwritable, SqliteTransaction, failure_of
+from teamchat.storage.sqlite.turn import Turn
 from teamchat.storage.sqlite.turns import Turns
 from teamchat.storage.sqlite.upgrading import keep_copy_before
 
@@ -75,7 +77,7 @@ class SqliteStorage:
         self._path = path
         self._keeps_copy = keeps_copy
         self._writer = writer
-        self._turn = trio.StrictFIFOLock()
+        self._turn = Turn()
         self._batch: _Batch | None = None
         self._is_unwritable = False
         self._readers: list[apsw.Connection] = []
@@ -181,6 +183,7 @@ class SqliteStorage:
             batch.finished.set()
 
     async def _commit(self, batch: _Batch) -> None:
+        await trio.lowlevel.checkpoint()  # Who came together is committed together.
         async with self._turn:
             if batch.finished.is_set():  # It was taken back.
                 return

@@ -1,0 +1,114 @@
+"""The turn in which bodies and commits of SQLite follow each other."""
+
+from __future__ import annotations
+
+import pytest
+import trio
+import trio.testing
+
+from teamchat.storage.sqlite.turn import Turn
+
+
+class _Turns(trio.abc.Instrument):
+    """Counts the turns of the event loop."""
+
+    count = 0
+
+    def before_io_wait(self, timeout: float) -> None:
+        self.count += 1
+
+
+async def test_who_finds_it_free_takes_it_without_a_turn_of_the_loop() -> None:
+    turn, turns = Turn(), _Turns()
+    trio.lowlevel.add_instrument(turns)
+    for _ in range(3):
+        async with turn:
+            pass
+    trio.lowlevel.remove_instrument(turns)
+    assert turns.count == 0
+
+
+async def test_all_who_wait_follow_each_other_in_one_turn_of_the_loop() -> None:
+    turn, turns, done = Turn(), _Turns(), list[int]()
+
+    async def write() -> None:
+        async with turn:
+            done.append(turns.count)
+
+    async with trio.open_nursery() as nursery, turn:
+        for _ in range(10):
+            nursery.start_soon(write)
+        await trio.testing.wait_all_tasks_blocked()
+        assert done == []
+        trio.lowlevel.add_instrument(turns)
+    trio.lowlevel.remove_instrument(turns)
+    assert len(done) == 10
+    assert len(set(done)) == 1
+
+
+async def test_one_at_a_time_also_where_they_wait_while_they_have_it() -> None:
+    turn, inside, most = Turn(), 0, 0
+
+    async def write() -> None:
+        nonlocal inside, most
+        async with turn:
+            inside += 1
+            most = max(most, inside)
+            await trio.testing.wait_all_tasks_blocked()
+            inside -= 1
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(5):
+            nursery.start_soon(write)
+    assert most == 1
+
+
+async def test_who_is_cancelled_while_they_wait_keeps_nobody_from_it() -> None:
+    turn, got = Turn(), list[str]()
+
+    async def write(name: str, scope: trio.CancelScope) -> None:
+        with scope:
+            async with turn:
+                got.append(name)
+
+    scopes = {name: trio.CancelScope() for name in "abc"}
+    async with trio.open_nursery() as nursery, turn:
+        for name, scope in scopes.items():
+            nursery.start_soon(write, name, scope)
+        await trio.testing.wait_all_tasks_blocked()
+        scopes["b"].cancel()
+        await trio.testing.wait_all_tasks_blocked()
+    assert sorted(got) == ["a", "c"]
+
+
+async def test_who_is_woken_and_cancelled_at_once_keeps_nobody_from_it() -> None:
+    turn, got = Turn(), list[str]()
+    scope = trio.CancelScope()
+
+    async def first() -> None:
+        with scope:
+            async with turn:
+                got.append("first")
+
+    async def second() -> None:
+        async with turn:
+            got.append("second")
+
+    async with trio.open_nursery() as nursery:
+        async with turn:
+            nursery.start_soon(first)
+            nursery.start_soon(second)
+            await trio.testing.wait_all_tasks_blocked()
+        scope.cancel()
+    assert "second" in got
+    async with turn:
+        pass
+
+
+async def test_it_is_given_back_after_an_error() -> None:
+    turn = Turn()
+    with pytest.raises(ValueError, match="wrong"):
+        async with turn:
+            raise ValueError("wrong")
+    async with turn:
+        pass
