@@ -194,10 +194,10 @@ def test_on_a_phone_the_topic_stands_in_what_the_head_leads_to(rooms: Rooms, ent
     phone = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
     for who in ("ada", "bea"):
         page = enter(rooms.server, email(who) if who != "ada" else ADMIN, f"#/channel/{room}", **phone)
-        button = page.get_by_role("button", name=f"About this room: {topic}")
-        expect(button).to_be_visible()
-        expect(button.get_by_text(topic)).to_be_hidden()
-        button.click()
+        expect(page.get_by_role("heading", level=1, name="Purse")).to_be_visible()
+        expect(page.get_by_role("button", name=f"About this room: {topic}")).to_be_hidden()
+        page.locator(".header-people").click()
+        dialog_of(page, "#Purse", "Members").get_by_role("button", name="About").click()
         expect(dialog_of(page, "#Purse", "About").get_by_text(topic)).to_be_visible()
 
 

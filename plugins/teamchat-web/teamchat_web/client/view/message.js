@@ -227,9 +227,10 @@ function threadLink(ctx, { id, place, threadMeta }) {
     { type: "button", class: "thread-link", on: { click: () => ctx.router.go(place, id) } },
     faces,
     t("message.replies", { count: threadMeta.replyCount }),
-    element("span", { class: "soft" }, t("message.last_reply", { time: time(threadMeta.lastReplyAt) })),
-    unread > 0 &&
-      element("span", { class: "badge badge-mention" }, t("message.new_replies", { count: unread })),
+    // On a phone one line has no room for both.
+    unread > 0
+      ? element("span", { class: "badge badge-mention" }, t("message.new_replies", { count: unread }))
+      : element("span", { class: "soft" }, t("message.last_reply", { time: time(threadMeta.lastReplyAt) })),
   );
 }
 

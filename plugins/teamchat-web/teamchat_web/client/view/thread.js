@@ -97,7 +97,7 @@ function head(ctx, { place, parentId }, close) {
   );
 }
 
-/** Whether one follows the thread, as a button that changes it. */
+/** Whether one follows the thread, as a button that changes it and says so in words. */
 function follow({ model, signal, toast }, id) {
   const isFollowed = () => model.unread.state(id)?.following ?? model.threads.has(id);
   const act = async () => {
@@ -108,10 +108,11 @@ function follow({ model, signal, toast }, id) {
     }
   };
   const look = { type: "button", class: "button button-quiet button-small", on: { click: act } };
-  const button = element("button", look, t("thread.follow"));
+  const button = element("button", look);
   const draw = () => {
     button.hidden = !model.threadStates;
-    button.ariaPressed = String(isFollowed());
+    button.textContent = t(isFollowed() ? "thread.following" : "thread.follow");
+    button.title = isFollowed() ? t("thread.unfollow") : "";
   };
   for (const told of [model.threads, model.unread]) told.on("changed", draw, signal);
   draw();

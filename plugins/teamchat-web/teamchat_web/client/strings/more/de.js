@@ -475,6 +475,8 @@ export default {
   "thread.title": "Thread",
   "thread.close": "Thread schließen",
   "thread.follow": "Folgen",
+  "thread.following": "Gefolgt",
+  "thread.unfollow": "Nicht mehr folgen",
   "thread.participants": "In diesem Thread",
   "thread.placeholder": "Antworten",
   "thread.gone": "Dieser Thread wurde gelöscht",

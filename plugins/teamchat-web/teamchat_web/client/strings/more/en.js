@@ -475,6 +475,8 @@ export default {
   "thread.title": "Thread",
   "thread.close": "Close the thread",
   "thread.follow": "Follow",
+  "thread.following": "Following",
+  "thread.unfollow": "Follow no more",
   "thread.participants": "In this thread",
   "thread.placeholder": "Reply",
   "thread.gone": "This thread was deleted",
