@@ -18,6 +18,8 @@ from tests.web.client import Client
 from tests.web.held import PNG
 
 DEADLINE = 120
+HEARD_SECONDS = 60.0
+"""How long a stream may take to hear the end of a game, before it counts as one that missed it."""
 MEMBERS = 4
 """The first of the users, who are let into rooms and out of them, and stay; the others may leave for good."""
 PEOPLE = {"ada": True, "bob": False, "eve": False, "carl": False, "dan": False}
@@ -86,8 +88,9 @@ class Game:
                 acting.start_soon(self._cut, Random(self._chance.random()))
             root = self._users[0]
             await self.ask(Operation(0, "post", root, self.general, THE_END))
-            for reader in self.readers:
-                await reader.until(THE_END)
+            with trio.move_on_after(HEARD_SECONDS):
+                for reader in self.readers:
+                    await reader.until(THE_END)
             listening.cancel_scope.cancel()
 
     async def ask(self, operation: Operation, server: int = 0) -> Done:
@@ -275,4 +278,9 @@ async def play(directory: Path, seed: int, judge: Judge, *, most: int = 40) -> t
         async with open_house(directory, chance.choice((1, 2)), chance.choice((0, 10_000))) as house:
             game = Game(house, seed, most)
             await game.run()
-            return game, await judge(game)
+            missed = [
+                f"the stream of {one.user} missed the end"
+                for one in game.readers
+                if not one.has_heard(THE_END)
+            ]
+            return game, missed or await judge(game)

@@ -45,10 +45,12 @@ class Reader:
 
     async def until(self, content: str) -> None:
         """Wait for the message with this text, or for the stream to be refused."""
-        while not self.is_refused and not any(
-            event["payload"].get("content") == content for _, event in self.events
-        ):
+        while not self.has_heard(content):
             await self._heard.wait()
+
+    def has_heard(self, content: str) -> bool:
+        """Whether the message with this text has come, or none will, for the stream is refused."""
+        return self.is_refused or any(event["payload"].get("content") == content for _, event in self.events)
 
     async def _read(self) -> None:
         text, is_over = "", False
