@@ -198,6 +198,8 @@ def enter(page: Page, place: str, thread: dict[str, Any] | None = None) -> None:
     expect(page.get_by_role("heading", name="launch", level=1)).to_be_visible()
     expect(page.get_by_role("log").get_by_text("staging is yours")).to_be_visible()
     expect(page.locator("img").first).to_have_js_property("complete", True)
+    for part in ("members", "Options for this place"):
+        expect(page.get_by_role("button", name=part)).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
