@@ -92,10 +92,12 @@ def name(page: Page, who: str) -> Locator:
 
 @pytest.mark.slow
 def test_who_is_there_and_types_is_seen_by_the_other(talk: Any, enter: Enter, accessible: Any) -> None:
-    talk.say(talk.grace, "Good morning!")
+    talk.say(talk.grace, "Good morning, this is @grace!")
     ada, grace = enter(talk.server), enter(talk.server, GRACE)
     expect(name(ada, "grace")).to_have_attribute("data-presence", "online", timeout=PATIENT)
     expect(name(ada, "grace")).to_have_attribute("title", "online")
+    expect(ada.locator(".mention")).to_be_visible()
+    expect(ada.locator(".mention[data-presence]")).to_have_count(0)
     field(grace).press_sequentially("Well then", delay=50)
     expect(note(ada)).to_have_text("grace is typing …", timeout=PATIENT)
     accessible(ada)

@@ -72,7 +72,7 @@ export class Dots {
     this.#read(added);
   }
 
-  /** The elements that are somebody's name, and whose. */
+  /** The elements that are somebody's name, and whose; within a sentence dots would only disturb. */
   #names() {
     const { roomOf } = this.#teamchat;
     const found = new Map();
@@ -81,7 +81,7 @@ export class Dots {
       const person = id && roomOf(id)?.person;
       if (person) found.set(node, person);
     }
-    for (const node of document.querySelectorAll("[data-person]:not([data-bot])")) {
+    for (const node of document.querySelectorAll("[data-person]:not([data-bot], .mention)")) {
       if (/^[0-9a-f]{32}$/.test(node.dataset.person)) found.set(node, node.dataset.person);
     }
     return found;
