@@ -149,8 +149,10 @@ class Drafts:
         known: dict[type[Struct], Struct] = {}
         beside: dict[str, Any] = {}
         from_others: dict[type[Any], Any] = {}
+        message, room, caller, _, asked, before, _ = written
         for fields, label, declared in self._parts:
-            own = written._replace(fields=_own(fields, body), from_others=from_others)
+            # Every post comes here for each of them: `_replace` would take twice as long.
+            own = Written(message, room, caller, _own(fields, body), asked, before, from_others)
             if fields.concerns is not None and not fields.concerns(own):
                 continue
             outcome: Outcome = await guard.call("write", fields.write, label, declared, own)
