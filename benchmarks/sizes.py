@@ -37,6 +37,7 @@ class Sizes:
     settle: float = _size(2.0, "seconds of rest before memory is read")
     samples: int = _size(2000, "samples of each kind where times are compared")
     members: int = _size(5000, "members of the channel that is posted to where reading is measured")
+    replies: int = _size(20_000, "replies to one message that is deleted")
     rooms: int = _size(200, "private rooms of the user who searches")
     places: int = _size(500, "places of the user who asks what is unread")
     file_bytes: int = _size(1024**3, "bytes of the large file")
@@ -77,6 +78,7 @@ QUICK = Sizes(
     settle=0.1,
     samples=3,
     members=20,
+    replies=40,
     rooms=5,
     places=9,
     file_bytes=300_000,

@@ -61,7 +61,10 @@ ROWS = {
     "long": {
         f"{storage}: {what}"
         for storage in ("sqlite", "postgres")
-        for what in ("quiet", "100 messages are deleted", "a channel of 20 members is deleted")
+        for what in (
+            *("quiet", "100 messages are deleted", "a message with 40 replies is deleted"),
+            "a channel of 20 members is deleted",
+        )
     },
     "scale": {
         "sqlite: start",

@@ -5,8 +5,9 @@ the newest tenth stands in the event log, is deleted while posts to another chan
 That is done in rounds, each with its share of all messages, and quiet times take turns with them.
 "answer" is that of the deletion, "swept" the time until nothing of it is left in the database, "CPU s" the
 server's processor time until then.  Then come ten seconds in which what is left goes out of the search index.
-After that a channel with many members and without a history is deleted, one that as many are in by default is
-made private, and a user is removed who is in many channels.
+After that a message with many replies is deleted, of which the newest tenth stands in the event log too.
+Then a channel with many members and without a history is deleted, one that as many are in by default is made
+private, and a user is removed who is in many channels.
 Wanted: the 99th percentile of posts meanwhile at most twice the quiet one.
 """
 
@@ -50,9 +51,10 @@ _CHANNELS = 3
 
 
 class _Large(NamedTuple):
-    """The ids of channels, and of a user who is in many others."""
+    """The ids of channels, of a message with many replies, and of a user who is in many other channels."""
 
     long: Sequence[str]
+    thread: str
     crowded: str
     default: str
     member: str
@@ -94,6 +96,9 @@ def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
                     rounds.append(measure(delete(f"/channels/{long}"), partial(_until_gone, place, long)))
                     meanwhile += poster.times(since)
                 after = poster.paced(sizes.rate, round(min(_AFTER_SECONDS * sizes.rate, sizes.posts)))
+                thread = measure(
+                    delete(f"/messages/{large.thread}"), partial(_until_removed, place, large.thread)
+                )
                 crowded = measure(
                     delete(f"/channels/{large.crowded}"), partial(_until_gone, place, large.crowded)
                 )
@@ -104,6 +109,7 @@ def _measured(place: Place, sizes: Sizes) -> dict[str, Row]:
         "quiet": _posts(quiet),
         f"{_each(sizes):,} messages are deleted": medians(rounds) | _posts(meanwhile),
         "afterwards": _posts(after),
+        f"a message with {sizes.replies:,} replies is deleted": thread,
         f"a channel of {sizes.members:,} members is deleted": crowded,
         f"one that {sizes.members:,} are in by default is made private": private,
         f"a user of {sizes.rooms:,} channels is removed": removed,
@@ -174,6 +180,16 @@ async def _until_gone(place: Place, room_id: str) -> None:
         await _until(is_gone)
 
 
+async def _until_removed(place: Place, message_id: str) -> None:
+    async with place.opened() as storage:
+
+        async def is_removed() -> bool:
+            async with storage.read() as tx:
+                return not await tx.fetch("select 1 from messages where id = $1", message_id)
+
+        await _until(is_removed)
+
+
 async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
     """Write the channels, who is in them, and what was said in one of them."""
     long, default = [new_id() for _ in range(sizes.rounds)], new_id()
@@ -204,7 +220,8 @@ async def _fill(place: Place, admin_id: str, sizes: Sizes) -> _Large:
             )
         for channel in long:
             await _say(storage, channel, admin_id, _each(sizes))
-    return _Large(long, people.large, default, member, hoarder)
+        thread = await _reply(storage, default, admin_id, sizes.replies)
+    return _Large(long, thread, people.large, default, member, hoarder)
 
 
 async def _say(storage: Storage, room: str, admin_id: str, count: int) -> None:
@@ -235,3 +252,26 @@ async def _say(storage: Storage, room: str, admin_id: str, count: int) -> None:
             columns = "parent_id, reply_count, last_reply_at, last_reply_by, participants"
             await insert(tx, f"threads ({columns})", threads)
             await insert(tx, "reactions (message_id, reaction, user_id, place)", reactions)
+
+
+async def _reply(storage: Storage, room: str, admin_id: str, count: int) -> str:
+    """Write a message and very many replies to it; return its id."""
+    begin = now_ms() - count * 10
+    parent = id_at(begin, f"{room} parent")
+    columns = "messages (id, room_id, parent_id, author_id, content, created_at)"
+    async with storage.write() as tx:
+        await insert(tx, columns, [(parent, room, None, admin_id, "a question", begin)])
+        threads = "threads (parent_id, reply_count, last_reply_at, last_reply_by, participants)"
+        await insert(tx, threads, [(parent, count, now_ms(), admin_id, f'["{admin_id}"]')])
+    for start in range(1, count + 1, _BATCH):
+        replies: list[tuple[Any, ...]] = []
+        async with storage.write() as tx:
+            for number in range(start, min(start + _BATCH, count + 1)):
+                at = begin + number * 10
+                id_, text = id_at(at, f"{room} {number}"), f"reply {number}, about as long as people write"
+                replies.append((id_, room, parent, admin_id, text, at))
+                if number > count - count // _LOGGED:
+                    said = Message(id_, room, Author(admin_id, "admin"), text, at, None, {}, thread_id=parent)
+                    await tx.append(NewMessage.about(said).to(InRoom(room, 0, False, parent)))
+            await insert(tx, columns, replies)
+    return parent

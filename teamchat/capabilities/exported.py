@@ -14,12 +14,14 @@ class ExportedFile(NamedTuple):
     """Bytes in the store of files that belong to a record.
 
     `name` is what they are called in the export: 1 to 80 letters, digits, ``-`` and ``_``. `key` is the
-    store's. `channel_id` is the room that the record belongs to, if it belongs to one.
+    store's. `channel_id` is the room that the record belongs to, `message_id` the message, if it belongs to
+    one.
     """
 
     name: str
     key: str
     channel_id: str = ""
+    message_id: str = ""
 
 
 class ImportedFile(NamedTuple):
@@ -88,7 +90,7 @@ class ExportPart:
     record: ClassVar[type[Struct]]
     """One record, a line of JSON. Its fields are camelCase and its times epoch milliseconds; numbers have
     bounds (`msgspec.Meta`), for the file may be anybody's. What belongs to a room has its id as `channel_id`,
-    by which that of deleted rooms is left out."""
+    to a message that of the message as `message_id`: by these what was deleted is left out."""
     version: ClassVar[int] = 1
     """Grows when records are no longer what an older version could read; a later one's are left out."""
 

@@ -8,7 +8,7 @@ a direct message that is addressed as a plain message behaves as it does on its 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from msgspec import UNSET
@@ -17,16 +17,16 @@ from msgspec.structs import replace
 from teamchat import events
 from teamchat.capabilities import Capabilities, ChangeGuard, Written
 from teamchat.chat import records
+from teamchat.chat.deletion import delete_message
 from teamchat.chat.drafts import Draft, MessageEdit, Stored, content_of
 from teamchat.chat.filters import Filters
-from teamchat.chat.images_table import attach, forget_images_of
+from teamchat.chat.images_table import attach
 from teamchat.chat.rules import Rules
 from teamchat.chat.sight import Participants, Room, SeenMessage
 from teamchat.errors import BadRequest, NotFound
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Message, ThreadMeta, UserName, now_ms
 from teamchat.storage.log import blank
-from teamchat.storage.statements import chunks
 
 
 class Revision(NamedTuple):
@@ -100,10 +100,9 @@ async def amend(
 
 async def erase(tx: Transaction, seen: SeenMessage, capabilities: Capabilities) -> None:
     """Delete a message with all that hangs on it."""
-    doomed = [*await _replies_to(tx, seen.id), seen.id]
-    await _keep_order(tx, seen, max(doomed))
-    await remove(tx, doomed, seen.room, capabilities)
-    await blank(tx, seen.room.id, doomed)
+    replies = await _replies_to(tx, seen.id)
+    await _keep_order(tx, seen, max([*replies, seen.id]))
+    await delete_message(tx, capabilities, seen, replies)
     if seen.room.participants is not None:
         await _erased_from_conversation(tx, seen, seen.room.participants)
     elif seen.parent_id is not None:
@@ -202,22 +201,6 @@ async def _keep_order(tx: Transaction, seen: SeenMessage, last: str) -> None:
         and not exists (select 1 from messages where {is_later} and id > $2)""",  # noqa: S608
         *(seen.room.id, last, *([] if seen.parent_id is None else [seen.parent_id])),
     )
-
-
-async def remove(tx: Transaction, ids: Sequence[str], room: Room, capabilities: Capabilities) -> None:
-    """Remove messages with all that hangs on them, without an event; the log has what was said still.
-
-    Replies stand before the messages they are replies to.
-    """
-    await capabilities.in_transaction.messages_going(tx, ids, room)
-    await forget_images_of(tx, ids)
-    for statement in (
-        "delete from reactions where message_id in ({})",
-        "delete from threads where parent_id in ({})",
-        "delete from messages where id in ({})",
-    ):
-        for marks, piece in chunks(ids):
-            await tx.fetch(statement.format(marks), *piece)
 
 
 async def _replies_to(tx: Transaction, message_id: str) -> list[str]:

@@ -1,27 +1,32 @@
-"""Deleting a room: it is gone at once for whoever looks, and what is left of it is removed behind.
+"""Deleting rooms and messages: they are gone at once for whoever looks, what is left is removed behind.
 
-One short transaction takes its name, its members and its webhooks, and tells who saw it.  From then on its
-row is of the kind ``gone``: private, and nobody is in it, so `sight` finds neither the room nor anything that
-was said there, and whoever reads the log is given none of its texts (`teamchat.storage.log.logged_in`).
+One short transaction takes a room's name, its members and its webhooks, and tells who saw it.  From then on
+its row is of the kind ``gone``: private, and nobody is in it, so `sight` finds neither the room nor anything
+that was said there, and whoever reads the log is given none of its texts (`teamchat.storage.log.logged_in`).
 Messages with all that hangs on them, their texts in the log, and images go a part a transaction, and the row
 goes last.  The first part is of the same transaction: of a small room nothing is left behind.
+
+A message with many replies is moved with them, their images and the events that carry their texts into a room
+of its own, which is gone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from teamchat import events
 from teamchat.accounts import audit
 from teamchat.capabilities import Capabilities
 from teamchat.chat import channel_rows
-from teamchat.chat.changes import remove
-from teamchat.chat.images_table import forget_images_in
-from teamchat.chat.sight import ROOM, Room
+from teamchat.chat.images_table import forget_images_in, forget_images_of, move_images_of_thread
+from teamchat.chat.sight import ROOM, Room, SeenMessage
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
+from teamchat.model.ids import new_id
 from teamchat.storage.lease import Lease
+from teamchat.storage.log import blank
 from teamchat.storage.parts import in_parts
 from teamchat.storage.statements import chunks
 
@@ -35,7 +40,13 @@ _LEFT = (
 )
 _HIDE = """update rooms set kind = 'gone', name = null, name_key = null, topic = '', description = '',
 is_private = 1, is_default = 0, public_from = '', archived_at = coalesce(archived_at, $2) where id = $1"""
-_GONE = f"select {ROOM} from rooms r where r.kind = 'gone' order by r.id"  # noqa: S608
+_SET_ASIDE = """insert into rooms (id, kind, is_private, created_at, archived_at, part_of)
+values ($1, 'gone', 1, $2, $2, $3)"""
+_THREAD = "select id from messages where id = $1 or parent_id = $1"
+_MOVE = "update messages set room_id = $2 where id = $1 or parent_id = $1"
+_MOVE_TEXTS = f"""update events set text_room = $2 where text_room = $3
+and text_message in ({_THREAD})"""  # noqa: S608
+_GONE = f"select r.part_of, {ROOM} from rooms r where r.kind = 'gone' order by r.id"  # noqa: S608
 _MESSAGES = "select id from messages where room_id = $1 and parent_id is null order by id limit $2"
 _REPLIES = "select id from messages where parent_id in ({}) limit $1"
 
@@ -50,7 +61,7 @@ async def delete(tx: Transaction, capabilities: Capabilities, room: Room, *, by:
     for statement in _LEFT:
         await tx.fetch(statement, room.id)
     await tx.fetch(_HIDE, room.id, now_ms())
-    await _clear(capabilities, room, tx)
+    await _clear(capabilities, _Left(room.id, room), tx)
     await tx.append(events.Blanked(room.id, None).to())
     await tx.append(events.RoomGone(room.id, room.is_private).to())
     gone = events.DeleteChannel(room.id, channel.name, created_by=channel.created_by)
@@ -63,8 +74,35 @@ async def delete(tx: Transaction, capabilities: Capabilities, room: Room, *, by:
         await tx.append(gone.to(room.audience))
 
 
+async def delete_message(
+    tx: Transaction, capabilities: Capabilities, seen: SeenMessage, replies: Sequence[str]
+) -> None:
+    """Delete a message and its replies, without an event; nothing that was said is in the log any more."""
+    if len(replies) < PART:
+        await remove(tx, [*replies, seen.id], seen.room, capabilities)
+    else:
+        await _set_aside(tx, capabilities, seen)
+    await blank(tx, seen.room.id, [*replies, seen.id])
+
+
+async def remove(tx: Transaction, ids: Sequence[str], room: Room, capabilities: Capabilities) -> None:
+    """Remove messages with all that hangs on them, without an event; the log has what was said still.
+
+    Replies stand before the messages they are replies to.
+    """
+    await capabilities.in_transaction.messages_going(tx, ids, room)
+    await forget_images_of(tx, ids)
+    for statement in (
+        "delete from reactions where message_id in ({})",
+        "delete from threads where parent_id in ({})",
+        "delete from messages where id in ({})",
+    ):
+        for marks, piece in chunks(ids):
+            await tx.fetch(statement.format(marks), *piece)
+
+
 class Deletion:
-    """Removes what is left of deleted rooms."""
+    """Removes what is left of deleted rooms and threads."""
 
     def __init__(self, storage: Storage, capabilities: Capabilities) -> None:
         self._storage = storage
@@ -76,26 +114,49 @@ class Deletion:
             await Lease(self._storage, LEASE).during(self._clear_all)
 
     async def _clear_all(self) -> None:
-        for room in await self._rooms():
-            await in_parts(self._storage, partial(_clear, self._capabilities, room))
+        for left in await self._rooms():
+            await in_parts(self._storage, partial(_clear, self._capabilities, left))
 
-    async def _rooms(self) -> Sequence[Room]:
+    async def _rooms(self) -> Sequence[_Left]:
         async with self._storage.read() as tx:
-            return [Room.of(row) for row in await tx.fetch(_GONE)]
+            return [_Left.of(*row) for row in await tx.fetch(_GONE)]
 
 
-async def _clear(capabilities: Capabilities, room: Room, tx: Transaction) -> bool:
-    """Remove a part of what is left of a room, in the end its row. Returns whether there is more."""
-    ids = await _some_messages(tx, room.id)
+class _Left(NamedTuple):
+    """What is left: the `id` of the row that it hangs on, and the `room` that it was said in."""
+
+    id: str
+    room: Room
+
+    @classmethod
+    def of(cls, part_of: str | None, *row: object) -> _Left:
+        room = Room.of(row)
+        return cls(room.id, room._replace(id=part_of or room.id))
+
+
+async def _set_aside(tx: Transaction, capabilities: Capabilities, seen: SeenMessage) -> None:
+    """Hide a message with its replies, a few statements however many these are."""
+    await capabilities.in_transaction.thread_going(tx, seen.id, seen.room)
+    aside = new_id()
+    await tx.fetch(_SET_ASIDE, aside, now_ms(), seen.room.id)
+    await tx.fetch(_MOVE, seen.id, aside)
+    await tx.fetch(_MOVE_TEXTS, seen.id, aside, seen.room.id)
+    await move_images_of_thread(tx, seen.id, aside)
+
+
+async def _clear(capabilities: Capabilities, left: _Left, tx: Transaction) -> bool:
+    """Remove a part of what is left, in the end the row. Returns whether there is more."""
+    ids = await _some_messages(tx, left.id)
     if ids:
-        await remove(tx, ids, room, capabilities)
-        await tx.blank(room.id, ids)
+        await remove(tx, ids, left.room, capabilities)
+        await tx.blank(left.id, ids)
     if len(ids) >= PART:
         return True
-    has_more = await forget_images_in(tx, room.id, PART) == PART
-    has_more |= await capabilities.in_transaction.room_clearing(tx, room)
+    has_more = await forget_images_in(tx, left.id, PART) == PART
+    if left.id == left.room.id:
+        has_more |= await capabilities.in_transaction.room_clearing(tx, left.room)
     if not has_more:
-        await tx.fetch("delete from rooms where id = $1", room.id)
+        await tx.fetch("delete from rooms where id = $1", left.id)
     return has_more
 
 

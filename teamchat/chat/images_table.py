@@ -31,6 +31,12 @@ _UNUSED = """select filename from images where created_at < $1 and filename > $2
 order by filename limit $3"""
 _SHOWN = """select 1 from message_images i join messages m on m.id = i.message_id
 where i.filename = $1 and coalesce(m.parent_id, m.id) >= $2 limit 1"""
+# An image that another message has stays where that is.
+_MOVE = """update images set room_id = $2 where filename in (select i.filename
+from messages m join message_images i on i.message_id = m.id
+where (m.id = $1 or m.parent_id = $1) and m.is_decorated = 1)
+and not exists (select 1 from message_images i join messages m on m.id = i.message_id
+where i.filename = images.filename and m.room_id = images.room_id)"""
 _DOOMED = "select key from doomed_images where key > $1 order by key limit $2"
 _BATCH = 200
 
@@ -107,6 +113,11 @@ async def forget_images_of(tx: Transaction, message_ids: Sequence[str]) -> None:
         rows = await tx.fetch(_TAKE_FROM.format(marks), *piece)
         for filename in sorted({filename for (filename,) in rows}):
             await doom_if_unused(tx, filename)
+
+
+async def move_images_of_thread(tx: Transaction, message_id: str, room_id: str) -> None:
+    """Move the images of a message and its replies into the room where these are now."""
+    await tx.fetch(_MOVE, message_id, room_id)
 
 
 async def forget_images_in(tx: Transaction, room_id: str, most: int) -> int:

@@ -133,7 +133,8 @@ def _request(submission: Submission, rules: Rules) -> KeyedRequest:
 async def _still_there(tx: Transaction, room: Room, message_id: str) -> Message:
     """Return a message as it is now. Raises `MadeIsGone` if it was deleted, or its author sees it no more."""
     message = await records.message(tx, message_id)
-    if message is None or (message.thread_id or message.id) < room.first_seen:
+    is_here = message is not None and message.channel_id == room.id  # and not set aside, to be removed
+    if message is None or not is_here or (message.thread_id or message.id) < room.first_seen:
         raise MadeIsGone
     return message
 

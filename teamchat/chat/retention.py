@@ -23,7 +23,8 @@ PAUSE_SECONDS = 0.5
 _DAY_MS = 24 * 3600 * 1000
 # Ids begin with the time of their message, so the oldest stand first in the index there is anyway.
 _OLDEST = f"""select m.id, m.author_id, {ROOM} from messages m join rooms r on r.id = m.room_id
-where m.id < $1 and m.parent_id is null and m.created_at < $2 order by m.id limit $3"""  # noqa: S608
+where m.id < $1 and m.parent_id is null and m.created_at < $2 and r.kind <> 'gone'
+order by m.id limit $3"""  # noqa: S608
 
 
 class Retention:

@@ -19,7 +19,8 @@ CHECKS = (
         "mentions",
         "whoever a message reaches is reached where it stands",
         """select count(*) from read_state_mentions w join messages m on m.id = w.message_id
-        where m.room_id <> w.room_id or coalesce(m.parent_id, '') <> coalesce(w.parent_id, '')""",
+        where (m.room_id <> w.room_id or coalesce(m.parent_id, '') <> coalesce(w.parent_id, ''))
+        and m.room_id not in (select id from rooms where kind = 'gone')""",
     ),
     Check(
         "mentions",

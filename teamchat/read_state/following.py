@@ -138,6 +138,11 @@ class Following(Changes):
         if room.is_default:
             await _left(tx, [(BY_DEFAULT, room.id, 0, changed, now)])
 
+    async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:  # noqa: ARG002
+        """Mentions are counted by their room: that of the message itself counts no more."""
+        await tx.fetch("delete from read_state_mentions where message_id = $1", message_id)
+        await tx.fetch("delete from read_state_wide where message_id = $1", message_id)
+
     async def members_changed(
         self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
     ) -> None:

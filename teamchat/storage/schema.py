@@ -377,4 +377,12 @@ MIGRATIONS: tuple[Migration, ...] = (
             "create index rooms_gone on rooms(id) where kind = 'gone'",
         ),
     ),
+    Migration(
+        23,
+        (
+            # A deleted message with many replies is in a room of its own, of the kind ``gone``; `part_of` is
+            # the room that it was in.
+            "alter table rooms add column part_of text",
+        ),
+    ),
 )

@@ -35,6 +35,7 @@ LEAST_ASKED = {
     "a_past_that_was_not_shown": 3_500,
     "a_conversation_beyond_a_token": 800,
     "a_channel_that_is_being_removed": 8_000,
+    "a_thread_that_is_being_removed": 4_000,
     "a_session": 6,
 }
 """How many questions there are at least; each is asked about the hidden thing and about nothing."""

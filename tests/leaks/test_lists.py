@@ -22,6 +22,7 @@ from tests.leaks.things import (
     a_conversation_beyond_a_token,
     a_past_that_was_not_shown,
     a_public_channel_beyond_a_token,
+    a_thread_that_is_being_removed,
     asker,
     send,
     strangers,
@@ -35,12 +36,13 @@ _LAST = re.compile(rb'"lastMessageId":"[0-9a-f]{32}"')
 
 
 # Who has a token that is limited sees the rest in a session; plugins/teamchat-tokens/tests hold their lists.
-# Of a channel that everybody sees only the past is hidden.
+# Of a channel that everybody sees only the past is hidden, or what was deleted.
 _SEEN = (
     a_channel_beyond_a_token,
     a_public_channel_beyond_a_token,
     a_conversation_beyond_a_token,
     a_past_that_was_not_shown,
+    a_thread_that_is_being_removed,
 )
 LOST = [one for one in THINGS if one not in _SEEN]
 

@@ -23,6 +23,7 @@ from tests.leaks.things import (
     a_channel_that_is_being_removed,
     a_past_that_was_not_shown,
     a_session,
+    a_thread_that_is_being_removed,
     an_archived_channel,
     fill,
 )
@@ -30,11 +31,12 @@ from tests.leaks.world import World, open_world
 from tests.web.client import Client
 from tests.web.streaming import Exchange
 
+BEING_REMOVED = (a_channel_that_is_being_removed, a_thread_that_is_being_removed)
 _NOTHING_CAN_BE_DONE_IN = (
     a_session,
     an_archived_channel,
     a_past_that_was_not_shown,
-    a_channel_that_is_being_removed,
+    *BEING_REMOVED,
 )
 ROOMS = [one for one in THINGS if one not in _NOTHING_CAN_BE_DONE_IN]
 _DEADLINE = 30
@@ -149,14 +151,15 @@ async def test_x5_a_stream_that_resumes_says_nothing_of_it_not_even_of_before(
 
 
 @pytest.mark.parametrize("is_in_memory", [True, False], ids=["from memory", "from the log"])
+@pytest.mark.parametrize("make", BEING_REMOVED, ids=lambda make: make.__name__)
 async def test_x15_a_stream_that_resumes_says_nothing_of_what_was_said_where_it_is_being_removed(
-    tmp_path: Path, is_in_memory: bool
+    tmp_path: Path, make: Make, is_in_memory: bool
 ) -> None:
     async with open_world(tmp_path) as world:
         for name in ("author", "former", "stranger"):
             await world.person(name)
         before = await world.position()
-        thing = await a_channel_that_is_being_removed(world)
+        thing = await make(world)
         await mark(world, "the end")
         async with resumed_at(world, is_in_memory=is_in_memory) as site:
             for asker in signed_in(thing):

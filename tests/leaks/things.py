@@ -320,6 +320,31 @@ async def a_channel_that_is_being_removed(world: World) -> Hidden:
     return thing
 
 
+async def a_thread_that_is_being_removed(world: World) -> Hidden:
+    """Messages of a public channel that were deleted a moment ago, and are in the database still."""
+    askers = await strangers(world)
+    author, former = await world.person("author"), await world.person("former")
+    askers.append(await asker(world, "who has read it", former))
+    channel, _ = await _channel(world, author)
+    ids = await fill(author, f"/channels/{channel}")
+    ids[IMAGE] = ids[IMAGE][:1]  # The other one stands in no message.
+    del ids[ROOM]
+    thing = Hidden("a thread that is being removed", ids, author, fitting={"channelId": channel})
+    for person in (former, author):
+        await use(person, thing, world.site.endpoints)
+    # Who has posted something in the channel, which is there still, is told under their key that it is gone.
+    thing.keys = {target: key for target, key in thing.keys.items() if channel not in target}
+    said = (await author.client.ok("GET", f"/channels/{channel}/messages?limit=100"))["messages"]
+    with patch.object(deletion, "PART", 0):
+        for one in said:
+            await author.client.ok("DELETE", f"/messages/{one['id']}")
+    async with world.app.storage.read() as tx:
+        for message in ids[MESSAGE]:
+            assert await tx.fetch("select 1 from messages where id = $1", message)
+    thing.askers = askers
+    return thing
+
+
 async def _limited(world: World, person: Person) -> Asker:
     """Return somebody who asks by a token with all scopes that is limited to a channel and a conversation."""
     whole = await asker(world, "who has a token for other places", person)
@@ -352,6 +377,7 @@ THINGS: Sequence[Make] = (
     a_past_that_was_not_shown,
     a_conversation_beyond_a_token,
     a_channel_that_is_being_removed,
+    a_thread_that_is_being_removed,
     a_session,
 )
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec import UNSET
 
 from teamchat.accounts import Account
-from teamchat.chat import Draft
+from teamchat.chat import Draft, deletion
 from teamchat.chat.channel_drafts import ChannelChange
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.errors import BadRequest, Forbidden
@@ -145,6 +145,22 @@ async def test_one_does_not_mention_oneself(world: Any) -> None:
         assert mentions(stored.message) == [it.id("bob")]
         assert stored.beside == {}
         assert await it.mentions("bob", it.general) == 0
+
+
+@pytest.mark.parametrize("most", [deletion.PART, 0], ids=["in one transaction", "and removed behind"])
+async def test_deleting_a_message_ends_the_counts_of_its_thread_too(
+    world: Any, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(deletion, "PART", most)
+    async with world() as it:
+        for text in ("@bob", "@channel"):
+            parent = (await it.say("ada", it.general, text)).message.id
+            await it.say("ada", it.general, "@bob?", thread=parent)
+            await it.say("eve", it.general, "@channel", thread=parent)
+            assert await it.mentions("bob", it.general) > 1
+            await it.delete("ada", parent)
+            assert await it.mentions("bob", it.general) == 0
+            assert not (await it.threads.page(it.callers["bob"], None, 10, None)).threads
 
 
 async def test_reading_and_deleting_end_a_count(world: Any) -> None:

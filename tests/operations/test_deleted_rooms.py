@@ -51,6 +51,39 @@ async def half_removed(storage: Storage) -> str:
     return str(room)
 
 
+async def half_removed_thread(storage: Storage) -> list[str]:
+    """Delete a message with a reply that somebody has edited; return the ids of both."""
+    chat: Any = Chat.build(storage, SimpleNamespace(), 1000)  # type: ignore[arg-type]
+    async with storage.read() as tx:
+        [(room,)] = await tx.fetch("select id from rooms where name = 'General'")
+        [(user,)] = await tx.fetch("select id from users where is_admin = 1")
+    ada = Caller(User(user, "Ada", "admin@localhost", is_admin=True), new_id())
+    parent = await chat.messages.post(ada, room, Draft("secret"))
+    reply = (await chat.threads.reply(ada, parent.id, Draft("secret reply"))).reply
+    async with storage.write() as tx:
+        await tx.fetch(
+            """insert into edit_history (message_id, room_id, author_id, number, content, set_at, ended_at)
+            values ($1, $2, $3, 0, 'secret before', 1, $4)""",
+            *(reply.id, room, user, now_ms()),
+        )
+    with patch.object(deletion, "PART", 0):
+        await chat.messages.delete(ada, parent.id)
+    return [parent.id, reply.id]
+
+
+async def test_nothing_of_a_thread_is_exported_or_found_wrong(tmp_path: Path) -> None:
+    config = configure(tmp_path / "c.json", storage=storage_section(tmp_path / "data"))
+    installation = Installation.load(config, {})
+    async with lived_in(config) as storage:
+        said = await half_removed_thread(storage)
+        await sound(storage, BACKEND)
+    await export_to(installation, tmp_path / "after")
+    exported = b"".join(one for one in records(tmp_path / "after").values() if isinstance(one, bytes))
+    assert b"between us" in exported
+    assert b"secret" not in exported
+    assert not [one for one in said if one.encode() in exported]
+
+
 async def left_of(storage: Storage, room: str) -> list[int]:
     async with storage.read() as tx:
         return [

@@ -43,8 +43,8 @@ _TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,100}\Z")
 _AFTER = """select id, message_id, place_id, uploader_id, name, created_at, media_type, size, number,
 case when state in ('blocked', 'expired') then state else '' end
 from files where id > $1 and message_id is not null order by id limit $2"""
-_KEYS = """select id, key, place_id from files where id > $1 and message_id is not null and key <> ''
-order by id limit $2"""
+_KEYS = """select id, key, place_id, message_id from files
+where id > $1 and message_id is not null and key <> '' order by id limit $2"""
 
 
 class PortableFile(Struct, frozen=True, rename="camel", omit_defaults=True):

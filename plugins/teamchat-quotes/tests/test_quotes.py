@@ -16,7 +16,7 @@ from teamchat_quotes.exported import PortableQuote, QuotesExported
 
 from teamchat import BadRequest, Capability, NotFound, Storage, Transaction
 from teamchat.application import Application
-from teamchat.chat import Draft, MessageEdit
+from teamchat.chat import Draft, MessageEdit, deletion
 from teamchat.chat.channel_drafts import NewPrivateChannel
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
@@ -176,7 +176,11 @@ async def test_x15_what_is_deleted_is_gone_where_it_stands_as_quoted(tmp_path: P
             await world.app.chat.messages.one(world.ada, first["id"])
 
 
-async def test_x15_a_reply_that_goes_with_its_thread_is_gone_as_quoted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [deletion.PART, 0], ids=["in one transaction", "and removed behind"])
+async def test_x15_a_reply_that_goes_with_its_thread_is_gone_as_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(deletion, "PART", most)
     async with opened(tmp_path) as world:
         parent = await world.post("parent")
         reply = await world.reply(parent, SECRET)

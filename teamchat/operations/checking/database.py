@@ -101,7 +101,8 @@ RULES = (
         "each belongs to a channel or conversation that is there, and to messages of it alone",
         """select count(*) from images i where room_id not in (select id from rooms)
            or exists (select 1 from message_images a join messages m on m.id = a.message_id
-             where a.filename = i.filename and m.room_id <> i.room_id)""",
+             where a.filename = i.filename and m.room_id <> i.room_id
+             and m.room_id not in (select id from rooms where kind = 'gone'))""",
     ),
     Check(
         "webhooks",

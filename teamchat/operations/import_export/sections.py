@@ -1,7 +1,7 @@
 """The parts of capabilities in an export: a file of records for each, in a folder of their own.
 
 A capability that is not on, or not installed, is no reason to stop: what is not written or read is told.
-What belongs to a room that was deleted, and is being removed, is left out.
+What belongs to a room or a message that was deleted, and is being removed, is left out.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ FOLDER = "capabilities"
 NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}\Z")
 """The name of a capability; it is also that of a file."""
 _IMAGES = "select count(*) from message_images where message_id = $1"
+_GONE = """select id from rooms where kind = 'gone'
+union all select m.id from rooms r join messages m on m.room_id = r.id where r.kind = 'gone'"""
 _MESSAGE = "select 1 from messages where id = $1 and room_id = $2"
 
 
@@ -51,7 +53,7 @@ async def write_sections(tx: Transaction, directory: Path, capabilities: Capabil
             pages = cast("AsyncGenerator[Sequence[Any], None]", part.write(tx))
             async with aclosing(pages):
                 async for page in pages:
-                    records = [one for one in page if getattr(one, "channel_id", "") not in gone]
+                    records = [one for one in page if not _belongs_to(gone, one)]
                     file.write(b"".join([msgspec.json.encode(record) + b"\n" for record in records]))
                     count += len(records)
         written[taken.name] = Section(part.version, count)
@@ -67,12 +69,16 @@ async def exported_files(tx: Transaction, capabilities: Capabilities) -> list[Ex
             with _named(taken, "write"):
                 async with aclosing(part.files(tx)) as pages:
                     async for page in pages:
-                        found += [one for one in page if one.channel_id not in gone]
+                        found += [one for one in page if not _belongs_to(gone, one)]
     return found
 
 
 async def _gone(tx: Transaction) -> set[str]:
-    return {id_ for (id_,) in await tx.fetch("select id from rooms where kind = 'gone'")}
+    return {id_ for (id_,) in await tx.fetch(_GONE)}
+
+
+def _belongs_to(gone: set[str], record: Any) -> bool:
+    return getattr(record, "channel_id", "") in gone or getattr(record, "message_id", "") in gone
 
 
 async def unexported(tx: Transaction, capabilities: Capabilities) -> list[str]:
