@@ -53,6 +53,9 @@ _END_ALL, _END_LEFT = (
     f"delete from {table} where room_id = $1 and user_id in ({{}}) returning user_id, generation"  # noqa: S608
     for table in ("read_state", "read_state_left")
 )
+_PART = 500
+_END_SOME = """delete from read_state where room_id = $1 and user_id in
+(select user_id from read_state where room_id = $1 limit $2) returning 1"""
 _STRAY = f"from read_state where {is_stray('read_state')}"
 _STRAY_LEFT = f"""insert into read_state_left (user_id, room_id, generation, changed, left_at)
 select user_id, room_id, generation, $2, $3 {_STRAY} and room_id = $1
@@ -137,6 +140,10 @@ class Following(Changes):
         await tx.fetch(_ALL_LEFT, room.id, changed, now)
         if room.is_default:
             await _left(tx, [(BY_DEFAULT, room.id, 0, changed, now)])
+
+    async def room_clearing(self, tx: Transaction, room: Room) -> bool:
+        """Members' states go with the row of the room, which is to have few by then."""
+        return len(await tx.fetch(_END_SOME, room.id, _PART)) == _PART
 
     async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:  # noqa: ARG002
         """Mentions are counted by their room: that of the message itself counts no more."""

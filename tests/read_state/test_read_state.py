@@ -16,7 +16,7 @@ from teamchat.chat.groups import GroupOf
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
 from teamchat.model import ids, now_ms
-from teamchat.read_state import places
+from teamchat.read_state import following, places
 from teamchat.read_state.following import KEPT_MS, Following, Upkeep
 from teamchat.testing import CapabilityContract
 from tests.read_state.world import Offered, World
@@ -473,6 +473,29 @@ async def test_retention_and_the_end_of_a_channel_or_a_user_need_nothing_more(wo
         await it.app.accounts.users.remove(it.callers["ada"], it.id("bob"))
         async with it.app.storage.read() as tx:
             assert await tx.fetch("select 1 from read_state where user_id = $1", it.id("bob")) == []
+
+
+async def test_states_of_a_deleted_channel_are_removed_some_at_a_time(
+    world: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_PART", 2)
+    async with world() as it:
+        room = await it.private("ada", "bob", "eve")
+        for name in ("ada", "bob", "eve"):
+            await it.states.unread(it.callers[name], room, "0" * 32)
+        mark = (await it.overview("bob")).mark
+
+        async def left() -> int:
+            async with it.app.storage.read() as tx:
+                return len(await tx.fetch("select 1 from read_state where room_id = $1", room))
+
+        await it.app.chat.channels.delete(it.callers["ada"], room)
+        assert await left() == 1
+        assert (await it.overview("bob", mark)).left == [room]
+        await it.app.chat.deletion.sweep()
+        assert await left() == 0
+        async with it.app.storage.read() as tx:
+            assert await tx.fetch("select 1 from rooms where id = $1", room) == []
 
 
 async def test_rooms_that_an_import_brings_count_as_read_and_are_counted_from_then_on(world: Opened) -> None:

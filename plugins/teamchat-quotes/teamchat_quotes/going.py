@@ -25,8 +25,9 @@ class Going(Changes):
     async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:
         """What quotes any of them shows it no more, though they are removed later."""
         rows = await tx.fetch(f"select message_id from quotes {_OF_THREAD}", message_id)  # noqa: S608
-        await _show_no_more(tx, {quoting for (quoting,) in rows}, room)
-        await tx.fetch(f"update quotes set quoted_room = null {_OF_THREAD}", message_id)  # noqa: S608
+        if rows:
+            await _show_no_more(tx, {quoting for (quoting,) in rows}, room)
+            await tx.fetch(f"update quotes set quoted_room = null {_OF_THREAD}", message_id)  # noqa: S608
 
     async def messages_going(self, tx: Transaction, ids: Sequence[str], room: Room) -> None:
         """They are gone."""
