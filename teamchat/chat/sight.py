@@ -25,6 +25,9 @@ ROOM = """r.id, r.epoch, r.is_private, r.pair_key, r.kind, r.is_default, r.archi
 r.invite_policy, r.history_for, r.public_from, r.last_bound"""
 """The columns of a room, of which `Room.of` makes one."""
 
+GONE = "select id from rooms where kind = 'gone'"
+"""Rooms that were deleted, as long as something of them is left (`teamchat.chat.deletion`)."""
+
 # The caller is $2 where a room or a message is asked for, and what they are in it is the row `mine`.
 MINE = "left join memberships mine on mine.room_id = r.id and mine.user_id = $2"
 FIRST_SEEN = """case when r.is_private = 0 and (mine.user_id is null or r.public_from < mine.visible_from)

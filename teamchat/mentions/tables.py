@@ -1,6 +1,7 @@
 """The table of entities: one row a message that has some. Whom a message reaches, read states keep."""
 
 from teamchat.capabilities import Check
+from teamchat.chat.sight import GONE
 from teamchat.storage.schema import Migration
 
 MIGRATIONS = (
@@ -18,9 +19,9 @@ CHECKS = (
     Check(
         "mentions",
         "whoever a message reaches is reached where it stands",
-        """select count(*) from read_state_mentions w join messages m on m.id = w.message_id
+        f"""select count(*) from read_state_mentions w join messages m on m.id = w.message_id
         where (m.room_id <> w.room_id or coalesce(m.parent_id, '') <> coalesce(w.parent_id, ''))
-        and m.room_id not in (select id from rooms where kind = 'gone')""",
+        and m.room_id not in ({GONE})""",  # noqa: S608
     ),
     Check(
         "mentions",

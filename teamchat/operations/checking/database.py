@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from teamchat.capabilities import Check
+from teamchat.chat.sight import GONE
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage, Transaction
 from teamchat.operations.checking import rooms
@@ -68,13 +69,13 @@ RULES = (
     Check(
         "threads",
         "the figures are those of the replies",
-        """select count(*) from (
+        f"""select count(*) from (
              select parent_id, count(*) as replies from messages where parent_id is not null
              group by parent_id
            ) counted full join threads t on t.parent_id = counted.parent_id
            where (counted.parent_id is null or t.parent_id is null or t.reply_count <> counted.replies)
-           and not exists (select 1 from messages m join rooms r on r.id = m.room_id and r.kind = 'gone'
-             where m.id = coalesce(counted.parent_id, t.parent_id))""",
+           and not exists (select 1 from messages m where m.room_id in ({GONE})
+             and m.id = coalesce(counted.parent_id, t.parent_id))""",  # noqa: S608
     ),
     Check(
         "conversations",
@@ -99,10 +100,10 @@ RULES = (
     Check(
         "images",
         "each belongs to a channel or conversation that is there, and to messages of it alone",
-        """select count(*) from images i where room_id not in (select id from rooms)
+        f"""select count(*) from images i where room_id not in (select id from rooms)
            or exists (select 1 from message_images a join messages m on m.id = a.message_id
              where a.filename = i.filename and m.room_id <> i.room_id
-             and m.room_id not in (select id from rooms where kind = 'gone'))""",
+             and m.room_id not in ({GONE}))""",  # noqa: S608
     ),
     Check(
         "webhooks",

@@ -20,6 +20,7 @@ import msgspec
 
 from teamchat import __version__
 from teamchat.capabilities import Capabilities, ExportedFile
+from teamchat.chat.sight import GONE
 from teamchat.errors import OperatorError
 from teamchat.interfaces import FileStore, ImageStore, Row, Transaction
 from teamchat.model import now_ms
@@ -55,13 +56,13 @@ _MEMBERS = """select room_id, user_id, role, joined_at, coalesce(added_by, ''), 
 where room_id in ({}) order by room_id, user_id"""
 _LEFT = "select room_id, user_id from departures where room_id in ({}) order by room_id, user_id"
 _CONVERSATIONS = "id, pair_key, created_at from rooms where kind = 'direct' and"
-_IMAGES = """filename, room_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size
-from images where room_id not in (select id from rooms where kind = 'gone') and"""
+_IMAGES = f"""filename, room_id, uploaded_by, created_at, media_type, size, thumbnail_type, thumbnail_size
+from images where room_id not in ({GONE}) and"""
 _WEBHOOKS = "id, name, channel_id, created_at, created_by from webhooks where"
-_MESSAGES = """m.id, m.room_id, m.author_id, coalesce(m.bot_name, u.user_name, ''), m.bot_name is not null,
+_MESSAGES = f"""m.id, m.room_id, m.author_id, coalesce(m.bot_name, u.user_name, ''), m.bot_name is not null,
 m.content, m.created_at, m.updated_at, m.parent_id, m.is_decorated
 from messages m left join users u on u.id = m.author_id
-where m.room_id not in (select id from rooms where kind = 'gone') and"""
+where m.room_id not in ({GONE}) and"""
 _REACTIONS = "select message_id, reaction, user_id from reactions where message_id in ({}) order by place"
 _ATTACHED = "select message_id, filename from message_images where message_id in ({}) order by place"
 

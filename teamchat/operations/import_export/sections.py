@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from teamchat.capabilities import Capabilities, ExportedFile, ExportPart, ImportedFile, Taken
+from teamchat.chat.sight import GONE
 from teamchat.errors import BadRequest, OperatorError, PluginError
 from teamchat.interfaces import FileStore, Storage, Transaction
 from teamchat.model import text
@@ -27,8 +28,7 @@ FOLDER = "capabilities"
 NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}\Z")
 """The name of a capability; it is also that of a file."""
 _IMAGES = "select count(*) from message_images where message_id = $1"
-_GONE = """select id from rooms where kind = 'gone'
-union all select m.id from rooms r join messages m on m.room_id = r.id where r.kind = 'gone'"""
+_GONE = f"{GONE} union all select id from messages where room_id in ({GONE})"  # noqa: S608
 _MESSAGE = "select 1 from messages where id = $1 and room_id = $2"
 
 
