@@ -38,7 +38,9 @@ class Changes:
     async def messages_going(self, tx: Transaction, ids: Sequence[str], room: Room) -> None:
         """Called before messages are deleted, those of their threads among them."""
 
-    async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:
+    async def thread_going(
+        self, tx: Transaction, message_id: str, replies: Sequence[str], room: Room
+    ) -> None:
         """Called before a message with many replies is deleted, for what must be done at once.
 
         Nobody sees any of them from then on.  They go after this, some at a time, with `messages_going`.
@@ -146,9 +148,11 @@ class InTransaction:
         """Messages are about to be deleted."""
         await self._call("messages_going", tx, ids, room)
 
-    async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:
+    async def thread_going(
+        self, tx: Transaction, message_id: str, replies: Sequence[str], room: Room
+    ) -> None:
         """A message with many replies is about to be deleted."""
-        await self._call("thread_going", tx, message_id, room)
+        await self._call("thread_going", tx, message_id, replies, room)
 
     async def reaction_added(self, tx: Transaction, seen: SeenMessage, user_id: str, reaction: str) -> None:
         """Somebody has reacted to a message."""

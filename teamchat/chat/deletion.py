@@ -81,7 +81,8 @@ async def delete_message(
     if len(replies) < PART:
         await remove(tx, [*replies, seen.id], seen.room, capabilities)
     else:
-        await _set_aside(tx, capabilities, seen)
+        await capabilities.in_transaction.thread_going(tx, seen.id, replies, seen.room)
+        await _set_aside(tx, seen)
     await blank(tx, seen.room.id, [*replies, seen.id])
 
 
@@ -134,9 +135,8 @@ class _Left(NamedTuple):
         return cls(room.id, room._replace(id=part_of or room.id))
 
 
-async def _set_aside(tx: Transaction, capabilities: Capabilities, seen: SeenMessage) -> None:
-    """Hide a message with its replies, a few statements however many these are."""
-    await capabilities.in_transaction.thread_going(tx, seen.id, seen.room)
+async def _set_aside(tx: Transaction, seen: SeenMessage) -> None:
+    """Hide a message with its replies, by a few statements however many these are."""
     aside = new_id()
     await tx.fetch(_SET_ASIDE, aside, now_ms(), seen.room.id)
     await tx.fetch(_MOVE, seen.id, aside)

@@ -145,7 +145,13 @@ class Following(Changes):
         """Members' states go with the row of the room, which is to have few by then."""
         return len(await tx.fetch(_END_SOME, room.id, _PART)) == _PART
 
-    async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:  # noqa: ARG002
+    async def thread_going(
+        self,
+        tx: Transaction,
+        message_id: str,
+        replies: Sequence[str],  # noqa: ARG002
+        room: Room,  # noqa: ARG002
+    ) -> None:
         """Mentions are counted by their room: that of the message itself counts no more."""
         await tx.fetch("delete from read_state_mentions where message_id = $1", message_id)
         await tx.fetch("delete from read_state_wide where message_id = $1", message_id)

@@ -112,11 +112,13 @@ class Noting(Changes):
     def __init__(self) -> None:
         self.called: list[tuple[str, str, int]] = []
 
-    async def thread_going(self, tx: Transaction, message_id: str, room: sight.Room) -> None:
-        rows = await tx.fetch(
-            "select 1 from messages where parent_id = $1 and room_id = $2", *(message_id, room.id)
-        )
-        self.called.append(("thread", room.id, len(rows)))
+    async def thread_going(
+        self, tx: Transaction, message_id: str, replies: Sequence[str], room: sight.Room
+    ) -> None:
+        there = "select id from messages where parent_id = $1 and room_id = $2"
+        rows = await tx.fetch(there, message_id, room.id)
+        assert sorted(replies) == sorted(id_ for (id_,) in rows)
+        self.called.append(("thread", room.id, len(replies)))
 
     async def messages_going(self, tx: Transaction, ids: Sequence[str], room: sight.Room) -> None:
         self.called.append(("messages", room.id, len(ids)))

@@ -5,14 +5,12 @@ The messages that quote it keep its id and all they say themselves (extension ru
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from teamchat import Changes, Room, Transaction
 from teamchat.model import Message
 from teamchat.storage.log import blank
 from teamchat.storage.statements import chunks
-
-_OF_THREAD = "where quoted_id in (select id from messages where id = $1 or parent_id = $1)"
 
 
 class Going(Changes):
@@ -22,12 +20,11 @@ class Going(Changes):
         """Other words stand there now; who resumes asks for them."""
         await _take_out(tx, [message.id], room)
 
-    async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:
-        """What quotes any of them shows it no more, though they are removed later."""
-        rows = await tx.fetch(f"select message_id from quotes {_OF_THREAD}", message_id)  # noqa: S608
-        if rows:
-            await _show_no_more(tx, {quoting for (quoting,) in rows}, room)
-            await tx.fetch(f"update quotes set quoted_room = null {_OF_THREAD}", message_id)  # noqa: S608
+    async def thread_going(
+        self, tx: Transaction, message_id: str, replies: Sequence[str], room: Room
+    ) -> None:
+        """Nobody sees any of them from now on, though they are removed later."""
+        await self.messages_going(tx, [*replies, message_id], room)
 
     async def messages_going(self, tx: Transaction, ids: Sequence[str], room: Room) -> None:
         """They are gone."""
@@ -47,9 +44,5 @@ async def _take_out(tx: Transaction, ids: Sequence[str], room: Room) -> None:
             *piece,
         )
         quoting.update(message_id for (message_id,) in rows)
-    await _show_no_more(tx, quoting, room)
-
-
-async def _show_no_more(tx: Transaction, quoting: Collection[str], room: Room) -> None:
     if quoting:  # Those of other places are not found: their events hold nothing of it.
         await blank(tx, room.id, sorted(quoting), ["quoted"])

@@ -28,7 +28,13 @@ class Following(Changes):
         if message.thread_id is not UNSET and not message.author.is_bot:
             await reply_stored(tx, Thread(message.thread_id, room.id), message.id, message.author.id)
 
-    async def thread_going(self, tx: Transaction, message_id: str, room: Room) -> None:  # noqa: ARG002
+    async def thread_going(
+        self,
+        tx: Transaction,
+        message_id: str,
+        replies: Sequence[str],  # noqa: ARG002
+        room: Room,  # noqa: ARG002
+    ) -> None:
         """Nobody follows it any more; by that its replies count nowhere, nor who is mentioned there."""
         await tx.fetch("delete from threads_states where message_id = $1", message_id)
 
