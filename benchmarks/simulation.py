@@ -75,8 +75,6 @@ class Costs:
     delivery: float
     membership_bytes: float
     stream_bytes: float
-    own_reads: int = 1
-    """How often a node reads the log for a commit of its own: twice where it also hears of it."""
     idle_commits: float = 0.0
     """How many commits a second a node makes while nobody asks anything."""
 
@@ -140,7 +138,7 @@ def simulate(
     batches = list(batched(written, costs.commit))
     within = [batch for batch in batches if batch.done <= seconds]
     waking = [batch for batch in within if batch.is_logged]
-    reads = sum(_reads(waking, node, costs, seconds) for node in range(installation.nodes))
+    reads = installation.nodes * _reads(waking, costs.read, seconds)
     waits = sorted(batch.done - due for batch in batches for due in batch.dues)
     done = sum(len(batch.dues) for batch in within)
     told, size = _told(installation)
@@ -198,16 +196,15 @@ def _writes(installation: Installation, seconds: float, chance: random.Random) -
     return written
 
 
-def _reads(waking: Iterable[Batch], node: int, costs: Costs, seconds: float) -> int:
-    """Return how often a node reads the log in so many seconds."""
+def _reads(waking: Iterable[Batch], read: float, seconds: float) -> int:
+    """Return how often each node reads the log in so many seconds, where that takes it `read` seconds."""
     reads, busy_until, again = 0, 0.0, False
     for batch in waking:
         if again and busy_until <= batch.done:
-            reads, busy_until, again = reads + 1, busy_until + costs.read, False
+            reads, busy_until, again = reads + 1, busy_until + read, False
         if busy_until <= batch.done:
             reads += 1 + int((batch.done - busy_until) / POLL_SECONDS)
-            busy_until = batch.done + costs.read
-            again = batch.node == node and costs.own_reads > 1
+            busy_until = batch.done + read
         else:
             again = True
     return reads + again + int(max(0.0, seconds - busy_until) / POLL_SECONDS)
@@ -270,7 +267,6 @@ MEASURED = Measured(
         delivery=0.000015,
         membership_bytes=489,
         stream_bytes=4779,
-        own_reads=2,
     ),
     {
         "a post": Kind(0.0, 0.00123, 342, is_logged=True, node=0.0016, database=0.0011),

@@ -71,12 +71,11 @@ def test_the_turn_is_held_by_one_node_at_a_time_and_a_batch_has_a_most() -> None
         assert later.began >= sooner.done
 
 
-@pytest.mark.parametrize("own_reads", [1, 2])
-def test_a_commit_has_every_node_read_once_and_its_own_perhaps_twice(own_reads: int) -> None:
+def test_a_commit_has_every_node_read_once() -> None:
     kinds = {POST: Kind(2.0, turn=0.0001, is_logged=True)}
-    outcome = simulated(kinds, nodes=4, costs=replace(COSTS, own_reads=own_reads))
+    outcome = simulated(kinds, nodes=4)
     assert outcome.wake_ups == pytest.approx(4 * outcome.commits)
-    polls = outcome.reads - (3 + own_reads) * outcome.commits
+    polls = outcome.reads - 4 * outcome.commits
     assert 0 < polls < 4, "a node that was not woken for a second looks by itself"
 
 

@@ -133,7 +133,6 @@ def _measured(loop: Loop, place: Place, company: Company, each: float, sizes: Si
             delivery = max(0.0, wide.first + wide.others - wide.requests * (post + follow)) / wide.told
             commit = direct.counted.commit_seconds / direct.counted.commits
             read, read_database = _reading(place, sizes)
-            own_reads = round(wide.counted.reads / wide.counted.commits) - (MEASURED_ON - 1)
     kinds = {
         kind: Kind(
             0.0,
@@ -157,7 +156,6 @@ def _measured(loop: Loop, place: Place, company: Company, each: float, sizes: Si
         delivery,
         membership_bytes=each,
         stream_bytes=a_stream,
-        own_reads=min(2, max(1, own_reads)),
         idle_commits=meter.idle_commits,
     )
     return Measured(costs, kinds)
