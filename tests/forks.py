@@ -214,7 +214,8 @@ def _main(asked: socket.socket) -> None:
     for plugin in metadata.entry_points(group="teamchat"):
         plugin.load()
     shortcuts.take()
-    site.build(site.CLIENT)
+    for file in site.build(site.CLIENT).files.values():
+        _ = file.body  # made here once for all, as `shortcuts` remember it
     gc.collect()
     gc.freeze()  # so that collecting in a fork doesn't copy what they all share
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest

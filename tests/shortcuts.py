@@ -29,7 +29,6 @@ def take() -> None:
     """Take them in this process, and in those that it forks."""
     scrypt.COST = LEAST_COST
     site._slim = cache(site._slim)
-    site._file = cache(site._file)
     Rule._compile_builder = _when_wanted(Rule._compile_builder)
     transports.create_ssl_context = _read_once(transports.create_ssl_context)
 

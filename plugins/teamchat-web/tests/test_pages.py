@@ -114,6 +114,29 @@ def test_clients_that_can_are_sent_gzip(site: httpx2.Client) -> None:
         assert len(raw) < len(plain.content)
         assert "content-encoding" not in plain.headers
         assert packed.headers["etag"] != plain.headers["etag"]
+        for accepted in ("gzip;q=0.5, identity", "gzip;q=0", "br"):
+            other = site.get(path, headers={"Accept-Encoding": accepted})
+            assert other.headers["etag"] == plain.headers["etag"]
+
+
+def test_each_coding_is_known_by_its_own_etag(site: httpx2.Client) -> None:
+    for path in ("/", f"/{linked(site)[-1]}"):
+        tags = {
+            coding: site.head(path, headers={"Accept-Encoding": coding}).headers["etag"]
+            for coding in ("identity", "gzip")
+        }
+        for coding, tag in tags.items():
+            for accepted in tags:
+                headers = {"Accept-Encoding": accepted, "If-None-Match": tag}
+                answer = site.get(path, headers=headers)
+                assert answer.status_code == (304 if accepted == coding else 200)
+                assert answer.headers["etag"] == tags[accepted]
+                assert "Accept-Encoding" in answer.headers.get_list("vary")
+
+
+def test_a_start_waits_for_no_file_to_be_made() -> None:
+    site = build(CLIENT)
+    assert not any(vars(file) for file in (*site.pages.values(), *site.files.values()))
 
 
 def test_what_a_client_has_is_not_sent_again(site: httpx2.Client) -> None:
