@@ -125,7 +125,7 @@ def test_a_server_with_every_plugin_loads_what_its_configuration_has_a_use_for_a
     loaded = set(done.stdout.partition("loaded: ")[2].split())
     assert {"trio", "httptools", "apsw", "teamchat_web_push", "teamchat_files_s3"} <= loaded
     without_use = {"quart", "flask", "werkzeug", "hypercorn", "jinja2", "httpx2", "httpcore2", "psycopg"}
-    without_use |= {"cryptography", "prometheus_client", "joserfc", "PIL", "segno"}
+    without_use |= {"cryptography", "prometheus_client", "joserfc", "PIL", "segno", "backports"}
     assert not loaded & without_use
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
     from teamchat.web.bodies import Body
 
 
-_NOT_AT_ALL = re.compile(r"\s*q\s*=\s*0(\.0*)?\s*")
+_WEIGHT = re.compile(r"\s*q\s*=\s*([01](?:\.[0-9]*)?)\s*")
+_AS_IT_IS = "identity"
 
 
 class Headers:
@@ -66,9 +68,36 @@ class Request:
 
     def accepts_coding(self, coding: str) -> bool:
         """Whether the client takes a body in a coding such as ``gzip`` (RFC 9110, section 12.5.3)."""
-        weights = {}
-        for one in ",".join(self.headers.getlist("Accept-Encoding")).split(","):
-            name, _, weight = one.partition(";")
-            weights[name.strip().lower()] = weight
-        taken = weights.get(coding, weights.get("*"))
-        return taken is not None and not _NOT_AT_ALL.fullmatch(taken)
+        return _weight_of(coding, _weights(self._accepted_codings)) > 0
+
+    def preferred_coding(self, *offered: str) -> str | None:
+        """Return which of these codings, the best first, the client would have; None for ``identity``."""
+        accepted = self._accepted_codings
+        return _preferred(accepted, offered) if accepted else None
+
+    @property
+    def _accepted_codings(self) -> str:
+        return ",".join(self.headers.getlist("Accept-Encoding"))
+
+
+@lru_cache(maxsize=32)  # Few kinds of clients ask a server.
+def _preferred(accepted: str, offered: tuple[str, ...]) -> str | None:
+    weights = _weights(accepted)
+    best = max(offered, key=lambda one: _weight_of(one, weights))
+    weight = _weight_of(best, weights)
+    return best if weight and weight >= weights.get(_AS_IT_IS, weights.get("*", 0)) else None
+
+
+def _weights(accepted: str) -> Mapping[str, float]:
+    """Return what each coding that a client names weighs; one with no weight, or an odd one, weighs 1."""
+    weights = {}
+    for one in accepted.lower().split(","):
+        name, _, weight = one.partition(";")
+        found = _WEIGHT.fullmatch(weight)
+        weights[name.strip().removeprefix("x-")] = float(found[1]) if found else 1.0
+    return weights
+
+
+def _weight_of(coding: str, weights: Mapping[str, float]) -> float:
+    unsaid = weights.get("*", 1.0 if coding == _AS_IT_IS else 0.0)
+    return weights.get(coding, unsaid)

@@ -138,6 +138,7 @@ async def test_an_empty_answer_has_no_length(client: Client) -> None:
         ("*", True),
         ("*;q=0", False),
         ("*, gzip;q=0", False),
+        ("x-gzip", True),
     ],
 )
 async def test_a_request_tells_which_coding_it_takes(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
@@ -49,7 +51,25 @@ async def NO_HEALTH(ask: Ask, forward: Forward) -> Answer:  # noqa: N802 - the d
     return refused(404)
 
 
+def _packed(answer: Answer) -> Answer:
+    return replace(answer, body=gzip.compress(answer.body)).with_header("Content-Encoding", "gzip")
+
+
+@fault("pages come as gzip to everybody", "GET /channels/:channelId/messages")
+async def _gzip_for_everybody(ask: Ask, forward: Forward) -> Answer:
+    answer = await forward(ask)
+    return _packed(answer) if answer.ok else answer
+
+
+@fault("a page has one ETag in all codings", "GET /channels/:channelId/messages")
+async def _one_etag(ask: Ask, forward: Forward) -> Answer:
+    answer = (await forward(ask)).with_header("ETag", '"one"')
+    return _packed(answer) if answer.ok and ask.header("accept-encoding") == "gzip" else answer
+
+
 GENERAL = [
+    found(_gzip_for_everybody, "GEN-HTTP-26"),
+    found(_one_etag, "GEN-HTTP-27"),
     found(_health_as_json, "GEN-HLTH-02"),
     found(_health_asks, "GEN-HLTH-03"),
     found(NO_HEALTH, "GEN-HLTH-01"),

@@ -74,7 +74,7 @@ def section(site: Site) -> Section:
 def _answer(request: Request, file: File, cache: str, more: Mapping[str, str] | None = None) -> Response:
     """Return the response to a request: whole, or as gzip."""
     headers = {"Cache-Control": cache, "Vary": "Accept-Encoding", **(more or {})}
-    if file.packed is None or not request.accepts_coding("gzip"):
+    if file.packed is None or request.preferred_coding("gzip") is None:
         return Response(file.body, file.content_type, headers=headers, etag=file.tag)
     headers["Content-Encoding"] = "gzip"
     return Response(file.packed, file.content_type, headers=headers, etag=f"{file.tag}-gzip")

@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from teamchat.application import Application
 from teamchat.chat.drafts import Draft, MessageEdit
+from teamchat.chat.kept_pages import CODINGS
 from teamchat.chat.messages import Found
 from teamchat.chat.pages import MessagePage
 from teamchat.model import Caller, Message
@@ -20,10 +21,9 @@ from teamchat.web.responses import Response
 
 section = Section("messages")
 
-PACKED_FROM = 1024
-"""From so many bytes on a page is sent as gzip to who takes it so (RFC 9110, section 12.5.3)."""
+COMPRESSED_FROM = 1024
+"""From so many bytes on a page is compressed for who takes it so (RFC 9110, section 12.5.3)."""
 _VARIES = {"Vary": "Accept-Encoding"}
-_PACKED = _VARIES | {"Content-Encoding": "gzip"}
 
 
 class MessageList(Answer, frozen=True):
@@ -103,9 +103,12 @@ async def list_messages(
     """Read a page of a channel's messages."""
     messages, as_of = app.chat.messages, app.accounts.as_of
     encoded = await messages.encoded_page(caller, channel_id, page, _encode, as_of)
-    if len(encoded.plain) < PACKED_FROM or not request.accepts_coding("gzip"):
+    coding = request.preferred_coding(*CODINGS)
+    is_short = len(encoded.plain) < COMPRESSED_FROM
+    if coding is None or (is_short and request.accepts_coding("identity")):
         return Response(encoded.plain, "application/json", headers=_VARIES)
-    return Response(encoded.packed, "application/json", headers=_PACKED)
+    headers = _VARIES | {"Content-Encoding": coding}
+    return Response(encoded.compressed(coding), "application/json", headers=headers)
 
 
 @section.endpoint("POST", "/channels/:channelId/messages", body=Draft, answer=OneMessage, first=_check_post)

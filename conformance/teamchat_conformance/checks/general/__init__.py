@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from teamchat_conformance.checks.general import connections, health, identity, methods, requests
+from teamchat_conformance.checks.general import codings, connections, health, identity, methods, requests
 from teamchat_conformance.checks.general._area import area
 
-__all__ = ["area", "connections", "health", "identity", "methods", "requests"]
+__all__ = ["area", "codings", "connections", "health", "identity", "methods", "requests"]
