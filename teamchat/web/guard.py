@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from teamchat.model import Caller
     from teamchat.settings import Settings
 
-_BEARER = re.compile(r"bearer +([A-Za-z0-9\-._~+/]+=*) *\Z", re.IGNORECASE)
+# In any case is its first word alone: to look at a whole token so takes four microseconds more.
+_BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9\-._~+/]+=*) *\Z")
 BOT_CHANGES_A_SECOND = 10
 """How many requests of a bot's that change something a process takes in a second (extension K, traps)."""
 _MOST_USER_AGENT = 512

@@ -7,7 +7,8 @@ what takes the rest of a path.  An address has one spelling: ``/users/`` and ``/
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 from teamchat.errors import MethodNotAllowed, NotFound
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
     from teamchat.web.request import Request
     from teamchat.web.site import Site
 
-PathValues = dict[str, str]
+PathValues = Mapping[str, str]
+
+_KEPT = 1024
+"""So many answers of the table are kept, for the same channels are read again and again."""
+_LONGEST_KEPT = 200
+"""Paths of more characters are looked for each time: what is kept must not grow by who asks for them."""
 
 
 class Served(Protocol):
@@ -129,9 +135,11 @@ class Table:
 
     def __init__(self) -> None:
         self._root = _Node()
+        self._kept = lru_cache(_KEPT)(self._find)
 
     def add(self, route: Route) -> None:
         """Take up a route; what was there before keeps its place."""
+        self._kept.cache_clear()
         for shape in (route.shape, *route.spellings):
             node = self._node_of(shape)
             for method in route.methods:
@@ -155,6 +163,9 @@ class Table:
 
     def find(self, method: str, path: str) -> tuple[Target, PathValues]:
         """Return what a request is for, and the segments that its path leaves open."""
+        return self._kept(method, path) if len(path) <= _LONGEST_KEPT else self._find(method, path)
+
+    def _find(self, method: str, path: str) -> tuple[Target, PathValues]:
         segments = path.split("/")
         values: list[str] = []
         others: set[str] = set()
