@@ -13,7 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # What installs the rest comes first: a new environment has the pip of the Python that made it.
 INSTALLERS := -m pip install --quiet --disable-pip-version-check --require-hashes -r deploy/installers.lock
 
-# What the distribution was called before; left where it is, its entry points would be there twice.
+# What the distribution was called before; left where it is, its entry points would be there twice. (-qq: it is no news
+# that it is not there.)
 FORMER := --disable-pip-version-check teamchat
 
 install: $(READY)
@@ -22,7 +23,7 @@ $(READY): deploy/installers.lock requirements.lock pyproject.toml conformance/py
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(INSTALLERS)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/pip uninstall --quiet --yes $(FORMER)
+	$(BIN)/pip uninstall -qq --yes $(FORMER)
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(foreach package,$(PACKAGES),-e $(package))
 	touch $@
 
@@ -35,7 +36,7 @@ server: install
 	$(PYTHON) -m venv $(PREFIX)
 	$(PREFIX)/bin/python $(INSTALLERS)
 	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r deploy/requirements.lock
-	$(PREFIX)/bin/pip uninstall --quiet --yes $(FORMER)
+	$(PREFIX)/bin/pip uninstall -qq --yes $(FORMER)
 	$(PREFIX)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-index --force-reinstall \
 		build/wheels/*.whl
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """Look at the configuration, the signing secret, the certificate, the data directory, mail, the
 database, the clock, the image store and the servers, and say of each whether it is in order and what to do
 if not. Servers may run meanwhile. The exit code is 1 if there is a problem."""
+_SUBJECT = len("notification keywords")  # the longest there is
 
 
 def add(commands: Commands) -> None:
@@ -36,6 +37,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _say(finding: Finding) -> None:
-    say([f"{finding.level.value:8} {finding.subject:14} {finding.sentence}"])
+    say([f"{finding.level.value:8} {finding.subject:{_SUBJECT}} {finding.sentence}"])
     if finding.remedy:
-        say([f"{'':8} {'':14} -> {finding.remedy}"])
+        say([f"{'':8} {'':{_SUBJECT}} -> {finding.remedy}"])

@@ -233,11 +233,11 @@ async def test_the_command_says_each_and_its_exit_code_tells_problems(tmp_path: 
     config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
     async with lived_in(config):
         said = await trio.to_thread.run_sync(lambda: teamchat("check", "--config", config))
-        assert "ok       database       the file is whole" in said
-        assert "ok       threads        the figures are those of the replies" in said
+        assert "ok       database              the file is whole" in said
+        assert "ok       threads               the figures are those of the replies" in said
     config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "other")})
     said = await trio.to_thread.run_sync(lambda: teamchat("check", "--config", config, status=1))
-    assert "problem  directory      storage.path: there is no directory" in said
+    assert "problem  directory             storage.path: there is no directory" in said
     assert "-> Start the server once" in said
 
 

@@ -199,11 +199,13 @@ class Indexing:
         first, last = await self._storage.log_bounds()
         async with self._storage.read() as tx:
             state = await self._index.state(tx)
+            has_messages = bool(await self._corpus.classes(tx, ABOVE_ALL, 1))
         is_of_today = state.made_by == MADE_BY
         if is_of_today and first <= state.position + 1 and state.position <= last:
             return state
         reason = "missed events" if is_of_today else "another version" if state.made_by else "new"
-        _log.info("the search index is made anew", reason=reason)
+        if has_messages:  # A server that is new has nothing to tell of it.
+            _log.info("the search index is made anew", reason=reason)
         async with self._storage.write() as tx:
             await self._hold(tx)
             await self._index.empty(tx, last)
@@ -270,7 +272,8 @@ class Indexing:
         await self._write(documents, filled_from=reached)
         if not reached:
             self._verified = ""
-            _log.info("every message is in the search index")
+            if walked or state.filled_from != ABOVE_ALL:
+                _log.info("every message is in the search index")
         return True
 
     async def _missing(self, tx: Transaction, walked: Sequence[tuple[str, str]]) -> list[Document]:
