@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import pairwise
 
 import httptools
@@ -36,6 +37,16 @@ def status(data: bytes) -> int:
         return 0 if read(data) else -1
     except Refusal as refused:
         return refused.status if refused.sentence else 999
+
+
+def test_reading_a_head_leaves_the_garbage_collector_nothing_to_do() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        head(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert not [one for one in gc.get_objects() if isinstance(one, HeadReader)]
+    finally:
+        gc.enable()
 
 
 def test_a_plain_request_is_read_whole() -> None:

@@ -242,6 +242,7 @@ class HeadReader:
     def _head(self) -> Head:
         if not self._is_complete or self._line is None:
             raise Refusal(400, "The request is malformed.")
+        self._parser = None  # They hold each other: without this the collector would have to look for both.
         if len(self._headers) > MOST_HEADERS:
             raise Refusal(431, f"The request has more than {MOST_HEADERS} headers.")
         return Head(self._line, self._headers, self._telling)
