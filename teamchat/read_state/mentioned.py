@@ -30,16 +30,20 @@ select a.user_id, a.room_id, (select count(*) from (
   limit {COUNTED_UP_TO}) found) from asked a"""  # noqa: S608
 # A reply is unread by the position in its thread, whether or not one follows that. Who is mentioned has a row
 # there; one that has gone since was of a membership that has ended, and all before the next is read.
-_UNREAD_REPLIES = f"""select m.room_id, m.parent_id, m.message_id from read_state_mentions m
+_UNREAD_REPLIES = f"""with asked(user_id) as (values {{asked}})
+select a.user_id, m.room_id, m.parent_id, m.message_id from asked a
+join read_state_mentions m on m.user_id = a.user_id
 join threads_states s on s.user_id = m.user_id and s.message_id = m.parent_id
-where m.user_id = $1 and m.parent_id is not null and m.is_there = 1 and m.message_id > s.position {{of}}
-union select w.room_id, w.parent_id, w.message_id from threads_states s
+where m.parent_id is not null and m.is_there = 1 and m.message_id > s.position {{of}}
+union select a.user_id, w.room_id, w.parent_id, w.message_id from asked a
+join threads_states s on s.user_id = a.user_id
 join read_state_wide w on w.parent_id = s.message_id and w.message_id > s.position
-where s.user_id = $1 and s.is_following = 1 and w.is_there = 1 and w.author_id <> $1
-and not {_IGNORES.format("$1")} {{of}}
+where s.is_following = 1 and w.is_there = 1 and w.author_id <> a.user_id
+and not {_IGNORES.format("a.user_id")} {{of}}
 """  # noqa: S608
-_IN_THREADS = _UNREAD_REPLIES.format(of="")
-_IN_THREAD = f"select count(*) from ({_UNREAD_REPLIES.format(of='and s.message_id = $2')}) found"  # noqa: S608
+_IN_THREADS = _UNREAD_REPLIES.format(asked="{}", of="")
+_IN_ONE = _UNREAD_REPLIES.format(asked="($1)", of="and s.message_id = $2")
+_IN_THREAD = f"select count(*) from ({_IN_ONE}) found"  # noqa: S608
 _OF_MESSAGE = "select user_id, cause, is_there from read_state_mentions where message_id = $1"
 _CHANGE = """update read_state_mentions set is_there = $4, cause = $5 where user_id = $1 and room_id = $2
 and message_id = $3"""
@@ -100,11 +104,17 @@ async def in_places(
     for rows, parameters in listed(asked):
         for user_id, room_id, count in await tx.fetch(_IN_PLACES.format(rows), *parameters):
             counts[user_id, room_id] = count
-    for user_id in readers:
-        bounds = {one.id: one.first_seen for one in places[user_id] if not one.is_archived}
-        for (room_id, parent_id), count in (await _in_threads(tx, user_id)).items() if bounds else ():
-            if room_id in bounds and parent_id >= bounds[room_id]:
-                counts[user_id, room_id] += count
+    if replies := await _in_threads(tx, readers):
+        bounds = {
+            (user_id, one.id): one.first_seen
+            for user_id in readers
+            for one in places[user_id]
+            if not one.is_archived
+        }
+        for user_id, room_id, parent_id in replies:
+            bound = bounds.get((user_id, room_id))
+            if bound is not None and parent_id >= bound:
+                counts[user_id, room_id] += 1
     return {one: min(count, COUNTED_UP_TO) for one, count in counts.items()}
 
 
@@ -116,10 +126,8 @@ async def in_thread(tx: Transaction, user_id: str, message_id: str) -> int:
 
 async def in_threads(tx: Transaction, user_id: str) -> Mapping[str, int]:
     """Return how many unread replies mention a user, by their threads, seen or not."""
-    return {
-        parent_id: min(count, COUNTED_UP_TO)
-        for (_, parent_id), count in (await _in_threads(tx, user_id)).items()
-    }
+    counts = Counter(parent_id for _, _, parent_id in await _in_threads(tx, [user_id]))
+    return {parent_id: min(count, COUNTED_UP_TO) for parent_id, count in counts.items()}
 
 
 async def reach(tx: Transaction, where: Where, causes: Mapping[str, str], told: int | None = None) -> None:
@@ -235,6 +243,10 @@ async def to_tell(tx: Transaction, message_id: str) -> Telling:
     )
 
 
-async def _in_threads(tx: Transaction, user_id: str) -> Mapping[tuple[str, str], int]:
-    rows = await tx.fetch(_IN_THREADS, user_id)
-    return Counter((room_id, parent_id) for room_id, parent_id, _ in rows)
+async def _in_threads(tx: Transaction, users: Collection[str]) -> list[tuple[str, str, str]]:
+    """Return user, room and thread of each unread reply that mentions one of these users, seen or not."""
+    found: list[tuple[str, str, str]] = []
+    for rows, parameters in listed([(user_id,) for user_id in sorted(users)]):
+        replies = await tx.fetch(_IN_THREADS.format(rows), *parameters)
+        found += [(user_id, room_id, parent_id) for user_id, room_id, parent_id, _ in replies]
+    return found

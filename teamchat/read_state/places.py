@@ -20,28 +20,38 @@ from teamchat.read_state.positions import Mark, began_by_default, began_by_joini
 from teamchat.read_state.tables import BEGINNING, COUNTED_UP_TO, NEWEST
 from teamchat.storage.statements import chunks, listed
 
-_COLUMNS = f"""{{who}}, r.id, r.kind, r.archived_at, r.is_default, {{seen}}, {{since}}, {{joined}}, {NEWEST},
-rr.base, rr.default_base, rr.first_epoch, rr.next_generation, rr.changed,
-s.position, s.generation, s.is_marked, s.changed, s.began,
-n.level, n.is_muted, n.muted_until, n.ignores_wide, n.changed,
-gone.generation, (select created_at from users where id = {{who}})"""  # noqa: S608
+# What is seldom wanted stands last; what only who has never read there needs is looked up for them alone.
+_COLUMNS = f"""{{who}}, r.id, r.kind, r.archived_at, {{seen}}, {NEWEST},
+s.position, s.generation, s.is_marked, n.level, n.is_muted, n.muted_until, n.ignores_wide,
+rr.changed, s.changed, n.changed,
+s.began, r.is_default, {{since}}, {{joined}}, rr.base, rr.default_base, rr.first_epoch, rr.next_generation,
+case when s.position is null then (select gone.generation from read_state_left gone
+  where gone.room_id = r.id and gone.user_id = {{who}}) end,
+case when r.is_default = 1 then (select created_at from users where id = {{who}}) end"""  # noqa: S608
 _STATE = """left join read_state_rooms rr on rr.room_id = r.id
 left join read_state s on s.room_id = r.id and s.user_id = {who}
-left join notification_levels n on n.room_id = r.id and n.user_id = {who}
-left join read_state_left gone on gone.room_id = r.id and gone.user_id = {who}"""
+left join notification_levels n on n.room_id = r.id and n.user_id = {who}"""
 _BY_ROW = {"who": "mine.user_id", "seen": FIRST_SEEN, "since": "mine.since_epoch", "joined": "mine.joined_at"}
 _BY_DEFAULT = {"who": "u.id", "seen": "r.public_from", "since": "0", "joined": "0"}
 # Two ways to be a member, each from an index: by a row, and of a default room without one. Who was removed
 # since a request came has no row either.
-_PLACES = f"""select {_COLUMNS.format(**_BY_ROW)}
-from memberships mine join rooms r on r.id = mine.room_id {_STATE.format(**_BY_ROW)}
-where mine.user_id in ({{users}}) {{only}}
+_MEMBERS = f"""select {_COLUMNS.format(**_BY_ROW)}
+from {{rows}} join rooms r on r.id = mine.room_id {_STATE.format(**_BY_ROW)} {{of}}
 union all select {_COLUMNS.format(**_BY_DEFAULT)}
-from rooms r join users u on u.id in ({{users}}) and u.removed_at is null {_STATE.format(**_BY_DEFAULT)}
-where r.is_default = 1
+from {{defaults}} {_STATE.format(**_BY_DEFAULT)}
+where r.is_default = 1 and u.removed_at is null
 and not exists (select 1 from memberships m where m.room_id = r.id and m.user_id = u.id)
-and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = u.id) {{only}}"""  # noqa: S608
-_ONE = _PLACES.format(users="$1", only="and r.id = $2")
+and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = u.id)"""  # noqa: S608
+_PLACES = _MEMBERS.format(
+    rows="memberships mine",
+    defaults="rooms r join users u on u.id in ({users})",
+    of="where mine.user_id in ({users})",
+)
+_SOME = "with asked(user_id, room_id) as (values {}) " + _MEMBERS.format(
+    rows="asked a join memberships mine on mine.user_id = a.user_id and mine.room_id = a.room_id",
+    defaults="asked a join rooms r on r.id = a.room_id join users u on u.id = a.user_id",
+    of="",
+)
 # Ids of messages begin with their time: from `after` on the index is read in order, and no further than told.
 _COUNT = """with asked(user_id, room_id, after, first_seen) as (values {})
 select a.user_id, a.room_id, (select count(*) from (select 1 from messages m where m.room_id = a.room_id
@@ -75,10 +85,45 @@ class ReadState(Struct, frozen=True, rename="camel"):
     ignore_channel_mentions: bool | UnsetType = UNSET
 
 
+class _Beginning(NamedTuple):
+    """What says where a member stands who has never read in a room, and since when they are in it."""
+
+    began: str | None
+    is_default: int
+    since: int
+    joined_at: int
+    base: str | None
+    default_base: str
+    first_epoch: int
+    next_generation: int | None
+    ended: int | None
+    user_made_at: int
+
+    def mark(self, newest: str | None) -> Mark:
+        """Return the mark of who has none stored: nothing is unread, and it is newer than what has ended."""
+        generation = max(self.next_generation or 0, 0 if self.ended is None else self.ended + 1)
+        if self.base is None:
+            return Mark(newest or BEGINNING, generation)  # Brought in a moment ago, by an import.
+        if self.is_default:
+            return Mark(began_by_default(self.user_made_at, self.default_base), generation)
+        is_first = self.since <= self.first_epoch
+        return Mark(self.base if is_first else max(self.base, moment(self.joined_at)), generation)
+
+    def position(self) -> str:
+        """Return the position at which the membership began."""
+        if self.began is not None:
+            return self.began
+        if self.base is None:
+            return BEGINNING
+        if self.is_default:
+            return began_by_default(self.user_made_at, self.default_base)
+        return began_by_joining(self.joined_at, self.since, self.base, self.first_epoch)
+
+
 class Place(NamedTuple):
     """A room that a user is a member of. `newest` is the newest message there that they see, and no reply.
 
-    `began` is the position at which their membership did.
+    `row` is that of `_COLUMNS`: what few places are asked for is worked out when it is.
     """
 
     id: str
@@ -87,44 +132,37 @@ class Place(NamedTuple):
     first_seen: str
     newest: str | None
     mark: Mark
-    began: str
     choice: Choice
-    changed: int | None
-    """When the mark, the choice or the membership changed last; None if nobody has noted it yet."""
+    row: Sequence[Any]
 
     @classmethod
     def of(cls, row: Sequence[Any]) -> Self:
-        """Return the place of a row of `_PLACES`, without whose it is."""
-        (id_, kind, archived_at, is_default, first_seen, since, joined_at, newest,
-         base, default_base, first_epoch, generation, room_changed, position, own_generation, is_marked,
-         changed, began, level, is_muted, muted_until, ignores_wide, chosen_at, ended,
-         user_made_at) = row  # fmt: skip
-        fresh = max(generation or 0, 0 if ended is None else ended + 1)  # Newer than what has ended.
-        if position is not None:
-            mark = Mark(position, own_generation, bool(is_marked))
-        elif base is None:
-            mark = Mark(newest or BEGINNING, fresh)  # Brought in a moment ago, by an import.
-        elif is_default:
-            mark = Mark(began_by_default(user_made_at, default_base), fresh)
-        else:
-            mark = Mark(base if since <= first_epoch else max(base, moment(joined_at)), fresh)
-        if began is None and base is not None:
-            began = (
-                began_by_default(user_made_at, default_base)
-                if is_default
-                else began_by_joining(joined_at, since, base, first_epoch)
-            )
+        """Return the place of a row with `_COLUMNS`."""
+        # Somebody's places are some hundred: these lines are most of what asking for all of them takes.
+        _, id_, kind, archived_at, first_seen, newest, position, generation, is_marked, level = row[:10]
         return cls(
             id_,
             kind,
             archived_at is not None,
             first_seen,
             newest if newest is not None and newest >= first_seen else None,
-            mark,
-            began or BEGINNING,
-            NOTHING_CHOSEN if level is None else Choice.of((level, is_muted, muted_until, ignores_wide)),
-            None if room_changed is None else max(room_changed, changed or 0, chosen_at or 0),
+            _Beginning._make(row[16:]).mark(newest)
+            if position is None
+            else Mark(position, generation, is_marked == 1),
+            NOTHING_CHOSEN if level is None else Choice.of(row[9:13]),
+            row,
         )
+
+    @property
+    def began(self) -> str:
+        """The position at which their membership began."""
+        return _Beginning._make(self.row[16:]).position()
+
+    @property
+    def changed(self) -> int | None:
+        """When the mark, the choice or the membership changed last; None if nobody has noted it yet."""
+        room, mark, choice = self.row[13:16]
+        return None if room is None else max(room, mark or 0, choice or 0)
 
     @property
     def position(self) -> str:
@@ -149,17 +187,25 @@ async def places_of_all(tx: Transaction, user_ids: Sequence[str]) -> dict[str, l
     """Return the places of each of these users, as `places_of` does."""
     found: dict[str, list[Place]] = {one: [] for one in user_ids}
     for users, piece in chunks(user_ids):
-        for user_id, *row in await tx.fetch(_PLACES.format(users=users, only=""), *piece):
-            found[user_id].append(Place.of(row))
+        for row in await tx.fetch(_PLACES.format(users=users), *piece):
+            found[row[0]].append(Place.of(row))
     for places in found.values():
-        places.sort(key=lambda place: place.id)
+        places.sort()  # Ids come first, and differ.
+    return found
+
+
+async def some_places(tx: Transaction, asked: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Place]:
+    """Return the places among these, by users and rooms, of which the user is a member."""
+    found: dict[tuple[str, str], Place] = {}
+    for rows, parameters in listed(asked):
+        for row in await tx.fetch(_SOME.format(rows), *parameters):
+            found[row[0], row[1]] = Place.of(row)
     return found
 
 
 async def place_of(tx: Transaction, user_id: str, room_id: str) -> Place | None:
     """Return one of them, or None."""
-    rows = await tx.fetch(_ONE, user_id, room_id)
-    return Place.of(rows[0][1:]) if rows else None
+    return (await some_places(tx, [(user_id, room_id)])).get((user_id, room_id))
 
 
 async def states_of(
