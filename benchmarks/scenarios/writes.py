@@ -1,19 +1,25 @@
-"""Posts on PostgreSQL: how many a second, and the processor time that each takes on both sides.
+"""Posts and read marks on PostgreSQL: how many a second, and the processor time of each on both sides.
 
 One server and two (processes) on databases of one PostgreSQL, which waits for its disk, with few connections
 that post as fast as they are answered and with eight times as many.  "a post here" is the processor time of
 the servers for one post, "at PostgreSQL" that of all its processes.  Where all share two cores, what a post
 takes in all says how many there can be.  Wanted: 2,500 posts/s from one server with 16 connections, 5,000
 with 128, and more from two servers than from one.
+
+Marks are of many people in one channel, each of whom reads it and marks it by turns, from its end on: so each
+changes something, and nothing is unread.
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from benchmarks.asking import Asker
 from benchmarks.chat import Chat
+from benchmarks.client import request
 from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, medians
 from benchmarks.server import Server, processor_seconds_of, running
@@ -22,6 +28,8 @@ from tests.postgres import DURABLE, Postgres
 
 COUNTS = {1: "1 server", 2: "2 servers"}
 WARM_UP = 20  # posts
+READERS = 200
+_END = "f" * 32
 
 
 def run(sizes: Sizes) -> Report:
@@ -38,9 +46,11 @@ def run(sizes: Sizes) -> Report:
                         name = f"{COUNTS[count]}, {connections} connections"
                         row = _posts(server, chat, database, connections, sizes.seconds)
                         found.setdefault(name, []).append(row)
+                        row = _marks(server, chat, database, connections, sizes.seconds)
+                        found.setdefault(f"read marks, {name}", []).append(row)
     finally:
         database.remove()
-    report = Report("Writes on PostgreSQL: posts, and microseconds of processor time")
+    report = Report("Writes on PostgreSQL: posts and read marks, and microseconds of processor time")
     report.rows = {name: medians(rows) for name, rows in found.items()}
     return report
 
@@ -63,6 +73,28 @@ def _posts(server: Server, chat: Chat, database: Postgres, connections: int, sec
         "posts/s": round(posts / seconds),
         "a post here": round(1e6 * here / posts),
         "at PostgreSQL": round(1e6 * there / posts),
+    }
+
+
+def _marks(server: Server, chat: Chat, database: Postgres, connections: int, seconds: float) -> Row:
+    path = f"/me/places/{chat.channel_id}"
+    seen, unseen = (json.dumps(one).encode() for one in ({"position": _END}, {"from": _END}))
+
+    def mark(number: int) -> bytes:
+        turn, reader = divmod(number, READERS)
+        verb, body = ("unread", unseen) if turn % 2 else ("read", seen)
+        return request("PUT", f"{path}/{verb}", chat.token_of(reader), body)
+
+    chat.sign_in(READERS)
+    with Asker(chat.loop, server.port, mark, connections=connections) as reading:
+        here, there = _processor_seconds(server), database.processor_seconds()
+        seconds = reading.flood(seconds)
+        marks = len(reading.answered)
+        here, there = _processor_seconds(server) - here, database.processor_seconds() - there
+    return {
+        "marks/s": round(marks / seconds),
+        "a mark here": round(1e6 * here / marks),
+        "at PostgreSQL": round(1e6 * there / marks),
     }
 
 

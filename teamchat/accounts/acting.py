@@ -5,28 +5,43 @@ below it, asks whether session, user and role are still what they were, before a
 storage can, together with what is asked first.  So who was signed out,
 removed or demoted while a body, a filter or the write lock was waited for writes nothing, whatever was looked
 at before, in endpoints of plugins too.
+
+One transaction may write for several callers, who are then asked for with one statement (`acting_for_each`).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import trio
 
-from teamchat.accounts.records import CALLER, caller_of, check_unchanged
+from teamchat.accounts.records import CALLER, CALLERS, caller_of, check_unchanged
 from teamchat.capabilities.changes import NoCapabilities, TakesPart
+from teamchat.errors import Forbidden, Unauthorized
 from teamchat.events import LoggedEvent
 from teamchat.interfaces import Row, SpeaksDialect, Storage, Transaction
 from teamchat.model import Caller, now_ms
+from teamchat.storage.statements import listed
+
+Refusal = Unauthorized | Forbidden
+"""What becomes of a caller who is not any more who they were."""
+
+
+class _Each(NamedTuple):
+    """Several for whom is written at once, and those among them who are refused, by their places."""
+
+    callers: Sequence[Caller]
+    refused: dict[int, Refusal]
 
 
 class _Acting(NamedTuple):
     """Who is acted for (None: the server itself), and the task that does."""
 
-    caller: Caller | None
+    caller: Caller | _Each | None
     task: trio.lowlevel.Task
 
 
@@ -52,6 +67,21 @@ class acting_for:  # noqa: N801 - it is named as those of contextlib are
         _acting.reset(self._token)
 
 
+@contextmanager
+def acting_for_each(callers: Sequence[Caller]) -> Iterator[Mapping[int, Refusal]]:
+    """Write on behalf of several callers at once, none of whom is refused for another's sake.
+
+    The mapping has who is refused, by their places among `callers`, once the first statement of the
+    transaction has returned, or it has ended: nothing may be written for them.
+    """
+    each = _Each(callers, {})
+    token = _acting.set(_Acting(each, trio.lowlevel.current_task()))
+    try:
+        yield each.refused
+    finally:
+        _acting.reset(token)
+
+
 class AskingStorage:
     """A `Storage` whose writing transactions ask again for the caller on whose behalf they are opened.
 
@@ -71,8 +101,10 @@ class AskingStorage:
         return self._storage.read()
 
     def write(self) -> AbstractAsyncContextManager[Transaction]:
-        caller = _acting_caller()
-        return self._storage.write() if caller is None else self._write_for(caller)
+        acting = _acting_now()
+        if acting is None:
+            return self._storage.write()
+        return self._write_for_each(acting) if isinstance(acting, _Each) else self._write_for(acting)
 
     def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
         return self._storage.follow(after)
@@ -104,14 +136,43 @@ class AskingStorage:
                 ask_ahead(check, CALLER, session_id, user_id, now)
             yield tx
 
+    @asynccontextmanager
+    async def _write_for_each(self, each: _Each) -> AsyncIterator[Transaction]:
+        now = self._clock()
+
+        async def check(places: Sequence[int], rows: Sequence[Row]) -> None:
+            found = {place: tuple(row) for place, *row in rows}
+            for place in places:
+                caller = each.callers[place]
+                own = [found[place]] if place in found else []
+                try:
+                    again, _ = await caller_of(
+                        tx, own, caller.user.id, caller.session_id, now, self._capabilities
+                    )
+                    check_unchanged(caller, again)
+                except (Unauthorized, Forbidden) as refusal:
+                    each.refused[place] = refusal
+
+        async with self._storage.write() as tx:
+            asked: list[tuple[Any, ...]] = [
+                (place, one.session_id, one.user.id) for place, one in enumerate(each.callers)
+            ]
+            for rows, parameters in listed(asked, after=1):
+                check_these = partial(check, sorted(set(parameters[::3])))
+                if isinstance(tx, AsksAhead):
+                    tx.ask_ahead(check_these, CALLERS.format(rows), now, *parameters)
+                else:
+                    await check_these(await tx.fetch(CALLERS.format(rows), now, *parameters))
+            yield tx
+
 
 def acting_user() -> str | None:
-    """Return the id of the user on whose behalf this task writes; None if the server does on its own."""
-    caller = _acting_caller()
-    return None if caller is None else caller.user.id
+    """Return the id of the user on whose behalf this task writes; None for the server, or several at once."""
+    acting = _acting_now()
+    return acting.user.id if isinstance(acting, Caller) else None
 
 
-def _acting_caller() -> Caller | None:
+def _acting_now() -> Caller | _Each | None:
     """Return on whose behalf this task writes.
 
     A task inherits the context of whoever started it.  But what a request starts in a nursery of others, such

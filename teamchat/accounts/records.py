@@ -72,10 +72,13 @@ async def own_row(tx: Transaction, caller: Caller) -> User:
     return user
 
 
-CALLER = """select u.id, u.user_name, u.email, u.is_admin, s.must_change_password, u.log_start, s.expires_at
-from sessions s join users u on u.id = s.user_id
+_CALLER = "u.id, u.user_name, u.email, u.is_admin, s.must_change_password, u.log_start, s.expires_at"
+CALLER = f"""select {_CALLER} from sessions s join users u on u.id = s.user_id
 where s.id = $1 and s.user_id = $2 and s.expires_at > $3 and u.removed_at is null
-and u.deactivated_at is null"""
+and u.deactivated_at is null"""  # noqa: S608
+CALLERS = f"""with asked(place, session_id, user_id) as (values {{}}) select a.place, {_CALLER} from asked a
+join sessions s on s.id = a.session_id and s.user_id = a.user_id join users u on u.id = s.user_id
+where s.expires_at > $1 and u.removed_at is null and u.deactivated_at is null"""  # noqa: S608
 
 
 async def find_caller(

@@ -16,7 +16,7 @@ from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
 from teamchat.read_state.positions import Mark, began_by_default, began_by_joining, moment
 from teamchat.read_state.tables import BEGINNING, NEWEST, is_stray
-from teamchat.storage.statements import chunks, flat, in_pieces, values
+from teamchat.storage.statements import chunks, flat, in_pieces, listed, values
 
 KEPT_MS = 30 * 24 * 3600 * 1000
 """For so long it is known which rooms somebody has left that are gone, or that they were in by default."""
@@ -25,6 +25,13 @@ BY_DEFAULT = ""
 
 _TICK = "update read_state_clock set changes = changes + 1 where id = 1"
 _CHANGE = "(select changes from read_state_clock where id = 1)"
+# A list is filled up by repeating a row, and of each there may be one; SQLite wants a condition before `on`.
+_WRITE = f"""insert into read_state (user_id, room_id, position, generation, is_marked, changed, began)
+with moved(user_id, room_id, position, generation, is_marked, began) as (values {{}})
+select distinct m.user_id, m.room_id, m.position, m.generation, m.is_marked, {_CHANGE}, m.began from moved m
+where true on conflict (user_id, room_id) do update set position = excluded.position,
+generation = excluded.generation, is_marked = excluded.is_marked, changed = excluded.changed,
+began = coalesce(excluded.began, read_state.began)"""  # noqa: S608
 _NEWEST = f"select coalesce({NEWEST}, '{BEGINNING}'), r.is_default, r.epoch from rooms r where r.id = $1"  # noqa: S608
 _MADE = """insert into read_state_rooms (room_id, base, default_base, first_epoch, changed)
 values ($1, $2, $2, $3, $4) on conflict (room_id) do update set changed = excluded.changed"""
@@ -91,16 +98,9 @@ async def write(
 
     They are of the last change that there is.
     """
-    rows = [(user, room, *mark[:2], int(mark.is_marked), began.get(user)) for user, room, mark in marks]
-    for piece in in_pieces(rows):
-        listed = values(f"({{0}}, {{1}}, {{2}}, {{3}}, {{4}}, {_CHANGE}, {{5}})", 6, len(piece), after=0)
-        await tx.fetch(
-            f"""insert into read_state (user_id, room_id, position, generation, is_marked, changed, began)
-            values {listed} on conflict (user_id, room_id) do update set position = excluded.position,
-            generation = excluded.generation, is_marked = excluded.is_marked, changed = excluded.changed,
-            began = coalesce(excluded.began, read_state.began)""",  # noqa: S608
-            *flat(piece),
-        )
+    stored = [(user, room, *mark[:2], int(mark.is_marked), began.get(user)) for user, room, mark in marks]
+    for rows, parameters in listed(stored):
+        await tx.fetch(_WRITE.format(rows), *parameters)
 
 
 class Following(Changes):

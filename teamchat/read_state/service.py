@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import asdict
 
-from teamchat.errors import BadRequest, NotFound
+from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller, now_ms
-from teamchat.model.ids import could_be_id
 from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.events import ReadStateChanged
 from teamchat.read_state.following import BY_DEFAULT, KEPT_MS, move
-from teamchat.read_state.places import Place, ReadState, place_of, places_of, states_of
+from teamchat.read_state.marking import Change, Marking, Where
+from teamchat.read_state.places import Place, ReadState, places_of, states_of
 from teamchat.read_state.positions import Mark, check_position
 from teamchat.read_state.threads import states as threads
 from teamchat.read_state.threads.states import ThreadState
@@ -57,6 +57,7 @@ class ReadStates:
     def __init__(self, app: Teamchat) -> None:
         self._app = app
         self._storage = app.storage
+        self._marking = Marking(app)
 
     async def overview(self, caller: Caller, since: str | None) -> Overview:
         """Return the caller's places; with the mark of an earlier answer, those that have changed since.
@@ -91,35 +92,31 @@ class ReadStates:
 
     async def check_member(self, caller: Caller, place_id: str) -> None:
         """Raise `NotFound` for a place that the caller is no member of; `Forbidden` as `app.room` does."""
-        async with self._storage.read() as tx:
-            await self._place(tx, caller, place_id)
+        await self._marking.check(Where(caller, place_id))
 
     async def state(self, caller: Caller, place_id: str) -> tuple[ReadState, int]:
         """Return one read state, and the number of the event as of which it holds."""
-        last = await self._storage.position()
-        async with self._storage.read() as tx:
-            place = await self._place(tx, caller, place_id)
-            [state] = await states_of(tx, caller.user.id, [place])
-            return state, await last_in(tx, last)
+        return await self._marking.tell(Where(caller, place_id))
 
     async def read(
         self, caller: Caller, place_id: str, position: str, generation: int | None
     ) -> tuple[ReadState, bool]:
         """Note that everything up to a position was shown; return the state, and whether it is another."""
-        async with self._storage.write() as tx:
-            place = await self._place(tx, caller, place_id)
+
+        def change(mark: Mark, newest: str | None) -> Mark:
             check_position("position", position)
-            mark = place.mark.read(position, generation, place.newest)
-            is_changed = await _store(tx, caller, {place: mark})
-        return await self._answered(caller, place_id, is_changed=bool(is_changed)), bool(is_changed)
+            return mark.read(position, generation, newest)
+
+        return await self._moved(caller, place_id, change)
 
     async def unread(self, caller: Caller, place_id: str, first: str) -> ReadState:
         """Mark a message as unread, and what follows it."""
-        async with self._storage.write() as tx:
-            place = await self._place(tx, caller, place_id)
+
+        def change(mark: Mark, newest: str | None) -> Mark:
             check_position("from", first)
-            is_changed = await _store(tx, caller, {place: place.mark.unread(first, place.newest)})
-        return await self._answered(caller, place_id, is_changed=bool(is_changed))
+            return mark.unread(first, newest)
+
+        return (await self._moved(caller, place_id, change))[0]
 
     async def read_all(self, caller: Caller, positions: Mapping[str, str]) -> int:
         """Do what `read` does for many places, and return how many have changed.
@@ -136,26 +133,21 @@ class ReadStates:
                 for one in await places_of(tx, caller.user.id)
                 if one.id in positions and caller.reaches(one.id)
             ]
-            moved = {one: one.mark.read(positions[one.id], None, one.newest) for one in places}
-            changed = await _store(tx, caller, moved)
-        if changed:
-            await self.notify(caller, changed)
-        return len(changed)
+            moved = [(one, one.mark.read(positions[one.id], None, one.newest)) for one in places]
+            marks = [(caller.user.id, one.id, mark) for one, mark in moved if mark != one.mark]
+            if marks:
+                await move(tx, marks)
+        if marks:
+            await self.notify(caller, [place_id for _, place_id, _ in marks])
+        return len(marks)
 
-    async def _place(self, tx: Transaction, caller: Caller, place_id: str) -> Place:
-        # Who is a member sees the place: one statement, for marks are most of what is written, one by one.
-        place = await place_of(tx, caller.user.id, place_id) if could_be_id(place_id) else None
-        if place is None or not caller.reaches(place.id):
-            await self._app.room(tx, caller, place_id)  # says what there is to say of what is not seen
-            raise NotFound("No such place.")
-        return place
-
-    async def _answered(self, caller: Caller, place_id: str, *, is_changed: bool) -> ReadState:
-        """Return a state as it is now, and notify the caller's other devices of a change."""
+    async def _moved(self, caller: Caller, place_id: str, change: Change) -> tuple[ReadState, bool]:
+        """Move a mark; return the state as it is then, and notify the caller's devices of a change."""
+        is_changed = await self._marking.move(Where(caller, place_id), change)
         state, as_of = await self.state(caller, place_id)
         if is_changed:
             self._send(caller, state, as_of)
-        return state
+        return state, is_changed
 
     async def notify(self, caller: Caller, place_ids: Sequence[str]) -> None:
         """Notify the caller's devices of the states of these places, as they are now."""
@@ -174,15 +166,6 @@ class ReadStates:
 
 def _has_changed(place: Place, after: int) -> bool:
     return place.changed is None or place.changed > after
-
-
-async def _store(tx: Transaction, caller: Caller, moved: Mapping[Place, Mark]) -> list[str]:
-    """Store the marks that are others than before, and return their rooms."""
-    changed = {place.id: mark for place, mark in moved.items() if mark != place.mark}
-    if changed:
-        marks = [(caller.user.id, room_id, mark) for room_id, mark in changed.items()]
-        await move(tx, marks)
-    return list(changed)
 
 
 async def _left(tx: Transaction, user_id: str, places: Sequence[Place], after: int) -> list[str]:

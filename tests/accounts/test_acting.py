@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.accounts.acting import AskingStorage, acting_for
+from teamchat.accounts.acting import AskingStorage, acting_for, acting_for_each, acting_user
 from teamchat.chat.images import Images
 from teamchat.errors import Forbidden, Unauthorized
 from teamchat.interfaces import Storage
@@ -112,6 +112,33 @@ async def test_a_role_that_was_taken_away_is_forbidden_and_one_that_was_given_is
                 with pytest.raises(Forbidden):
                     await write(storage, "taken away")
     assert await names(world) == ["given"]
+
+
+async def test_of_several_those_are_refused_who_are_not_any_more_who_they_were(
+    storage: Storage, world: World
+) -> None:
+    accounts = world.accounts(max_active_sessions=50)
+    admin = await world.admin(accounts)
+    await accounts.users.add(admin, "bob@example.org", "admin")
+    bob, _ = await world.sign_in(accounts, "bob@example.org")
+    async with storage.write() as tx:
+        await accounts.users.set_role_in(tx, bob.user, is_admin=False)
+    ended = await a_caller_whose_session_ended(world)
+    good = await world.admin(accounts)
+    # More than one statement asks for.
+    callers = [good, ended, bob, *[good] * 140, ended]
+    with acting_for(bob), acting_for_each(callers) as refused:
+        assert acting_user() is None
+        async with storage.write() as tx:
+            await tx.fetch("select 1")
+            found = {place: type(refusal) for place, refusal in refused.items()}
+            await tx.fetch(ONE, "of those who are left")
+    assert found == {1: Unauthorized, 2: Forbidden, 143: Unauthorized}
+    with acting_for_each([ended]) as refused:
+        async with storage.write():
+            pass
+        assert list(refused) == [0]
+    assert await names(world) == ["of those who are left"]
 
 
 async def test_a_caller_is_asked_for_again_though_the_access_token_has_expired(world: World) -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from teamchat.mentions import listening, writing
 from teamchat.mentions.activity import feed, noting
 from teamchat.mentions.activity import service as activity
-from teamchat.read_state import badge, following, mentioned, places, service
+from teamchat.read_state import badge, following, marking, mentioned, places, service
 from teamchat.read_state.levels import following as levels_following
 from teamchat.read_state.levels import keywords, levels
 from teamchat.read_state.positions import Mark
@@ -31,9 +31,13 @@ def counts_are_kept() -> None:
     count = places._count
     kept: dict[Any, int] = {}
 
-    async def counted(tx: Any, user_id: str, asked: Sequence[places.Place]) -> Mapping[str, int]:
-        fresh = await count(tx, user_id, asked)
-        return {one.id: kept.setdefault((user_id, one.id, one.mark), fresh.get(one.id, 0)) for one in asked}
+    async def counted(tx: Any, asked: Mapping[str, Sequence[places.Place]], but: Any) -> Mapping[Any, int]:
+        fresh = await count(tx, asked, but)
+        return {
+            (user_id, one.id): kept.setdefault((user_id, one.id, one.mark), fresh.get((user_id, one.id), 0))
+            for user_id, own in asked.items()
+            for one in own
+        }
 
     places._count = counted
 
@@ -79,8 +83,10 @@ def the_future_can_be_read() -> None:
 
 def a_change_is_missed() -> None:
     """What changed first after an answer is not among what has changed since."""
-    after = service._after
-    service._after = lambda since: None if (found := after(since)) is None else found + 1
+    marked = service._marked
+    service._marked = lambda since: (
+        None if (found := marked(since)) is None else found._replace(change=found.change + 1)
+    )
 
 
 def what_was_left_is_not_told() -> None:
@@ -101,13 +107,42 @@ def who_comes_back_begins_as_before() -> None:
 
 def an_acknowledged_state_is_lost() -> None:
     """Every fourth change of a read state is answered, and not stored."""
-    write, numbers = service.write, iter(range(1, 1 << 60))
+    move, numbers = marking.move, iter(range(1, 1 << 60))
 
-    async def written(tx: Any, marks: Any, changed: int) -> None:
-        if next(numbers) % 4:
-            await write(tx, marks, changed)
+    async def moved(tx: Any, marks: Any) -> None:
+        await move(tx, [one for one in marks if next(numbers) % 4])
 
-    service.write = written
+    marking.move = moved
+
+
+def who_is_stored_together_is_told_of_another() -> None:
+    """Of those who read at the same time each is answered what the next one is."""
+    found = marking.Marking._move
+
+    async def moved(marks: Any, asked: Sequence[Any]) -> Sequence[Any]:
+        answers = await found(marks, asked)
+        return [*answers[1:], answers[0]]
+
+    marking.Marking._move = moved
+
+
+def who_reads_at_once_begins_where_all_began() -> None:
+    """Of two marks of one place that are stored together the last one holds, as if the other had not been."""
+    found = marking.Marking._found
+
+    async def moved(marks: Any, asked: Sequence[Any]) -> Sequence[Any]:
+        async with marks._storage.write() as tx:
+            places = await found(marks, tx, [where for where, _ in asked])
+            after = [
+                (where, place, change(place.mark, place.newest))
+                for (where, change), place in zip(asked, places, strict=True)
+                if isinstance(place, marking.Place)
+            ]
+            await marking.move(tx, [(*key, mark) for key, mark in {w.key: m for w, _, m in after}.items()])
+        changed = {id(place): mark != place.mark for _, place, mark in after}
+        return [changed.get(id(one), one) for one in places]
+
+    marking.Marking._move = moved
 
 
 def answers_say_they_hold_as_of_earlier() -> None:
@@ -117,7 +152,7 @@ def answers_say_they_hold_as_of_earlier() -> None:
     async def earlier(tx: Any, last: int) -> int:
         return await last_in(tx, last) - 1
 
-    service.last_in = earlier
+    service.last_in = marking.last_in = earlier
 
 
 def a_signal_goes_out_before_its_commit() -> None:
@@ -171,7 +206,7 @@ def a_thread_is_read_and_its_place_not_told() -> None:
 
 
 def a_thread_is_read_and_its_place_has_not_changed() -> None:
-    threads_service.write = _nothing
+    threads_service.move = _nothing
 
 
 def muted_places_are_in_the_badge() -> None:
@@ -256,7 +291,8 @@ def keywords_reach_who_is_no_member() -> None:
 
 def what_is_for_everybody_counts_for_who_ignores_it() -> None:
     for name in ("_IN_PLACES", "_IN_THREADS"):
-        setattr(mentioned, name, getattr(mentioned, name).replace(f"and not {mentioned._IGNORES}", ""))
+        ignored = f"and not {mentioned._IGNORES.format('a.user_id')}"
+        setattr(mentioned, name, getattr(mentioned, name).replace(ignored, ""))
 
 
 def what_is_for_everybody_counts_for_its_author() -> None:
@@ -320,6 +356,8 @@ FAULTS: list[Callable[[], None]] = [
     what_was_left_is_not_told,
     who_comes_back_begins_as_before,
     an_acknowledged_state_is_lost,
+    who_is_stored_together_is_told_of_another,
+    who_reads_at_once_begins_where_all_began,
     answers_say_they_hold_as_of_earlier,
     a_signal_goes_out_before_its_commit,
     signals_stay_in_their_process,
