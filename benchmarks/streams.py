@@ -25,6 +25,7 @@ _BUFFER = 256 * 1024  # bytes; the most that one read takes
 _PER_SOURCE = 5000  # connections from one loopback address, well under its number of ports
 _SMALLEST_ROOM = 4096  # bytes; the receive buffer of a client that is going to stall
 _OPEN_DEADLINE = 120.0  # seconds
+_CONNECTED_AT_A_TURN = 16  # a connection takes some 50 microseconds, in which requests are not looked at
 _ARRIVAL_DEADLINE = 120.0
 
 
@@ -109,10 +110,11 @@ class Streams(AbstractContextManager["Streams"]):
         self.ended = 0
         self.opening_seconds = 0.0
         self.connected_at = 0.0
-        self._port = port
+        self.port = port
         self._stalling = stalling
         self._hear = hear
         self._pending: list[bytes] = []
+        self._at_once = 0  # how many of those that come at once have not begun
         self._open = 0
 
     def __enter__(self) -> Self:
@@ -135,13 +137,15 @@ class Streams(AbstractContextManager["Streams"]):
         return sum(stream.seen for stream in self.all)
 
     def open(self, requests: Sequence[bytes], *, at_once: int = 100) -> Self:
-        """Open a stream by each request, with so many on their way at once, and wait for CONNECTED."""
+        """Open a stream by each request, with so many on their way at once, and wait for CONNECTED.
+
+        Requests go on meanwhile: also those that come at once begin some at a turn of the loop.
+        """
         self._pending = list(reversed(requests))
+        self._at_once = min(at_once, len(requests))
         began = time.perf_counter()
         try:
-            for _ in range(min(at_once, len(requests))):
-                self._connect()
-            if not self.loop.run(lambda: self._open == len(requests), _OPEN_DEADLINE):
+            if not self.loop.run(lambda: self._go_on() == len(requests), _OPEN_DEADLINE):
                 raise RuntimeError(f"only {self._open} of {len(requests)} streams opened")
         except BaseException:
             self.close()
@@ -157,8 +161,15 @@ class Streams(AbstractContextManager["Streams"]):
             self.loop.forget(stream.socket)
         else:
             self.loop.watch(stream.socket, stream.read)
-        if self._pending:
+        if len(self._pending) > self._at_once:
             self._connect()
+
+    def _go_on(self) -> int:
+        """Begin some more of those that come at once, and return how many streams are open."""
+        for _ in range(min(self._at_once, _CONNECTED_AT_A_TURN)):
+            self._at_once -= 1
+            self._connect()
+        return self._open
 
     def wait(self, marks: int) -> None:
         """Wait until every stream that has not ended got this many marks; raise if that does not come."""
@@ -184,11 +195,11 @@ class Streams(AbstractContextManager["Streams"]):
         if self._stalling:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALLEST_ROOM)
         sock.bind((f"127.0.0.{1 + number // _PER_SOURCE}", 0))
-        sock.connect_ex((HOST, self._port))
+        sock.connect_ex((HOST, self.port))
         self.loop.watch(sock, partial(self._connected, stream, request), events=EVENT_WRITE)
 
     def _connected(self, stream: Stream, request: bytes) -> None:
         self.loop.forget(stream.socket)
-        stream.socket = secured(stream.socket, self._port)
+        stream.socket = secured(stream.socket, self.port)
         stream.socket.send(request)
         self.loop.watch(stream.socket, stream.greet)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import socket
 import subprocess
 import sys
 from collections import Counter
@@ -195,6 +196,21 @@ def test_the_generator_knows_its_own_limits() -> None:
     assert capacity.deliveries(5, 400) > 0
     assert capacity.deliveries(5, 400, joined=3) > 0
     assert capacity.requests(2, 0.05) > 0
+
+
+def test_while_many_streams_come_at_once_requests_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the generator does by itself must not be told as the server's time."""
+    monkeypatch.setattr("benchmarks.streams._OPEN_DEADLINE", 0.2)
+    begun: list[int] = []
+    with Loop() as loop, socket.create_server(("127.0.0.1", 0)) as deaf:
+        loop.at(0, lambda: begun.append(len(streams.all)))
+        with (
+            Streams(loop, deaf.getsockname()[1]) as streams,
+            pytest.raises(RuntimeError, match="only 0 of 40"),
+        ):
+            streams.open([request("GET", "/events")] * 40, at_once=40)
+    assert begun == [16]
+    assert len(streams.all) == 40
 
 
 def test_a_request_whose_time_has_come_waits_on_the_clock_that_is_told() -> None:

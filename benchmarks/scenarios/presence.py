@@ -15,10 +15,10 @@ import json
 import re
 import signal
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import server as servers
-from benchmarks.asking import Asker
 from benchmarks.chat import MOST_USERS, Chat
 from benchmarks.client import ask, ask_all, request
 from benchmarks.loop import Loop
@@ -45,15 +45,19 @@ def run(sizes: Sizes) -> Report:
     return report
 
 
-class _Greeting:
-    """Keeps the id of a stream's connection."""
+class _Client:
+    """What a stream's client says and asks once it has heard the id of its connection.
 
-    def __init__(self) -> None:
-        self.id = ""
+    All of it is made before posts come: what the generator does meanwhile would be told as the server's time.
+    """
+
+    def __init__(self, token: str, shown: bytes, asks: bytes) -> None:
+        self._token, self._shown, self.asks = token, shown, asks
+        self.shows = b""
 
     def __call__(self, heard: bytes) -> None:
-        if not self.id and (found := _CONNECTION_ID.search(heard)):
-            self.id = found[1].decode()
+        if not self.shows and (found := _CONNECTION_ID.search(heard)):
+            self.shows = request("PUT", f"/events/{found[1].decode()}", self._token, self._shown)
 
 
 class _Returning:
@@ -69,61 +73,54 @@ class _Returning:
         try:
             chat = Chat(self._loop, server)
             chat.sign_in(self._sizes.returning)
-            with self._streams(chat) as streams:
-                self._come_back(chat, streams)
+            asking = b" /events?ephemeral=presence,typing "
+            opening = [one.replace(b" /events ", asking) for one in chat.listening(self._sizes.returning)]
+            clients = self._clients(chat)
+            with Streams(self._loop, chat.port, hear=clients.__getitem__) as streams:
+                self._come_back(streams, opening, clients)
                 self._loop.pause(_SETTLE_SECONDS * self._pace)
                 with chat.poster() as poster:
                     poster.paced(self._sizes.rate, _WARM_UP)
                     quiet = poster.paced(self._sizes.rate, self._sizes.posts)
             server.end(signal.SIGKILL)
             server = self._start(chat.port)
-            with self._streams(chat) as streams, chat.poster() as poster:
-                meanwhile, after = self._posts_after_a_restart(chat, streams, poster)
+            clients = self._clients(chat)
+            with Streams(self._loop, chat.port, hear=clients.__getitem__) as streams, chat.poster() as poster:
+                poster.start(self._sizes.rate)
+                self._come_back(streams, opening, clients)
+                back = len(poster.begun)
+                self._loop.pause(_AFTER_SECONDS * self._pace)
+                poster.stop()
+                times = [poster.answered[number] - begun for number, begun in enumerate(poster.begun)]
         finally:
             server.process.terminate()
             server.wait()
         return {
             "quiet": _row(quiet),
-            "while they come back": _row(meanwhile) | {"seconds": round(streams.opening_seconds, 2)},
-            "the 20 s after a restart": _row(after),
+            "while they come back": _row(times[:back]) | {"seconds": round(streams.opening_seconds, 2)},
+            "the 20 s after a restart": _row(times[back:]),
         }
 
     def _start(self, port: int = 0) -> Server:
         return servers.start(self._data, port=port, sections={"presence": {"enabled": self._is_on}})
 
-    def _streams(self, chat: Chat) -> Streams:
-        self._greetings = [_Greeting() for _ in range(self._sizes.returning)]
-        return Streams(self._loop, chat.port, hear=self._greetings.__getitem__)
-
-    def _posts_after_a_restart(
-        self, chat: Chat, streams: Streams, poster: Asker
-    ) -> tuple[list[float], list[float]]:
-        poster.start(self._sizes.rate)
-        self._come_back(chat, streams)
-        back = len(poster.begun)
-        self._loop.pause(_AFTER_SECONDS * self._pace)
-        poster.stop()
-        times = [poster.answered[number] - begun for number, begun in enumerate(poster.begun)]
-        return times[:back], times[back:]
-
-    def _come_back(self, chat: Chat, streams: Streams) -> None:
+    def _come_back(self, streams: Streams, opening: Sequence[bytes], clients: Sequence[_Client]) -> None:
         """Open all streams at once, and say of each what it shows."""
-        plain = chat.listening(self._sizes.returning)
-        asking = b" /events?ephemeral=presence,typing "
-        streams.open([one.replace(b" /events ", asking) for one in plain], at_once=len(plain))
+        streams.open(opening, at_once=len(opening))
         if self._is_on:
-            ask_all(self._loop, chat.port, self._shown(chat), connections=_CONNECTIONS)
+            said = [one for client in clients for one in (client.shows, client.asks)]
+            ask_all(self._loop, streams.port, said, connections=_CONNECTIONS)
 
-    def _shown(self, chat: Chat) -> list[bytes]:
+    def _clients(self, chat: Chat) -> list[_Client]:
         users = ask(self._loop, chat.port, chat.get("/users")).json()["users"]
         people = [one["id"] for one in users]
         found = []
-        for number, greeting in enumerate(self._greetings):
+        for number in range(self._sizes.returning):
             token = chat.token_of(number % MOST_USERS)
             named = [people[(number + step) % len(people)] for step in range(min(_NAMED, len(people)))]
             shown = {"watch": [chat.channel_id], "presenceOf": named, "isActive": True}
-            found.append(request("PUT", f"/events/{greeting.id}", token, json.dumps(shown).encode()))
-            found.append(request("GET", f"/presence?userIds={','.join(named)}", token))
+            asks = request("GET", f"/presence?userIds={','.join(named)}", token)
+            found.append(_Client(token, json.dumps(shown).encode(), asks))
         return found
 
 
