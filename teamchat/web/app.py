@@ -8,14 +8,11 @@ of it is a fifth smaller without.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import trio
-
-from teamchat.errors import Unavailable
 from teamchat.web import problems
 from teamchat.web.asgi import Receive, Send
 from teamchat.web.budget import RETRY_SECONDS, Budget, Hold
@@ -30,6 +27,7 @@ from teamchat.web.routing import PREFLIGHT, Declared, Route, Table
 from teamchat.web.sections import SECTIONS
 from teamchat.web.sending import AnswerSpace
 from teamchat.web.serving import serve
+from teamchat.web.turns import Turns
 
 if TYPE_CHECKING:
     from quart import Blueprint
@@ -43,6 +41,8 @@ BODIES_BYTES = 128 * 1024 * 1024
 """How much of all requests' bodies may be in memory at once."""
 UPLOADS_AT_ONCE = 4
 UPLOAD_WAIT_SECONDS = 30.0
+BEHIND_AT_ONCE = 2
+BEHIND_SECONDS = 10.0
 
 
 class App:
@@ -59,7 +59,12 @@ class App:
         self._plugins: dict[tuple[str, str], str] = {}
         self.answer_space = AnswerSpace(self.guard.owner)
         self.room_for_bodies = Budget(BODIES_BYTES)
-        self._uploads = trio.CapacityLimiter(UPLOADS_AT_ONCE)
+        self._uploads = Turns(
+            UPLOADS_AT_ONCE, UPLOAD_WAIT_SECONDS, "Too many uploads at once. Try again later.", RETRY_SECONDS
+        )
+        self._behind = Turns(
+            BEHIND_AT_ONCE, BEHIND_SECONDS, "The server is busy; ask again later.", RETRY_SECONDS
+        )
 
     def register_section(self, section: Section) -> None:
         """Take up a section's endpoints."""
@@ -135,20 +140,16 @@ class App:
         """Return what holds the body of a request."""
         return Hold(self.room_for_bodies, self.guard.owner(scope))
 
-    @asynccontextmanager
-    async def upload_turn(self) -> AsyncIterator[None]:
+    def upload_turn(self) -> AbstractAsyncContextManager[None]:
         """Wait for one of the few turns to decode and store an upload that has arrived.
 
         It takes several times its size. Raises `Unavailable` after 30 s.
         """
-        with trio.move_on_after(UPLOAD_WAIT_SECONDS) as waiting:
-            await self._uploads.acquire()
-        if waiting.cancelled_caught:
-            raise Unavailable("Too many uploads at once. Try again later.", RETRY_SECONDS)
-        try:
-            yield
-        finally:
-            self._uploads.release()
+        return self._uploads.turn()
+
+    def turn_behind_others(self) -> AbstractAsyncContextManager[None]:
+        """Wait for the turn of what all else passes by (extension I-5). Raises `Unavailable` after 10 s."""
+        return self._behind.turn()
 
     def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
         """Serve one ASGI scope; WebSockets are refused."""

@@ -98,6 +98,7 @@ class Endpoint:
         statuses: Sequence[int] = (),
         scopes: Sequence[str] | None = None,
         within_places: bool | None = None,
+        gives_way: bool = False,
     ) -> None:
         self.section, self.method, self.handler, self.name = section, method, handler, handler.__name__
         self.rule = _COLON.sub(r"<\1>", path)
@@ -109,7 +110,7 @@ class Endpoint:
         self.upload, self.optional, self.security = upload, optional, security
         self._before_password_change = before_password_change
         self._failed, self.static = failed, static
-        self.streamed, self.statuses = streamed, statuses
+        self.streamed, self.statuses, self.gives_way = streamed, statuses, gives_way
         self.scopes = default_scopes(method, self.rule) if scopes is None else tuple(scopes)
         self.within_places = (
             not PLACE_PARAMETERS.isdisjoint(self.path_parameters) if within_places is None else within_places
@@ -181,6 +182,12 @@ class Endpoint:
             if not self._early:
                 await self._check_first(values)
             raise
+        if not self.gives_way:
+            return await self._handle(site, request, values)
+        async with site.turn_behind_others():  # Once its body has come: nobody waits for a slow client.
+            return await self._handle(site, request, values)
+
+    async def _handle(self, site: Site, request: Request, values: dict[str, Any]) -> Any:
         await self._ask_again(site, values)
         if self.answer is bytes:  # It may be made piece by piece: room for that, before anything is opened.
             await site.answer_space.open_stream(request.scope)
@@ -195,8 +202,8 @@ class Endpoint:
                 raise
 
     async def _ask_again(self, site: Site, values: dict[str, Any]) -> None:
-        """Put the caller as they are now in the place of who they were before the body was read."""
-        if self._decode is not None and not self.open:
+        """Put the caller as they are now in the place of who they were before the body, or a turn, came."""
+        if (self._decode is not None or self.gives_way) and not self.open:
             values["caller"] = await site.guard.ask_again(values["caller"])
 
     async def _check_first(self, values: dict[str, Any]) -> None:
@@ -278,6 +285,7 @@ class Section:
         statuses: Sequence[int] = (),
         scopes: Sequence[str] | None = None,
         within_places: bool | None = None,
+        gives_way: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Declare an endpoint; the decorated handler is left as it was.
 
@@ -311,6 +319,8 @@ class Section:
         - `within_places`: whoever has a token which is limited to some places gets and changes nothing of
           others here; any other endpoint is refused to them. By default it is what names a place or a message
           in its path, for that is looked up by `Teamchat.room` and the like.
+        - `gives_way`: all other requests go first. Of such ones, of all endpoints together, two are handled
+          at a time, and who has waited for ten seconds is answered 503 with ``Retry-After``.
         """
 
         def declare(handler: Handler) -> Handler:
@@ -334,6 +344,7 @@ class Section:
                 statuses=statuses,
                 scopes=scopes,
                 within_places=within_places,
+                gives_way=gives_way,
             )
             self._check_name(declared)
             self.endpoints.append(declared)

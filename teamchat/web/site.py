@@ -36,5 +36,8 @@ class Site(Protocol):
         It takes several times its size. Raises `Unavailable` after 30 s.
         """
 
+    def turn_behind_others(self) -> AbstractAsyncContextManager[None]:
+        """Wait for the turn of what all else passes by (extension I-5). Raises `Unavailable` after 10 s."""
+
     def endpoint_in_logs(self, scope: Any) -> dict[str, str]:
         """Return the fields by which the log names what a request was for, and the plugin that brought it."""

@@ -46,7 +46,10 @@ def presence(service: Presence) -> Section:
     """Return the endpoints of presence."""
     section = Section("presence")
 
-    @section.endpoint("GET", "/presence", within_places=True, answer=PresenceAnswer, query=["userIds"])
+    # After a restart thousands ask, and messages pass them by (I-5).
+    @section.endpoint(
+        "GET", "/presence", within_places=True, answer=PresenceAnswer, query=["userIds"], gives_way=True
+    )
     async def get_presence(caller: Caller, user_ids: str | None) -> PresenceAnswer:
         """Read who of these users is there, or of those one shares a place with."""
         return PresenceAnswer(await service.of(caller, user_ids))

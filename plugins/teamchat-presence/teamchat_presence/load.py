@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import trio
 
 from teamchat import Unavailable
@@ -28,12 +26,7 @@ class Load:
     def check(self) -> None:
         """Raise `Unavailable` with a time to come back while presence gives way."""
         if self.is_high:
-            self.refuse()
-
-    @staticmethod
-    def refuse() -> NoReturn:
-        """Raise `Unavailable` with a time to come back."""
-        raise Unavailable("The server is busy; ask for presence again later.", REST_SECONDS)
+            raise Unavailable("The server is busy; ask for presence again later.", REST_SECONDS)
 
     async def run(self) -> None:
         """Look until cancelled."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from teamchat import Transaction
 from teamchat.storage.statements import chunks
-from teamchat_presence.statuses import Choice, ChosenStatus
+from teamchat_presence.statuses import NO_CHOICE, Choice, ChosenStatus
 
 _COLUMNS = """u.id, coalesce(p.status, 'auto'), coalesce(s.shares_presence, 1), coalesce(s.shares_typing, 1),
 s.paused_until, p.seen_at, case when u.deactivated_at is null then 0 else 1 end
@@ -35,7 +35,9 @@ class Kept(NamedTuple):
 
 def _kept(row: Sequence[Any]) -> Kept:
     _, status, shares_presence, shares_typing, paused_until, seen_at, is_deactivated = row
-    choice = Choice(status, bool(shares_presence), bool(shares_typing), paused_until)
+    choice = NO_CHOICE  # one for all who have chosen nothing
+    if status != "auto" or not (shares_presence and shares_typing) or paused_until is not None:
+        choice = Choice(status, bool(shares_presence), bool(shares_typing), paused_until)
     return Kept(choice, seen_at, bool(is_deactivated))
 
 

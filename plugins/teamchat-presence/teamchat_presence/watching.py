@@ -34,6 +34,7 @@ KEEP_SECONDS = 600.0
 """How old what is kept of somebody who is there may get."""
 MOST_AT_ONCE = 256
 """How many users' changes are told together, and rows written, before others have their turn."""
+_WORKED_OUT_AT_ONCE = 32  # users, before requests go on
 
 _log = get_logger(__name__)
 _Told = tuple[str, bool]
@@ -78,7 +79,7 @@ class Watching:
                 kept = await kept_of(tx, users)
             for user in users:
                 del self._waiting[user]
-            await self._app.signal_about(self._updates(users, kept))
+            await self._app.signal_about(await self._updates(users, kept))
 
     async def keep(self) -> None:
         """Keep when those were seen last who have left, or whose row is old."""
@@ -96,11 +97,15 @@ class Watching:
         for user in users:
             self._waiting[user] = None
 
-    def _updates(self, users: Sequence[str], kept: dict[str, Kept]) -> dict[str, PresenceUpdate]:
+    async def _updates(self, users: Sequence[str], kept: dict[str, Kept]) -> dict[str, PresenceUpdate]:
         updates = {}
-        for user in users:
+        for number, user in enumerate(users):
+            if not number % _WORKED_OUT_AT_ONCE:
+                await trio.lowlevel.checkpoint()
+                now, time = trio.current_time(), now_ms()
             self._expect(user)
-            found = presence_of(self._app, user, kept[user]) if user in kept else _removed(user)
+            seen = self._app.activity.of(user)
+            found = presence_of(user, seen, kept[user], now, time) if user in kept else _removed(user)
             told = found.status, found.is_dnd is True
             if self._told.get(user, ("offline", False)) != told:
                 updates[user] = PresenceUpdate(user, found.status, found.is_dnd, found.last_seen)

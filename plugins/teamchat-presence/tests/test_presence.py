@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import trio
 from msgspec import UNSET
-from teamchat_presence import PRESENCE, TYPING
+from teamchat_presence import PRESENCE, TYPING, endpoints
 from teamchat_presence.load import LATE_SECONDS, REST_SECONDS
-from teamchat_presence.presence import AT_ONCE, Presence, load_of
+from teamchat_presence.presence import Presence, load_of
 from teamchat_presence.typing import Pace, Typists
 from teamchat_presence.watching import Watching
 
@@ -327,20 +327,10 @@ def test_a_pace_lets_others_through_and_remembers_a_bounded_number() -> None:
     trio.run(play, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
-async def test_a_message_passes_by_all_who_ask_at_once_and_who_waits_too_long_is_asked_to_come_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_who_asks_who_is_there_gives_way_to_messages(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
-        monkeypatch.setattr("teamchat_presence.presence.WAIT_SECONDS", 0.01)
-        for _ in range(AT_ONCE):
-            await world.presence._turns.acquire()
-        await world.app.chat.messages.post(world.bob, world.channel, Draft("Meanwhile"))
-        with pytest.raises(Unavailable) as refused:
-            await world.presence.of(world.ada, None)
-        assert refused.value.retry_after == REST_SECONDS
-        world.presence._turns.release()
-        assert await world.presence.of(world.ada, world.bob.user.id)
-        assert await world.presence.of(world.ada, world.bob.user.id), "a turn ends with its answer"
+        section = endpoints.presence(world.presence)
+        assert {one.rule for one in section.endpoints if one.gives_way} == {"/presence"}
 
 
 async def test_a_busy_server_puts_presence_off_and_says_when_to_come_back(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ async def _check(app: Application, caller: Caller, connection_id: str) -> None:
     body=StreamShows,
     answer=NoContent,
     first=_check,
+    gives_way=True,
 )
 async def show_in_stream(
     app: Application, caller: Caller, connection_id: str, body: StreamShows

@@ -1,0 +1,38 @@
+"""A few turns for what may not be done by many at a time; who comes waits in order, for a bounded time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import trio
+
+from teamchat.errors import Unavailable
+
+
+class Turns:
+    """So many turns at once. Who waited for `seconds` is told `sentence`, and to come back after `again`."""
+
+    def __init__(self, most: int, seconds: float, sentence: str, again: int) -> None:
+        self._free = trio.Semaphore(most)
+        self._seconds, self._sentence, self._again = seconds, sentence, again
+
+    @property
+    def waiting(self) -> int:
+        """How many wait."""
+        return self._free.statistics().tasks_waiting
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for a turn, which ends with the context. Raises `Unavailable`.
+
+        The loop comes round before it begins, so of many who wait no more than `most` go on at each round.
+        """
+        with trio.move_on_after(self._seconds) as waiting:
+            await self._free.acquire()
+        if waiting.cancelled_caught:
+            raise Unavailable(self._sentence, self._again)
+        try:
+            yield
+        finally:
+            self._free.release()
