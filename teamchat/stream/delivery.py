@@ -5,12 +5,14 @@
   kernel's).  What a client does not take at once waits at its stream, and delays nobody.
 * Events that are there at once leave together.  A user who may see a private one among them gets all theirs
   in the log's order; all others share what is for everyone.
-* The event loop is given back after every `PORTION` deliveries, so that requests go on being answered.
+* The event loop is given back after every `PORTION` deliveries, so that a request, which takes several of its
+  turns, never waits for all streams.  Where others take long at a turn, deliveries may take as long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from time import perf_counter
 
 import trio
 
@@ -21,7 +23,9 @@ from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import Subscriptions
 from teamchat.stream.transport import CLIENT_IS_GONE
 
-PORTION = 256
+PORTION = 32
+MOST_SECONDS = 0.001
+"""How long deliveries go on at a turn of the loop at most, if all else took as long at the last one."""
 _TOGETHER_BYTES = 64 * 1024
 
 Delivery = tuple[Sequence[Stream], Batch]
@@ -48,8 +52,8 @@ def hand_out(streams: Iterable[Stream], batch: Batch) -> None:
 
 
 async def deliver(deliveries: Iterable[Delivery]) -> None:
-    """Hand out in portions, with a checkpoint after each."""
-    delivered = 0
+    """Hand out in portions, with a checkpoint after one, or after some if all others together take longer."""
+    delivered, until = 0, 0.0
     for streams, batch in deliveries:
         for start in range(0, len(streams), PORTION):
             portion = streams[start : start + PORTION]
@@ -58,7 +62,10 @@ async def deliver(deliveries: Iterable[Delivery]) -> None:
             deliveries_counted.value += len(portion)
             if delivered >= PORTION:
                 delivered = 0
-                await trio.lowlevel.checkpoint()
+                if (left := perf_counter()) >= until:
+                    await trio.lowlevel.checkpoint()
+                    now = perf_counter()
+                    until = now + min(now - left, MOST_SECONDS)
 
 
 def together(events: Iterable[LoggedEvent]) -> Iterator[LoggedEvent | list[Frame]]:

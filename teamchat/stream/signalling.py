@@ -25,7 +25,7 @@ from teamchat.stream.signals import SentSignal, SharedSignal, SignalQueue
 from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import Subscriptions
 
-PORTION = 256
+PORTION = 32
 MOST_QUEUED = 1000
 """How many signals wait to be handed out, and as many to be carried, before the oldest are dropped."""
 EARLY_SECONDS = 5.0
