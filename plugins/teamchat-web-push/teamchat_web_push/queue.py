@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
+import trio
 from msgspec import UNSET, Struct, UnsetType
 
 from teamchat import LoggedEvent, Noticed, Notices, Transaction
@@ -131,27 +132,30 @@ class Queue:
             since = self._clock() if wanted.reached != message.id else message.created_at
             if since < self._clock() - LATEST_MS:
                 return False
-            rows = await self._rows(tx, message, wanted, since)
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            devices = await self._devices(tx, message, wanted, since)
+        for start in range(0, len(devices), _ROWS_AT_ONCE):
+            rows = [
+                (message.id, device_id, wanted.reached, user_id, wanted.kind, since, since)
+                for device_id, user_id in devices[start : start + _ROWS_AT_ONCE]
+            ]
             async with self._storage.write() as tx:
-                await _store(tx, rows[start : start + _ROWS_AT_ONCE])
-        return bool(rows)
+                await _store(tx, rows)
+        return bool(devices)
 
-    async def _rows(
+    async def _devices(
         self, tx: Transaction, message: Noticed, wanted: _Wanted, since: int
-    ) -> list[tuple[str | int, ...]]:
+    ) -> list[tuple[str, str]]:
+        """Return which devices a message may be pushed to, each with its user."""
         users = wanted.users
         if users is None:
             users = await self._notices.candidates(tx, message)
         devices: list[tuple[str, str]] = []
         for marks, piece in chunks(users, after=1):
             devices += [(row[0], row[1]) for row in await tx.fetch(_OF_USERS.format(marks), since, *piece)]
+            await trio.lowlevel.checkpoint()  # They may be thousands, and SQLite lets nobody in between.
         if wanted.is_of_an_edit and devices:
             devices = await self._newly_reached(tx, message, wanted.reached, devices)
-        return [
-            (message.id, device_id, wanted.reached, user_id, wanted.kind, since, since)
-            for device_id, user_id in devices
-        ]
+        return devices
 
     async def _newly_reached(
         self, tx: Transaction, message: Noticed, reached: str, devices: Sequence[tuple[str, str]]

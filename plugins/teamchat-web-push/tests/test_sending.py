@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trio
 from teamchat_web_push import sender as module
+from teamchat_web_push.queue import _Wanted
 from teamchat_web_push.why import decisions
 
 from teamchat import NotFound, Storage
@@ -463,6 +464,25 @@ async def test_what_was_held_for_many_devices_is_read_at_once_device_by_device(w
     # Of those for which it would be too much at a time, none is begun.
     some = await world.queue.held(world.now(), devices, 4)
     assert [len(list(same)) for _, same in groupby(some, key=lambda row: row.device.id)] == [3, 3]
+
+
+async def test_others_have_their_turns_while_a_message_to_thousands_is_put_into_the_queue(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns, checkpoint = Counter[str](), trio.lowlevel.checkpoint
+
+    async def counted() -> None:
+        turns["others"] += 1
+        await checkpoint()
+
+    message = await world.post("for all")
+    async with world.app.storage.read() as tx:
+        noticed = await world.queue._notices.noticed(tx, message)
+        assert noticed is not None
+        wanted = _Wanted(message, message, users=[f"{number:032x}" for number in range(1000)])
+        monkeypatch.setattr("teamchat_web_push.queue.trio.lowlevel.checkpoint", counted)
+        assert await world.queue._devices(tx, noticed, wanted, world.now()) == []
+    assert turns["others"] >= 4
 
 
 async def test_an_edit_puts_into_the_queue_what_it_may_push_and_nothing_else(world: World) -> None:
