@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     Message = MutableMapping[str, Any]
 
 READ_BYTES = 64 * 1024
+LONG_BODY_READ_BYTES = 256 * 1024
+"""How much is read at a time of a body that is longer than `READ_BYTES`: each time costs a turn of the loop."""
 DRAIN_BYTES = 64 * 1024
 """How much of an unread body is passed over to keep a connection; with more to come it is closed."""
 BODY_PATIENCE = 10.0
@@ -157,7 +159,8 @@ class Exchange:
         since = trio.current_time()
         data = b""
         with trio.move_on_at(since + self._timeout) as limit:
-            data = await self._transport.read(READ_BYTES)
+            is_long = self._body is not None and (self._body.left or 0) > READ_BYTES
+            data = await self._transport.read(LONG_BODY_READ_BYTES if is_long else READ_BYTES)
         if limit.cancelled_caught:
             raise BodyTimeout("The body did not arrive in time.")
         self._timeout = slow_clients.time_left(self._timeout, trio.current_time() - since, len(data))
