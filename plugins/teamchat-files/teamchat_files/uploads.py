@@ -46,6 +46,9 @@ LASTS_MS = 24 * 60 * 60 * 1000
 """How long an upload may take."""
 _HOUR_MS = 60 * 60 * 1000
 _LOCK_SECONDS = 10.0
+# Of many uploads that begin, go on or end at once so many write to the database: who writes a message meanwhile
+# waits for these and not for all, and the uploads do not stay in step.
+_WRITING = 2
 _COLUMNS = """id, place_id, uploader_id, key, name, declared, size, written, state, writer, is_whole, is_over,
 created_at, expires_at, brought"""
 _MINE = f"select {_COLUMNS} from files_uploads where id = $1 and uploader_id = $2"  # noqa: S608
@@ -96,10 +99,17 @@ class Uploads:
     def __init__(self, app: Teamchat, options: FilesOptions, process: Process) -> None:
         self._app, self._options, self._process = app, options, process
         self._writing: dict[str, _Incoming] = {}
+        self._turns = trio.CapacityLimiter(_WRITING)
 
     @property
     def _store(self) -> FileStore:
         return self._app.file_store
+
+    @asynccontextmanager
+    async def _write_tx(self) -> AsyncIterator[Transaction]:
+        """Write to the database when it is the request's turn among those of all uploads."""
+        async with self._turns, self._app.storage.write() as tx:
+            yield tx
 
     # Beginning one
 
@@ -120,7 +130,7 @@ class Uploads:
         self.check_size(size)
         free = await self._store.free_bytes()
         request = KeyedRequest(caller.user.id, "files", key)
-        async with self._app.storage.write() as tx:
+        async with self._write_tx() as tx:
             await self.place(tx, caller, about.place_id)
             begin = partial(self._begin, tx, caller, about, size, free)
             return await request.once(tx, [size, brings, *about], begin, partial(_own, tx, caller))
@@ -236,7 +246,7 @@ class Uploads:
             raise TooLarge("The request brings more bytes than are missing.")
         await self._check_room(min(left, length or self._options.chunk_bytes))
         writer = secrets.token_hex(8)
-        async with self._app.storage.write() as tx:
+        async with self._write_tx() as tx:
             await self._find(tx, caller, upload.id)
             if not await tx.fetch(_TAKE_UP, upload.id, upload.written, writer):
                 raise Conflict("The upload is at another offset.")
@@ -259,7 +269,7 @@ class Uploads:
             written, state = await self._in_turn(upload, state, incoming, length)
         incoming.check(written - upload.written)
         brought = incoming.brought(written - upload.written)
-        async with self._app.storage.write() as tx:
+        async with self._write_tx() as tx:
             moved = await tx.fetch(
                 _MOVE_ON, upload.id, upload.writer, upload.written, written, state, brought
             )
@@ -299,7 +309,7 @@ class Uploads:
         try:
             yield
         except Gone:
-            async with self._app.storage.write() as tx:
+            async with self._write_tx() as tx:
                 ended = await tx.fetch(_LOSE, upload.id, upload.writer)
                 if ended:
                     await stored.doom(tx, upload.key, upload.state or "")
@@ -327,7 +337,7 @@ class Uploads:
             message_id=None,
             todo=1,
         )
-        async with self._app.storage.write() as tx:
+        async with self._write_tx() as tx:
             rows = await tx.fetch(
                 "update files_uploads set is_whole = 1 where id = $1 and is_whole = 0 and is_over = 0"
                 " returning id",
@@ -345,7 +355,7 @@ class Uploads:
 
     async def end(self, caller: Caller, upload_id: str) -> None:
         """End an upload: what has arrived is removed, unless it stands in a message."""
-        async with self._app.storage.write() as tx:
+        async with self._write_tx() as tx:
             upload = await self._find(tx, caller, upload_id)
             await tx.fetch("delete from files_uploads where id = $1", upload.id)
             if upload.is_whole:

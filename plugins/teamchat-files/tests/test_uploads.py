@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import trio
 from teamchat_files.removal import Removal
 from teamchat_files.stored import DAY_MS
 
+from teamchat import Transaction
 from teamchat.model import now_ms
 from teamchat.observability import metrics
 from tests.web.client import Client
@@ -321,6 +324,31 @@ async def test_g6_ten_at_once_do_not_pass_a_limit_together(tmp_path: Path) -> No
                 for _ in range(10):
                     nursery.start_soon(ask)
             assert sorted(told) == [201] * 3 + [status] * 7
+
+
+async def test_of_many_uploads_at_once_few_write_to_the_database_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writing, most = 0, 0
+    async with opened(tmp_path) as world:
+        write = world.app.storage.write
+
+        @asynccontextmanager
+        async def counted() -> AsyncIterator[Transaction]:
+            nonlocal writing, most
+            writing += 1
+            most = max(most, writing)
+            try:
+                async with write() as tx:
+                    yield tx
+            finally:
+                writing -= 1
+
+        monkeypatch.setattr(world.app.storage, "write", counted)
+        async with trio.open_nursery() as nursery:
+            for _ in range(20):
+                nursery.start_soon(world.upload)
+    assert most <= 2
 
 
 async def test_the_disk_keeps_what_is_reserved_for_the_database(tmp_path: Path) -> None:
