@@ -95,7 +95,7 @@ def metadata(request: Request) -> Metadata:
 
     A name with control characters is refused, and so is one that is empty or longer than 255 characters.
     """
-    given = request.headers.get("Upload-Metadata", "")
+    given = ",".join(request.headers.getlist("Upload-Metadata"))
     if len(given) > _MOST_METADATA:
         raise BadRequest("Upload-Metadata is too long.")
     found: dict[str, str] = {}

@@ -244,6 +244,8 @@ class Uploads:
         left = upload.size - upload.written
         if length is not None and length > left:
             raise TooLarge("The request brings more bytes than are missing.")
+        if not left:
+            return await self._nothing_more(upload, _Incoming(pieces, 0, checksum, is_noted=False))
         await self._check_room(min(left, length or self._options.chunk_bytes))
         writer = secrets.token_hex(8)
         async with self._write_tx() as tx:
@@ -260,6 +262,15 @@ class Uploads:
             incoming.is_done.set()
             if self._writing.get(upload.id) is incoming:
                 del self._writing[upload.id]
+
+    async def _nothing_more(self, upload: Upload, incoming: _Incoming) -> int:
+        """Take the body of a request that goes on at the end: there may be nothing in it."""
+        async for _ in incoming:
+            pass
+        incoming.check(0)
+        if incoming.failure is not None:
+            raise incoming.failure
+        return upload.written
 
     async def _write(self, upload: Upload, incoming: _Incoming, length: int | None) -> int:
         state = upload.state

@@ -55,6 +55,14 @@ async def test_an_upload_goes_on_part_by_part_and_is_a_file_when_all_is_there(tm
             assert await world.offset(id_) == at
         assert (await world.ada.call("GET", f"/files/{id_}")).body == data
         assert await world.offset(id_) == len(data)
+        nothing = await world.patch(id_, at, b"")
+        assert (nothing.status, nothing.headers["upload-offset"]) == (204, str(at))
+        for announce in (True, False):
+            given = {**OFFSET, "Upload-Offset": str(at)}.items()
+            beyond = await world.ada.call(
+                "PATCH", f"/uploads/{id_}", pieces=[b"more"], announce=announce, headers=given
+            )
+            assert beyond.problem(413)
 
 
 async def test_an_upload_of_nothing_is_a_file(tmp_path: Path) -> None:
@@ -102,6 +110,14 @@ async def test_a_name_that_can_be_none_is_refused(tmp_path: Path, name: str) -> 
     async with opened(tmp_path) as world:
         answer = await world.begin(1, **{"Upload-Metadata": about(world.channel, name)})
         assert answer.status == 400
+
+
+async def test_what_is_said_of_a_file_in_two_headers_is_one_list(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        place, name = about(world.channel).split(",")
+        for second, status in ((name, 201), (f"{name},{place}", 400)):
+            given = [*TUS.items(), ("Upload-Length", "1"), *(("Upload-Metadata", one) for one in (place, second))]
+            assert (await world.ada.call("POST", "/uploads", headers=given)).status == status
 
 
 async def test_g1_a_wrong_offset_version_size_or_checksum_changes_nothing(tmp_path: Path) -> None:
