@@ -84,13 +84,12 @@ class DirectoryStore:
         descriptor = await self._changing(lambda: _open_locked(part, path, offset))
         try:
             end = await self._write_all(descriptor, offset, pieces)
-            if end > offset:
-                await self._synced(lambda: os.fdatasync(descriptor))
         finally:
             os.close(descriptor)  # And with it goes the lock.
         return WrittenPart(end, state)
 
     async def _write_all(self, descriptor: int, offset: int, pieces: AsyncIterator[bytes]) -> int:
+        """Write and sync what comes, and return where it ends."""
         gathered: list[bytes | memoryview] = []
         size = unsynced = 0
 
@@ -99,9 +98,11 @@ class DirectoryStore:
             at, end = offset, offset + size
             await self._changing(lambda: _write(descriptor, gathered, at))
             offset, size, unsynced = end, 0, unsynced + size
-            if unsynced >= (_UNSYNCED_OF_MANY if self._are_many else _UNSYNCED):
-                await self._synced(lambda: os.fdatasync(descriptor))
-                unsynced = 0
+
+        async def sync() -> None:
+            nonlocal unsynced
+            await self._synced(lambda: os.fdatasync(descriptor))
+            unsynced = 0
 
         async for piece in pieces:
             async with self._writing:
@@ -109,8 +110,12 @@ class DirectoryStore:
                 size += len(piece)
                 if size >= _GATHERED:
                     await put()
+                if unsynced >= (_UNSYNCED_OF_MANY if self._are_many else _UNSYNCED):
+                    await sync()
         if gathered:
             await put()
+        if unsynced:
+            await sync()
         return offset
 
     @property

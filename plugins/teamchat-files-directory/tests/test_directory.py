@@ -168,6 +168,17 @@ async def test_a_large_file_is_synced_bit_by_bit_so_that_no_commit_waits_for_all
     assert max(unsynced) < 9 * 1024 * 1024
 
 
+async def test_a_part_that_ends_at_a_sync_is_synced_once(
+    store: DirectoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    size = 8 * 1024 * 1024
+    state = await store.begin(KEY, size)
+    await store.write(KEY, size, state, 0, pieces_of(bytes(size)), size)
+    assert len(synced) == 1
+
+
 UPLOADS, PIECES = 20, 80  # of 64 KiB each: 5 MiB
 
 
