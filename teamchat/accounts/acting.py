@@ -11,7 +11,7 @@ One transaction may write for several callers, who are then asked for with one s
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -128,12 +128,7 @@ class AskingStorage:
                 found, _ = await caller_of(tx, rows, user_id, session_id, now, self._capabilities)
                 check_unchanged(caller, found)
 
-            # Every write comes here: to ask whether it is an `AsksAhead` would take as long as the statement.
-            ask_ahead: Callable[..., None] | None = getattr(tx, "ask_ahead", None)
-            if ask_ahead is None:
-                await check(await tx.fetch(CALLER, session_id, user_id, now))
-            else:
-                ask_ahead(check, CALLER, session_id, user_id, now)
+            await _ask(tx, check, CALLER, session_id, user_id, now)
             yield tx
 
     @asynccontextmanager
@@ -159,11 +154,20 @@ class AskingStorage:
             ]
             for rows, parameters in listed(asked, after=1):
                 check_these = partial(check, sorted(set(parameters[::3])))
-                if isinstance(tx, AsksAhead):
-                    tx.ask_ahead(check_these, CALLERS.format(rows), now, *parameters)
-                else:
-                    await check_these(await tx.fetch(CALLERS.format(rows), now, *parameters))
+                await _ask(tx, check_these, CALLERS.format(rows), now, *parameters)
             yield tx
+
+
+async def _ask(
+    tx: Transaction, check: Callable[[Sequence[Row]], Awaitable[None]], sql: str, *parameters: Any
+) -> None:
+    """Have what a statement returns checked: ahead, where the transaction can do that, and otherwise now."""
+    # Every write comes here: to ask whether it is an `AsksAhead` would take as long as the statement.
+    ask_ahead: Callable[..., None] | None = getattr(tx, "ask_ahead", None)
+    if ask_ahead is None:
+        await check(await tx.fetch(sql, *parameters))
+    else:
+        ask_ahead(check, sql, *parameters)
 
 
 def acting_user() -> str | None:

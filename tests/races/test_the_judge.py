@@ -44,7 +44,7 @@ def what_was_read_is_kept_for_ever(patch: pytest.MonkeyPatch) -> None:
 
 
 def who_was_removed_meanwhile_still_writes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(acting, "_acting_caller", lambda: None)
+    patch.setattr(acting, "_acting_now", lambda: None)
 
 
 def streams_tell_everything_to_everybody(patch: pytest.MonkeyPatch) -> None:
