@@ -286,6 +286,9 @@ def test_a_file_is_passed_on_and_stays_when_it_is_deleted_where_it_was(talk: Any
     last.get_by_label("Where to").select_option(label="#Kitchen")
     last.get_by_role("button", name="Pass on").click()
     expect(grace.get_by_role("article").get_by_role("button", name="Open view.jpg")).to_be_visible()
+    ada.get_by_role("button", name="Show").click()
+    expect(ada.get_by_role("dialog")).to_have_count(0)
+    expect(ada.get_by_role("article").get_by_role("button", name="Open view.jpg")).to_be_visible()
     with talk.server.client(talk.ada) as client:
         [said] = client.get(f"/channels/{talk.general}/messages").json()["messages"]
     talk.delete(f"/messages/{said['id']}")

@@ -618,6 +618,35 @@ def test_what_the_server_refuses_is_told_whatever_was_pressed(bring: Bring, serv
     assert [text for text in said if "org.example.refused" in text]
 
 
+NOTICE_OVER_A_DIALOG = """export default (teamchat) => {
+  const { element, dialog, toast } = teamchat;
+  const say = (text, run) => () => toast(text, { action: { label: text, run } });
+  teamchat.roomHeader.add({ label: "Begin", run() {
+    const more = say("Second", () => {});
+    const press = element("button", { on: { click: say("First", more) } }, "Press");
+    dialog({ title: "Dialog" }, press);
+  } });
+};"""
+
+
+@pytest.mark.slow
+def test_a_notice_over_a_dialog_is_pressed_there_and_stays_when_it_closes(
+    bring: Bring, serve: Serve, loose: Any
+) -> None:
+    bring("org.example.notice", NOTICE_OVER_A_DIALOG)
+    server = serve()
+    page, _ = loose(f"{server.base}/?access_token={server.token()}")
+    page.get_by_role("button", name="Begin", exact=True).click()
+    page.get_by_role("button", name="Press", exact=True).click()
+    page.get_by_role("button", name="First", exact=True).click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    expect(page.get_by_role("button", name="Second", exact=True)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Second", exact=True).click()
+    expect(page.get_by_role("button", name="Second", exact=True)).to_have_count(0)
+
+
 @pytest.mark.slow
 def test_a_part_whose_files_are_missing_is_told_of_in_the_console_alone(
     bring: Bring, serve: Serve, loose: Any

@@ -95,12 +95,16 @@ export class Blocks {
     );
   }
 
-  /** What can be done with a file that is there. */
-  #tools(file) {
+  /** What can be done with a file that is there; `leave` is called before it is passed on. */
+  #tools(file, leave = () => {}) {
     const { t } = this.#teamchat;
     const { name } = file;
+    const pass = () => {
+      leave();
+      forward(this.#teamchat, file);
+    };
     return [
-      this.#button("forward", t("forward", { name }), () => forward(this.#teamchat, file)),
+      this.#button("forward", t("forward", { name }), pass),
       this.#button("save", t("save", { name }), () => this.save(file)),
     ];
   }
@@ -138,8 +142,8 @@ export class Blocks {
       this.#fill(large, api.path`/files/${id}/thumbnail?size=` + "large", name);
       const text = `${sizeText(this.#teamchat, file.size)} · ${width} × ${height}`;
       const about = element("span", { class: "soft" }, text);
-      const foot = element("p", { class: "files-foot" }, about, element("span", {}, this.#tools(file)));
-      dialog({ title: name, kind: "files-viewer" }, element("div", { class: "dialog-body" }, large, foot));
+      const foot = element("p", { class: "files-foot" }, about, element("span", {}, this.#tools(file, () => viewer.close())));
+      const viewer = dialog({ title: name, kind: "files-viewer" }, element("div", { class: "dialog-body" }, large, foot));
     });
     button.ariaLabel = t("open", { name });
     return button;

@@ -21,6 +21,14 @@ export function notices(signal) {
   document.body.append(region, stack);
   signal?.addEventListener("abort", () => [region, stack].forEach((part) => part.remove()));
 
+  /** Shows the toasts above all else, in an open dialog: what lies outside it is inert. */
+  function raise() {
+    const home = [document.body, ...document.querySelectorAll("dialog:modal")].at(-1);
+    home.append(stack);
+    home.addEventListener("close", raise, { signal });
+    if (stack.firstChild) stack.showPopover?.();
+  }
+
   function announce(text) {
     const line = element("p", {}, text);
     region.append(line);
@@ -54,7 +62,7 @@ export function notices(signal) {
       ),
     );
     stack.append(box);
-    styled().finally(() => box.isConnected && raise(stack));
+    styled().finally(() => box.isConnected && raise());
     announce(text);
     if (kind !== "danger") setTimeout(close, action ? 2 * STAY : STAY);
     return close;
@@ -69,13 +77,6 @@ async function styled() {
     const { loadSheet, sheet } = await import("./sheet.js");
     await loadSheet(sheet("notices"));
   } catch {}
-}
-
-/** Shows the toasts above all else, an open dialog too. */
-function raise(stack) {
-  if (!stack.showPopover) return;
-  if (stack.matches(":popover-open")) stack.hidePopover();
-  stack.showPopover();
 }
 
 /**
