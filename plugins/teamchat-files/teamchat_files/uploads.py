@@ -46,8 +46,8 @@ LASTS_MS = 24 * 60 * 60 * 1000
 """How long an upload may take."""
 _HOUR_MS = 60 * 60 * 1000
 _LOCK_SECONDS = 10.0
-# Of many uploads that begin, go on or end at once so many write to the database: who writes a message meanwhile
-# waits for these and not for all, and the uploads do not stay in step.
+# Of many uploads that begin, go on or end at once so many write to the database: who writes a message
+# meanwhile waits for these and not for all, and the uploads do not stay in step.
 _WRITING = 2
 _COLUMNS = """id, place_id, uploader_id, key, name, declared, size, written, state, writer, is_whole, is_over,
 created_at, expires_at, brought"""
