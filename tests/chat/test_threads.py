@@ -97,6 +97,7 @@ async def test_a_thread_longer_than_one_statement_is_deleted_whole(world, bob, p
         for number in range(300):
             nursery.start_soon(world.chat.threads.reply, bob, parent.id, Draft(str(number)))
     await world.chat.messages.delete(bob, parent.id)
+    await world.chat.deletion.sweep()
     assert await world.count("messages") == 0
 
 
