@@ -16,7 +16,7 @@ from teamchat_web_push.queue import _Wanted
 from teamchat_web_push.why import decisions
 
 from teamchat import NotFound, Storage
-from teamchat.chat import Draft
+from teamchat.chat import Draft, deletion
 from teamchat.model import now_ms
 from teamchat.read_state.service import ReadStates
 from tests.push_world import PushContract, World, opened
@@ -114,6 +114,21 @@ async def test_what_is_deleted_leaves_the_queue_in_that_transaction_and_is_not_p
     again = await world.post("@bob look")
     await world.app.chat.messages.delete(world.ada, again)
     await world.go()  # The event is read after the message is gone.
+    assert bob.payloads == []
+
+
+async def test_what_is_deleted_and_not_removed_yet_is_not_pushed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "PART", 0)
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("@bob look")
+    await world.hear()
+    await world.app.chat.messages.delete(world.ada, message)
+    await world.send()
+    again = await world.post("@bob look")
+    await world.app.chat.messages.delete(world.ada, again)
+    await world.go()
     assert bob.payloads == []
 
 
