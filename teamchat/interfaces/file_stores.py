@@ -45,7 +45,7 @@ class FileStore(Protocol):
     ) -> WrittenPart:
         """Write from `offset` what `pieces` yields, and return how far the file is written durably then.
 
-        A piece has at most 256 KiB. `length` is how many bytes were announced, None if that is not known;
+        A piece has at most 192 KiB. `length` is how many bytes were announced, None if that is not known;
         fewer come where the line is cut, and `pieces` ends then without an error. What came is kept as far as
         the store can: the offset that is returned may be less than all that came, and no less than `offset`.
         Raises `Conflict` while another process writes the same file, and `Gone` where what counts of it is

@@ -20,7 +20,7 @@ BODY_SECONDS = 60.0
 CHECK_SECONDS = 5.0
 UNCOUNTED_BYTES = 16 * 1024
 """How much of each body takes no room from the others': who fills the room up stops no short request."""
-PIECE_BYTES = 256 * 1024
+PIECE_BYTES = 192 * 1024
 """A body that is read as it arrives comes in pieces of at most so many bytes."""
 _SLOWEST = 16 * 1024
 """Bytes a second: a long body has longer, as the line of a phone wants it."""
@@ -85,7 +85,7 @@ class Body:
         return self._data
 
     def pieces(self, limit: int) -> Pieces:
-        """Return the body as it arrives, in pieces of at most 256 KiB, of which none is kept here.
+        """Return the body as it arrives, in pieces of at most 192 KiB, of which none is kept here.
 
         Iterating raises as `read` does, but waits for no room.
         """

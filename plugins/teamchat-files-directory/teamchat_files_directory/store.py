@@ -27,7 +27,7 @@ from teamchat import Conflict, Gone, StorageError, StorageFull, Unavailable, Wri
 from teamchat.storage.disk import TEMPORARY, make_directory, remove_file, sync, write_file
 
 CHUNK_BYTES = 64 * 1024
-_GATHERED = 192 * 1024  # so much is written at a time, for each time costs the way to a thread
+_GATHERED = 64 * 1024  # so much is written at a time; with one piece more an upload takes 256 KiB at most
 # Several servers may share the directory; a temporary file this old is nobody's any more.
 LEFTOVER_SECONDS = 60 * 60
 _KEY = re.compile(r"(?!.*\.part\Z)[A-Za-z0-9-][A-Za-z0-9.-]{0,199}\Z")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Message = MutableMapping[str, Any]
 
 READ_BYTES = 64 * 1024
-LONG_BODY_READ_BYTES = 256 * 1024
+LONG_BODY_READ_BYTES = 192 * 1024
 """How much is read at a time of what is longer than `READ_BYTES`: each time costs a turn of the loop."""
 DRAIN_BYTES = 64 * 1024
 """How much of an unread body is passed over to keep a connection; with more to come it is closed."""
