@@ -211,7 +211,11 @@ class Track:
                 yield state
             return
         if look.parent:
-            if told is not None and self._is_thread(look.parent, told, events, state):
+            # A change may be answered after its user was removed, who follows nothing then.
+            is_gone = look.answers is not None and self.user not in place.everyone
+            if told is not None and (
+                (is_gone and not told["following"]) or self._is_thread(look.parent, told, events, state)
+            ):
                 yield state
             return
         is_there = place.has(self.user) and not (look.is_listed and place.is_archived)
