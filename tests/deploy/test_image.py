@@ -84,4 +84,6 @@ async def test_a_word_behind_the_image_is_a_verb(image: Stage) -> None:
         capture_stdout=True,
         check=False,
     )
-    assert done.stdout.decode().startswith("ok       configuration  in order; people sign in by password\n")
+    assert done.stdout.decode().startswith(
+        "ok       configuration         in order; people sign in by password\n"
+    )

@@ -139,7 +139,7 @@ def test_a_store_of_your_own_with_a_certificate_of_your_own_ca_has_the_image(
     with machine.serves("teamchat serve") as server:
         assert upload(server) in {file.name for file in objects.iterdir()}
         assert server.end() == 0
-    assert "ok       image store    puts, gets and deletes in" in machine.types("teamchat check")
+    assert "ok       image store           puts, gets and deletes in" in machine.types("teamchat check")
 
 
 @pytest.mark.skipif(shutil.which("aws") is None, reason="the page copies with aws")

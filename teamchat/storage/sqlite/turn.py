@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import trio
 
 
 class Turn:
-    """A lock for work that hardly ever waits while it holds it. An async context manager.
+    """A lock for work that hardly ever waits while it holds it: first come, first served.
 
-    Who finds it free takes it without a turn of the loop, and when it is given back all who wait are woken
-    at once: those that do not wait for anything else then follow each other within that same turn.  By
-    `trio.StrictFIFOLock`, which hands it from one to the next, each would take a turn of the loop of its own.
+    An async context manager.  Who finds it free takes it without a turn of the loop, and when it is given
+    back all who wait are woken at once: those that come round in the order in which they came follow each
+    other within that same turn, the others in one of the next.  By `trio.StrictFIFOLock`, which is handed
+    from one to the next, each would take a turn of the loop of its own.
     """
 
     def __init__(self) -> None:
         self._is_taken = False
+        self._row: deque[trio.lowlevel.Task] = deque()
         self._waiting = trio.lowlevel.ParkingLot()
 
     async def __aenter__(self) -> None:
         await trio.lowlevel.checkpoint_if_cancelled()
-        while self._is_taken:
-            await self._waiting.park()
+        if self._is_taken or self._row:
+            await self._wait(trio.lowlevel.current_task())
         self._is_taken = True
 
     async def __aexit__(self, *_: object) -> None:
         self._is_taken = False
         self._waiting.unpark_all()
+
+    async def _wait(self, task: trio.lowlevel.Task) -> None:
+        self._row.append(task)
+        try:
+            # Trio runs those that it wakes together in either order.
+            while self._is_taken or self._row[0] is not task:
+                await self._waiting.park()
+        except BaseException:
+            self._waiting.unpark_all()  # It may have been the first.
+            raise
+        finally:
+            self._row.remove(task)

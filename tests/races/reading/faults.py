@@ -356,8 +356,6 @@ FAULTS: list[Callable[[], None]] = [
     what_was_left_is_not_told,
     who_comes_back_begins_as_before,
     an_acknowledged_state_is_lost,
-    who_is_stored_together_is_told_of_another,
-    who_reads_at_once_begins_where_all_began,
     answers_say_they_hold_as_of_earlier,
     a_signal_goes_out_before_its_commit,
     signals_stay_in_their_process,
@@ -390,6 +388,8 @@ FAULTS: list[Callable[[], None]] = [
     feeds_hold_what_was_replied_to_others,
     feeds_hold_what_was_replied_before_one_followed,
     feeds_hold_what_is_not_seen,
+    who_is_stored_together_is_told_of_another,
+    who_reads_at_once_begins_where_all_began,
 ]
 
 
