@@ -28,7 +28,11 @@ async def test_who_finds_it_free_takes_it_without_a_turn_of_the_loop() -> None:
     assert turns.count == 0
 
 
-async def test_all_who_wait_follow_each_other_in_order_and_in_few_turns_of_the_loop() -> None:
+async def test_all_who_wait_follow_each_other_in_order_and_in_few_turns_of_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # As outside of tests: there those that are woken together run in any order at all.
+    monkeypatch.setattr("trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING", False)
     turn, turns, done = Turn(), _Turns(), list[tuple[int, int]]()
 
     async def write(number: int) -> None:
