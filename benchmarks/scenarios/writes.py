@@ -65,15 +65,7 @@ def _serve(stack: ExitStack, loop: Loop, database: Postgres, count: int) -> tupl
 def _posts(server: Server, chat: Chat, database: Postgres, connections: int, seconds: float) -> Row:
     with chat.poster(connections=connections) as poster:
         poster.paced(100, WARM_UP)
-        here, there = _processor_seconds(server), database.processor_seconds()
-        seconds = poster.flood(seconds)
-        posts = len(poster.answered) - WARM_UP
-        here, there = _processor_seconds(server) - here, database.processor_seconds() - there
-    return {
-        "posts/s": round(posts / seconds),
-        "a post here": round(1e6 * here / posts),
-        "at PostgreSQL": round(1e6 * there / posts),
-    }
+        return _flooded("post", server, database, poster, seconds)
 
 
 def _marks(server: Server, chat: Chat, database: Postgres, connections: int, seconds: float) -> Row:
@@ -87,14 +79,20 @@ def _marks(server: Server, chat: Chat, database: Postgres, connections: int, sec
 
     chat.sign_in(READERS)
     with Asker(chat.loop, server.port, mark, connections=connections) as reading:
-        here, there = _processor_seconds(server), database.processor_seconds()
-        seconds = reading.flood(seconds)
-        marks = len(reading.answered)
-        here, there = _processor_seconds(server) - here, database.processor_seconds() - there
+        return _flooded("mark", server, database, reading, seconds)
+
+
+def _flooded(what: str, server: Server, database: Postgres, asker: Asker, seconds: float) -> Row:
+    """Ask as fast as there are answers; return how many came, and the processor time of each."""
+    before = len(asker.answered)
+    here, there = _processor_seconds(server), database.processor_seconds()
+    seconds = asker.flood(seconds)
+    count = len(asker.answered) - before
+    here, there = _processor_seconds(server) - here, database.processor_seconds() - there
     return {
-        "marks/s": round(marks / seconds),
-        "a mark here": round(1e6 * here / marks),
-        "at PostgreSQL": round(1e6 * there / marks),
+        f"{what}s/s": round(count / seconds),
+        f"a {what} here": round(1e6 * here / count),
+        "at PostgreSQL": round(1e6 * there / count),
     }
 
 

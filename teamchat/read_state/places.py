@@ -28,6 +28,8 @@ s.began, r.is_default, {{since}}, {{joined}}, rr.base, rr.default_base, rr.first
 case when s.position is null then (select gone.generation from read_state_left gone
   where gone.room_id = r.id and gone.user_id = {{who}}) end,
 case when r.is_default = 1 then (select created_at from users where id = {{who}}) end"""  # noqa: S608
+# Where they stand in a row.
+_OF_PLACE, _OF_CHOICE, _OF_CHANGES, _OF_BEGINNING = slice(9), slice(9, 13), slice(13, 16), slice(16, None)
 _STATE = """left join read_state_rooms rr on rr.room_id = r.id
 left join read_state s on s.room_id = r.id and s.user_id = {who}
 left join notification_levels n on n.room_id = r.id and n.user_id = {who}"""
@@ -139,29 +141,30 @@ class Place(NamedTuple):
     def of(cls, row: Sequence[Any]) -> Self:
         """Return the place of a row with `_COLUMNS`."""
         # Somebody's places are some hundred: these lines are most of what asking for all of them takes.
-        _, id_, kind, archived_at, first_seen, newest, position, generation, is_marked, level = row[:10]
+        _, id_, kind, archived_at, first_seen, newest, position, generation, is_marked = row[_OF_PLACE]
+        choice = row[_OF_CHOICE]
         return cls(
             id_,
             kind,
             archived_at is not None,
             first_seen,
             newest if newest is not None and newest >= first_seen else None,
-            _Beginning._make(row[16:]).mark(newest)
+            _Beginning._make(row[_OF_BEGINNING]).mark(newest)
             if position is None
             else Mark(position, generation, is_marked == 1),
-            NOTHING_CHOSEN if level is None else Choice.of(row[9:13]),
+            NOTHING_CHOSEN if choice[0] is None else Choice.of(choice),
             row,
         )
 
     @property
     def began(self) -> str:
         """The position at which their membership began."""
-        return _Beginning._make(self.row[16:]).position()
+        return _Beginning._make(self.row[_OF_BEGINNING]).position()
 
     @property
     def changed(self) -> int | None:
         """When the mark, the choice or the membership changed last; None if nobody has noted it yet."""
-        room, mark, choice = self.row[13:16]
+        room, mark, choice = self.row[_OF_CHANGES]
         return None if room is None else max(room, mark or 0, choice or 0)
 
     @property

@@ -264,7 +264,7 @@ async def test_an_upload_cancelled_during_its_commit_keeps_the_bytes_of_its_row(
             await world.chat.images.upload_to_channel(ada, channel, "a.png", encoded(PNG), None)
 
     async with trio.open_nursery() as nursery:
-        async with world.storage._turn:  # So both are in one batch, and the upload does not lead it.
+        async with world.storage._lock:  # So both are in one batch, and the upload does not lead it.
             nursery.start_soon(world.run, "update rooms set updated_at = 1 where kind = 'channel'")
             await trio.testing.wait_all_tasks_blocked()
             nursery.start_soon(upload)

@@ -51,7 +51,7 @@ async def saved_together(storage: SqliteStorage, wanted: dict[str, str]) -> dict
             told[name] = True
 
     with trio.fail_after(5):
-        async with trio.open_nursery() as nursery, storage._turn:
+        async with trio.open_nursery() as nursery, storage._lock:
             for name, value in wanted.items():
                 nursery.start_soon(write, name, value)
                 await trio.testing.wait_all_tasks_blocked()

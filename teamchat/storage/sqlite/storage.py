@@ -3,7 +3,7 @@
 * One connection writes.  The bodies of waiting writers run one after another, each in a savepoint of one
   open transaction; then one COMMIT runs in a thread, and only when it has returned are they all released.
   So an acknowledged write survives ``kill -9`` and a power cut, and a thousand writers share one fsync.
-* Bodies and commits exclude each other (`turn`).  A body hardly ever waits for anything, so all that waited
+* Bodies and commits exclude each other (`lock`).  A body hardly ever waits for anything, so all that waited
   for a commit run in one turn of the loop.  The first writer of a batch commits it, one turn of the loop
   later, so a batch holds the burst that came together.
 * Other processes may use the same file.  A batch begins with SQLite's write lock and holds it until it has
@@ -33,8 +33,8 @@ from teamchat.storage.log import logged_in
 from teamchat.storage.sqlite.committing import CommitThread
 from teamchat.storage.sqlite.connections import connect
 from teamchat.storage.sqlite.datagrams import Datagrams
+from teamchat.storage.sqlite.lock import WriterLock
 from teamchat.storage.sqlite.transaction import DiskUnwritable, SqliteTransaction, failure_of
-from teamchat.storage.sqlite.turn import Turn
 from teamchat.storage.sqlite.turns import Turns
 from teamchat.storage.sqlite.upgrading import keep_copy_before
 
@@ -77,7 +77,7 @@ class SqliteStorage:
         self._path = path
         self._keeps_copy = keeps_copy
         self._writer = writer
-        self._turn = Turn()
+        self._lock = WriterLock()
         self._batch: _Batch | None = None
         self._is_unwritable = False
         self._readers: list[apsw.Connection] = []
@@ -111,7 +111,7 @@ class SqliteStorage:
     async def write(self) -> AsyncIterator[SqliteTransaction]:
         deadline = trio.current_time() + BUSY_SECONDS
         refused: Exception | None = None
-        async with self._turn:
+        async with self._lock:
             leads = self._batch is None
             batch = self._batch or await self._begin(deadline)
             try:
@@ -184,7 +184,7 @@ class SqliteStorage:
 
     async def _commit(self, batch: _Batch) -> None:
         await trio.lowlevel.checkpoint()  # Who came together is committed together.
-        async with self._turn:
+        async with self._lock:
             if batch.finished.is_set():  # It was taken back.
                 return
             began, failure = trio.current_time(), None

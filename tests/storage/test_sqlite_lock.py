@@ -1,4 +1,4 @@
-"""The turn in which bodies and commits of SQLite follow each other."""
+"""The lock by which bodies and commits of SQLite follow each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import trio
 import trio.testing
 
-from teamchat.storage.sqlite.turn import Turn
+from teamchat.storage.sqlite.lock import WriterLock
 
 
 class _Turns(trio.abc.Instrument):
@@ -19,10 +19,10 @@ class _Turns(trio.abc.Instrument):
 
 
 async def test_who_finds_it_free_takes_it_without_a_turn_of_the_loop() -> None:
-    turn, turns = Turn(), _Turns()
+    lock, turns = WriterLock(), _Turns()
     trio.lowlevel.add_instrument(turns)
     for _ in range(3):
-        async with turn:
+        async with lock:
             pass
     trio.lowlevel.remove_instrument(turns)
     assert turns.count == 0
@@ -33,13 +33,13 @@ async def test_all_who_wait_follow_each_other_in_order_and_in_few_turns_of_the_l
 ) -> None:
     # As outside of tests: there those that are woken together run in any order at all.
     monkeypatch.setattr("trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING", False)
-    turn, turns, done = Turn(), _Turns(), list[tuple[int, int]]()
+    lock, turns, done = WriterLock(), _Turns(), list[tuple[int, int]]()
 
     async def write(number: int) -> None:
-        async with turn:
+        async with lock:
             done.append((number, turns.count))
 
-    async with trio.open_nursery() as nursery, turn:
+    async with trio.open_nursery() as nursery, lock:
         for number in range(50):
             nursery.start_soon(write, number)
             await trio.testing.wait_all_tasks_blocked()
@@ -52,11 +52,11 @@ async def test_all_who_wait_follow_each_other_in_order_and_in_few_turns_of_the_l
 
 
 async def test_one_at_a_time_also_where_they_wait_while_they_have_it() -> None:
-    turn, inside, most = Turn(), 0, 0
+    lock, inside, most = WriterLock(), 0, 0
 
     async def write() -> None:
         nonlocal inside, most
-        async with turn:
+        async with lock:
             inside += 1
             most = max(most, inside)
             await trio.testing.wait_all_tasks_blocked()
@@ -69,15 +69,15 @@ async def test_one_at_a_time_also_where_they_wait_while_they_have_it() -> None:
 
 
 async def test_who_is_cancelled_while_they_wait_keeps_nobody_from_it() -> None:
-    turn, got = Turn(), list[str]()
+    lock, got = WriterLock(), list[str]()
 
     async def write(name: str, scope: trio.CancelScope) -> None:
         with scope:
-            async with turn:
+            async with lock:
                 got.append(name)
 
     scopes = {name: trio.CancelScope() for name in "abc"}
-    async with trio.open_nursery() as nursery, turn:
+    async with trio.open_nursery() as nursery, lock:
         for name, scope in scopes.items():
             nursery.start_soon(write, name, scope)
         await trio.testing.wait_all_tasks_blocked()
@@ -87,33 +87,33 @@ async def test_who_is_cancelled_while_they_wait_keeps_nobody_from_it() -> None:
 
 
 async def test_who_is_woken_and_cancelled_at_once_keeps_nobody_from_it() -> None:
-    turn, got = Turn(), list[str]()
+    lock, got = WriterLock(), list[str]()
     scope = trio.CancelScope()
 
     async def first() -> None:
         with scope:
-            async with turn:
+            async with lock:
                 got.append("first")
 
     async def second() -> None:
-        async with turn:
+        async with lock:
             got.append("second")
 
     async with trio.open_nursery() as nursery:
-        async with turn:
+        async with lock:
             nursery.start_soon(first)
             nursery.start_soon(second)
             await trio.testing.wait_all_tasks_blocked()
         scope.cancel()
     assert "second" in got
-    async with turn:
+    async with lock:
         pass
 
 
 async def test_it_is_given_back_after_an_error() -> None:
-    turn = Turn()
+    lock = WriterLock()
     with pytest.raises(ValueError, match="wrong"):
-        async with turn:
+        async with lock:
             raise ValueError("wrong")
-    async with turn:
+    async with lock:
         pass

@@ -7,7 +7,7 @@ from collections import deque
 import trio
 
 
-class Turn:
+class WriterLock:
     """A lock for work that hardly ever waits while it holds it: first come, first served.
 
     An async context manager.  Who finds it free takes it without a turn of the loop, and when it is given
