@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import NamedTuple
 
 import trio
 
 
-class _Job(NamedTuple):
-    """What is to be done, for whom, and where they go on."""
-
-    work: Callable[[], object]
-    errors: list[BaseException]
-    task: trio.lowlevel.Task
-    token: trio.lowlevel.TrioToken
-
-
 class CommitThread:
-    """Does one thing after another, each for a task that waits for it.
+    """Does one thing at a time, for a task that waits for it.
 
-    Measured: 65 microseconds of processor time a call, where `trio.to_thread` takes 115.
+    The task is woken by a pipe of its own: by `trio.to_thread` and by a token of Trio's another task would
+    run first, and this one a turn of the loop later.
     """
 
     def __init__(self) -> None:
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._work: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._errors: list[BaseException] = []
         self._thread: threading.Thread | None = None
+        self._done, self._is_done = os.pipe()
 
     async def run(self, work: Callable[[], object]) -> None:
         """Call `work` there and wait for its end, whatever is cancelled. Raises what it raises.
@@ -38,22 +32,25 @@ class CommitThread:
             thread = threading.Thread(target=self._serve, name="commits", daemon=True)
             thread.start()
             self._thread = thread
-        task, errors = trio.lowlevel.current_task(), list[BaseException]()
-        self._jobs.put(_Job(work, errors, task, trio.lowlevel.current_trio_token()))
-        await trio.lowlevel.wait_task_rescheduled(lambda _: trio.lowlevel.Abort.FAILED)
-        if errors:
-            raise errors.pop()
+        self._work.put(work)
+        with trio.CancelScope(shield=True):
+            await trio.lowlevel.wait_readable(self._done)
+        os.read(self._done, 1)
+        if self._errors:
+            raise self._errors.pop()
 
     def close(self) -> None:
         """End the thread."""
         if self._thread is not None:
-            self._jobs.put(None)
+            self._work.put(None)
             self._thread.join()
+        os.close(self._done)
+        os.close(self._is_done)
 
     def _serve(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (work := self._work.get()) is not None:
             try:
-                job.work()
+                work()
             except BaseException as error:
-                job.errors.append(error)
-            job.token.run_sync_soon(trio.lowlevel.reschedule, job.task)
+                self._errors.append(error)
+            os.write(self._is_done, b".")
