@@ -49,6 +49,8 @@ class Body:
         self._arrived = 0
         self._timeout = BODY_SECONDS
         self._check_at: float | None = None
+        self.came_with_head = False
+        """Whether the body was there as soon as the request was: nothing can have ended while it arrived."""
         self.check: Callable[[], Awaitable[object]] | None = None
         """Asked every few seconds while the body arrives; what it raises ends that."""
 
@@ -81,6 +83,7 @@ class Body:
             whole = None
             if self._whole is not None and self._announced <= UNCOUNTED_BYTES:
                 whole = self._whole()
+            self.came_with_head = whole is not None
             self._data = await self._pull(limit) if whole is None else whole
         return self._data
 

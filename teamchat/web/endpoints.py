@@ -178,7 +178,7 @@ class Endpoint:
         try:
             await self._read(request, values)
         except Problem:
-            await self._ask_again(site, values)
+            await self._ask_again(site, request, values)
             if not self._early:
                 await self._check_first(values)
             raise
@@ -188,7 +188,7 @@ class Endpoint:
             return await self._handle(site, request, values)
 
     async def _handle(self, site: Site, request: Request, values: dict[str, Any]) -> Any:
-        await self._ask_again(site, values)
+        await self._ask_again(site, request, values)
         if self.answer is bytes:  # It may be made piece by piece: room for that, before anything is opened.
             await site.answer_space.open_stream(request.scope)
         caller = values.get("caller")
@@ -201,9 +201,10 @@ class Endpoint:
                 await self._check_first(values)
                 raise
 
-    async def _ask_again(self, site: Site, values: dict[str, Any]) -> None:
+    async def _ask_again(self, site: Site, request: Request, values: dict[str, Any]) -> None:
         """Put the caller as they are now in the place of who they were before the body, or a turn, came."""
-        if (self._decode is not None or self.gives_way) and not self.open:
+        waited = self.gives_way or (self._decode is not None and not request.body.came_with_head)
+        if waited and not self.open:
             values["caller"] = await site.guard.ask_again(values["caller"])
 
     async def _check_first(self, values: dict[str, Any]) -> None:
