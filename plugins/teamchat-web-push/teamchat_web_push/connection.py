@@ -14,6 +14,7 @@ import trio
 
 from teamchat import BadRequest
 from teamchat_web_push.addresses import Refused, Target, addresses_of, target_of
+from teamchat_web_push.pacing import Pace, PacedStream
 
 ANSWER_SECONDS = 10.0
 """How long a push service has to answer, the connection included."""
@@ -40,8 +41,9 @@ class Answer(NamedTuple):
 class Checked(httpcore2.AsyncNetworkBackend):
     """Connects to a host by an address of it that was checked, so that no other can take its place."""
 
-    def __init__(self, allowed: Collection[str]) -> None:
+    def __init__(self, allowed: Collection[str], pace: Pace) -> None:
         self._allowed = {one.lower().strip("[]") for one in allowed}
+        self._pace = pace
         self._sockets = httpcore2.TrioBackend()
 
     async def connect_tcp(
@@ -59,7 +61,10 @@ class Checked(httpcore2.AsyncNetworkBackend):
         failed: Exception = httpcore2.ConnectError("no address")
         for address in found:
             try:
-                return await self._sockets.connect_tcp(address, port, timeout, local_address, socket_options)
+                stream = await self._sockets.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+                return PacedStream(stream, self._pace)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failed = error
         raise failed
@@ -114,9 +119,10 @@ class Connections:
 class Services:
     """The push services, as they are posted to."""
 
-    def __init__(self, connections: Connections, allowed: Collection[str]) -> None:
+    def __init__(self, connections: Connections, allowed: Collection[str], pace: Pace) -> None:
         self._connections = connections
         self._allowed = allowed
+        self.pace = pace
 
     async def post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send once, and return the answer; it raises nothing but `trio.Cancelled`."""
@@ -160,9 +166,10 @@ class Services:
 @asynccontextmanager
 async def open_services(allowed: Collection[str]) -> AsyncIterator[Services]:
     """Offer the push services; the connections to them are closed in the end."""
-    connections = Connections(Checked(allowed))
+    pace = Pace()
+    connections = Connections(Checked(allowed, pace))
     try:
-        yield Services(connections, allowed)
+        yield Services(connections, allowed, pace)
     finally:
         await connections.close()
 

@@ -1,4 +1,4 @@
-"""Sends what is due: judged anew, encrypted off the event loop, some at a time, and noted (J-3 to J-7).
+"""Sends what is due: judged anew, encrypted, some at a time, and noted (J-3 to J-7).
 
 A row goes to a push service at least once, and its outcome is written as soon as that has answered, together
 with those of others.  Where the process dies between the answer and that write, the push is sent again: then
@@ -14,7 +14,6 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from email.utils import parsedate_to_datetime
-from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import trio
@@ -31,7 +30,7 @@ from teamchat_web_push.hours import quiet_until
 from teamchat_web_push.payload import Writer, least
 from teamchat_web_push.queue import Due, Queue, told
 from teamchat_web_push.subscriptions import GONE, MOST_ERROR, TAKEN
-from teamchat_web_push.vapid import Vapid, base64url, from_base64url
+from teamchat_web_push.vapid import Vapid, base64url
 
 if TYPE_CHECKING:
     from teamchat import Storage, Teamchat
@@ -53,10 +52,11 @@ _MOST_WAITING_A_HOST = 64
 _MOST_WAITING = 256
 _MOST_READ = 32
 """Few at a time: on SQLite others wait while they are judged, and who waits for long is judged again."""
+_NOTED_SECONDS = 0.02
+"""How far apart outcomes are written at least: whoever posts meanwhile waits for each commit."""
 _MOST_HELD = 256
 """When so many rows are read, what was held for further devices has its turn in the next round."""
 _COUNTED_AT_ONCE = 8
-_ENCRYPTED_AT_ONCE = 16
 _IDLE_SECONDS = 5.0
 _HOST_REST_SECONDS = 10.0
 _TOO_LONG = 413
@@ -76,7 +76,7 @@ class Push(NamedTuple):
 
     rows: Sequence[Due]
     kind: str
-    body: bytes
+    plain: bytes
     ttl: int
     place: str
     topic: str
@@ -193,6 +193,7 @@ class Sender:
         """Judge what is due, and begin to send it; return how much was due."""
         if not self._is_allowed() or self._count >= _MOST_WAITING:
             return 0
+        self._forget_old(self._clock())
         now = trio.current_time()
         self._resting = {host: until for host, until in self._resting.items() if until > now}
         full = [host for host, count in self._of_host.items() if count >= _MOST_WAITING_A_HOST]
@@ -204,11 +205,8 @@ class Sender:
         ready, decided = await self._judge(rows)
         if decided:
             await self._keep(decided)
-        for start in range(0, len(ready), _ENCRYPTED_AT_ONCE):
-            some = ready[start : start + _ENCRYPTED_AT_ONCE]
-            bodies = await trio.to_thread.run_sync(_encrypt, some)
-            for push, body in zip(some, bodies, strict=True):
-                self._begin(nursery, push._replace(body=body))
+        for push in ready:
+            self._begin(nursery, push)
         return len(rows)
 
     async def _with_all_held(
@@ -239,7 +237,9 @@ class Sender:
             async with slots, self._slots:
                 is_fresh = trio.current_time() - push.judged_at < FRESH_SECONDS
                 if is_fresh and self._is_allowed() and device.host not in self._resting:
-                    answer = await self._services.post(device.endpoint, self._headers(push), push.body)
+                    await self._services.pace.step()
+                    body = encrypted(push.plain, *device.keys)
+                    answer = await self._services.post(device.endpoint, self._headers(push), body)
                     decided = self._after(push, answer)
         finally:
             self._of_host[device.host] -= 1
@@ -395,7 +395,6 @@ class Sender:
         metrics.pushes.add(_outcome(answer.status))
         if answer.status in TAKEN:
             self._sent_at[first.device.id, push.place] = now
-            self._forget_old(now)
             reason, joined = ("summary", "summary") if push.is_summary else (push.kind, "joined")
             with_it = [Decided(row, "sent", joined) for row in push.rows[1:]]
             return [Decided(first, "sent", reason, error=""), *with_it]
@@ -431,6 +430,7 @@ class Sender:
             await self._has_decided.wait()
             self._has_decided = trio.Event()
             await self.note()
+            await trio.sleep(_NOTED_SECONDS)
 
     async def note(self) -> None:
         """Write what was answered since, in one transaction."""
@@ -515,16 +515,6 @@ def seconds_of(retry_after: str | None, now: int) -> int | None:
     except (ValueError, TypeError, OverflowError):
         return None
     return max(0, min(math.ceil(at - now / 1000), 24 * 3600))
-
-
-def _encrypt(pushes: Sequence[Push]) -> list[bytes]:
-    """Encrypt in a thread of its own, which lets the event loop run after each."""
-    found = []
-    for push in pushes:
-        device = push.rows[0].device
-        found.append(encrypted(push.body, from_base64url(device.p256dh), from_base64url(device.auth)))
-        sleep(0)
-    return found
 
 
 def _by_message(rows: Sequence[Due]) -> dict[tuple[str, str], list[Due]]:

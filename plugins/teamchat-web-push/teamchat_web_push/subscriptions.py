@@ -84,6 +84,11 @@ class Device(NamedTuple):
     auth: str
     language: str
 
+    @property
+    def keys(self) -> tuple[bytes, bytes]:
+        """The public key that a push is encrypted for, and the secret that goes with it."""
+        return from_base64url(self.p256dh), from_base64url(self.auth)
+
 
 DEVICE = "s.id, s.user_id, s.session_id, s.endpoint, s.host, s.p256dh, s.auth, s.language"
 """The columns of a subscription `s` that make a `Device`."""

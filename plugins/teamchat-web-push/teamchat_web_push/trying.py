@@ -9,7 +9,7 @@ from teamchat_web_push.encryption import encrypted
 from teamchat_web_push.payload import Writer
 from teamchat_web_push.sender import headers
 from teamchat_web_push.subscriptions import Device
-from teamchat_web_push.vapid import Vapid, from_base64url
+from teamchat_web_push.vapid import Vapid
 
 _TTL_SECONDS = 60
 _EXPLAINED = {
@@ -31,7 +31,7 @@ async def try_device(
 ) -> Answer:
     """Send a push to a device, once."""
     payload = Writer(app_url).test(language=device.language, badge=badge, server=server)
-    body = encrypted(payload.encoded(), from_base64url(device.p256dh), from_base64url(device.auth))
+    body = encrypted(payload.encoded(), *device.keys)
     return await services.post(
         device.endpoint, headers(vapid, device.endpoint, "test", _TTL_SECONDS, None), body
     )

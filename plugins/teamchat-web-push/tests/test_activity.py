@@ -75,6 +75,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
         phone, _ = await world.subscribe(world.bob, deviceName="Phone")
         clock = trio.lowlevel.current_clock()
         assert isinstance(clock, MockClock), "the test asks for no mock_clock"
+        clock.rate = 0.1  # Pushes pause for moments.
         yield Desk(world, clock, phone)
 
 
