@@ -12,7 +12,7 @@ from typing import Any
 import httpcore2
 import trio
 
-_STEPS = 5
+_STEPS = 4
 _PAUSE_SECONDS = 0.001
 
 
