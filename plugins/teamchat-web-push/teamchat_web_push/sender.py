@@ -1,9 +1,9 @@
 """Sends what is due: judged anew, encrypted, some at a time, and noted (J-3 to J-7).
 
-A row goes to a push service at least once, and its outcome is written as soon as that has answered, together
-with those of others.  Where the process dies between the answer and that write, the push is sent again: then
-the service replaces the one that it still has by its ``Topic``, and the browser shows no second notice of the
-same message.
+A row goes to a push service at least once, and its outcome is written milliseconds after that has answered,
+together with those of others.  Where the process dies between the answer and that write, the push is sent
+again: then the service replaces the one that it still has by its ``Topic``, and the browser shows no second
+notice of the same message.
 """
 
 from __future__ import annotations
