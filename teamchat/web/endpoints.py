@@ -203,8 +203,10 @@ class Endpoint:
 
     async def _ask_again(self, site: Site, request: Request, values: dict[str, Any]) -> None:
         """Put the caller as they are now in the place of who they were before the body, or a turn, came."""
-        was_slow = self._decode is not None and (self.upload or not request.body.came_with_head)
-        if (self.gives_way or was_slow) and not self.open:
+        waited = self.gives_way
+        if self._decode is not None:  # For the body, or with it for a turn.
+            waited = waited or self.upload or not request.body.came_with_head
+        if waited and not self.open:
             values["caller"] = await site.guard.ask_again(values["caller"])
 
     async def _check_first(self, values: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""A caller is asked for again once a body that was on its way has come (decision D-39), and only then."""
+"""A caller is asked for again where a request waited, for its body or for a turn (D-39), and only there."""
 
 from __future__ import annotations
 
@@ -11,12 +11,27 @@ import trio
 from teamchat.accounts import Accounts
 from teamchat.model import Caller
 from tests.http1.conftest import connected
-from tests.web.held import staged
+from tests.web.held import PNG, staged
+
+MESSAGE = {"content": "hello"}
+IMAGE = {"filename": "dot.png", "image": PNG}
 
 
-@pytest.mark.parametrize("comes_late", [False, True], ids=["with its head", "later"])
-async def test_a_caller_is_asked_for_again_where_the_body_came_after_the_head_of_its_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comes_late: bool
+@pytest.mark.parametrize(
+    ("path", "said", "comes_late", "is_asked"),
+    [
+        pytest.param("messages", MESSAGE, False, False, id="with its head"),
+        pytest.param("messages", MESSAGE, True, True, id="later"),
+        pytest.param("messages/image", IMAGE, False, True, id="with its head, and waits for a turn"),
+    ],
+)
+async def test_a_caller_is_asked_for_again_where_the_request_has_waited(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    said: dict[str, str],
+    comes_late: bool,
+    is_asked: bool,
 ) -> None:
     async with staged(tmp_path) as scene:
         victim = await scene.victim()
@@ -28,9 +43,9 @@ async def test_a_caller_is_asked_for_again_where_the_body_came_after_the_head_of
             return await ask_again(accounts, caller)
 
         monkeypatch.setattr(Accounts, "ask_again", noted)
-        body = json.dumps({"content": "hello"}).encode()
+        body = json.dumps(said).encode()
         head = (
-            f"POST /channels/{scene.channel}/messages HTTP/1.1\r\nHost: test\r\n"
+            f"POST /channels/{scene.channel}/{path} HTTP/1.1\r\nHost: test\r\n"
             f"Authorization: Bearer {victim.tokens.access_token}\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         ).encode()
@@ -40,4 +55,4 @@ async def test_a_caller_is_asked_for_again_where_the_body_came_after_the_head_of
                 await trio.testing.wait_all_tasks_blocked()
                 await client.send(body)
             assert (await client.answer("POST")).status == 200
-        assert asked == ([victim.caller.user.id] if comes_late else [])
+        assert asked == ([victim.caller.user.id] if is_asked else [])

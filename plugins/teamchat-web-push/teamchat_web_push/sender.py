@@ -235,9 +235,9 @@ class Sender:
         decided: Sequence[Decided] = ()
         try:
             async with slots, self._slots:
+                await self._services.pace.step()
                 is_fresh = trio.current_time() - push.judged_at < FRESH_SECONDS
                 if is_fresh and self._is_allowed() and device.host not in self._resting:
-                    await self._services.pace.step()
                     body = encrypted(push.plain, *device.keys)
                     answer = await self._services.post(device.endpoint, self._headers(push), body)
                     decided = self._after(push, answer)
