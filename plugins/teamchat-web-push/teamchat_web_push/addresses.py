@@ -21,16 +21,31 @@ _PORTS = {"https": 443, "http": 80}
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
+Origin = tuple[str, int, bool]
+"""A host, a port, and whether it is spoken to under TLS."""
+
+
 class Refused(Exception):
     """A host is in a private network, and was not named."""
 
 
 class Target(NamedTuple):
-    """Where an endpoint is: `is_allowed` says that the operator has named the host."""
+    """Where an endpoint is.
+
+    `is_allowed` says that the operator has named the host, `authority` is host and port as they were written.
+    """
 
     host: str
     port: int
     is_allowed: bool
+    is_tls: bool = True
+    authority: str = ""
+    path: str = "/"
+
+    @property
+    def origin(self) -> Origin:
+        """Whom a connection leads to."""
+        return self.host, self.port, self.is_tls
 
 
 def target_of(endpoint: str, allowed: Collection[str]) -> Target:
@@ -47,7 +62,8 @@ def target_of(endpoint: str, allowed: Collection[str]) -> Target:
     is_allowed = host in {one.lower().strip("[]") for one in allowed}
     if parts.scheme != "https" and not (parts.scheme == "http" and is_allowed):
         raise BadRequest("endpoint must begin with https://.")
-    return Target(host, port, is_allowed)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Target(host, port, is_allowed, parts.scheme == "https", parts.netloc, path)
 
 
 async def addresses_of(target: Target) -> Sequence[str]:

@@ -1,30 +1,38 @@
-"""Connections to push services: to addresses that were checked, without following redirects (J-8)."""
+"""Connections to push services: to addresses that were checked, without following redirects (J-8).
+
+`h11` speaks HTTP/1.1 over them, one push at a time.  A whole client of a library took half of what a push
+costs, and thousands of them are due at once.
+"""
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
-import httpcore2
+import h11
 import httpx2
 import trio
 
 from teamchat import BadRequest
-from teamchat_web_push.addresses import Refused, Target, addresses_of, target_of
-from teamchat_web_push.pacing import Pace, PacedStream
+from teamchat_web_push.addresses import Origin, Refused, Target, addresses_of, target_of
+from teamchat_web_push.pacing import Pace
 
 ANSWER_SECONDS = 10.0
 """How long a push service has to answer, the connection included."""
 _CONNECT_SECONDS = 5.0
-_CLOSE_SECONDS = 1.0
 _KEPT_SECONDS = 60.0
 _REST_BYTES = 4096
+_ROOM_BYTES = 16_384
 PRIVATE = "the address is in a private network, and push.allowedHosts does not name it"
 AT_ONCE = 16
 AT_ONCE_A_HOST = 4
+
+
+class NotConnected(Exception):
+    """There is no connection to a push service; `str` says why, without what a peer may have put into it."""
 
 
 class Answer(NamedTuple):
@@ -38,145 +46,168 @@ class Answer(NamedTuple):
     retry_after: str | None = None
 
 
-class Checked(httpcore2.AsyncNetworkBackend):
-    """Connects to a host by an address of it that was checked, so that no other can take its place."""
+class Connection:
+    """A connection to a push service (RFC 9112)."""
 
-    def __init__(self, allowed: Collection[str], pace: Pace) -> None:
-        self._allowed = {one.lower().strip("[]") for one in allowed}
-        self._pace = pace
-        self._sockets = httpcore2.TrioBackend()
+    def __init__(self, socket: trio.SocketStream, stream: trio.abc.Stream) -> None:
+        self._socket = socket
+        self._stream = stream
+        self._http = h11.Connection(h11.CLIENT)
+        self._kept_until = 0.0
 
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.AsyncNetworkStream:
+    @classmethod
+    async def to(cls, target: Target) -> Self:
+        """Connect by an address that was checked, so that no other can take its place.
+
+        Raises `NotConnected`, and `Refused` for a private network.
+        """
         try:
-            found = await addresses_of(Target(host, port, host.lower().strip("[]") in self._allowed))
-        except OSError as error:
-            raise httpcore2.ConnectError("the name can't be resolved") from error
-        failed: Exception = httpcore2.ConnectError("no address")
-        for address in found:
-            try:
-                stream = await self._sockets.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
-                return PacedStream(stream, self._pace)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failed = error
-        raise failed
+            with trio.fail_after(_CONNECT_SECONDS):
+                socket = await _connected(target)
+                return cls(socket, await _secured(socket, target.host) if target.is_tls else socket)
+        except trio.TooSlowError as error:
+            raise NotConnected("it takes too long") from error
 
-    async def sleep(self, seconds: float) -> None:
-        await trio.sleep(seconds)
+    @property
+    def is_reusable(self) -> bool:
+        """Whether all that was asked is answered, lately, and the service has not closed it since."""
+        return trio.current_time() < self._kept_until and not self._socket.socket.is_readable()
 
+    async def post(self, target: Target, headers: Mapping[str, str], body: bytes, pace: Pace) -> Answer:
+        """Send a push and return the answer, which takes a step of its own.
 
-class Connections:
-    """Connections, each for one push at a time. Some that are idle are kept for the next to their service.
+        Raises `trio.BrokenResourceError` and `h11.RemoteProtocolError`.
+        """
+        self._kept_until = 0.0
+        told = [("Host", target.authority), *headers.items(), ("Content-Length", str(len(body)))]
+        request = h11.Request(method="POST", target=target.path, headers=told)
+        parts = [self._http.send(part) or b"" for part in (request, h11.Data(body), h11.EndOfMessage())]
+        with suppress(trio.BrokenResourceError):  # Who closes early may have answered before.
+            await self._stream.send_all(b"".join(parts))
+        answer, read = Answer(0), 0
+        while read <= _REST_BYTES:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                data = await self._stream.receive_some(_ROOM_BYTES)
+                await pace.step()
+                self._http.receive_data(bytes(data))
+            elif isinstance(event, h11.Response):
+                retry_after = dict(event.headers).get(b"retry-after")
+                said = None if retry_after is None else retry_after.decode("latin-1")
+                answer = Answer(event.status_code, "", said)
+            elif isinstance(event, h11.Data):
+                read += len(event.data)
+            elif isinstance(event, h11.EndOfMessage):
+                self._keep()
+                break
+        return answer
 
-    The library's own pool looks at all connections and requests for each request: a third of what one takes.
-    """
-
-    def __init__(self, backend: httpcore2.AsyncNetworkBackend) -> None:
-        self._backend = backend
-        self._idle: list[httpcore2.AsyncHTTPConnection] = []
-
-    async def take(self, origin: httpcore2.Origin) -> httpcore2.AsyncHTTPConnection:
-        """Return one to that origin, which is given back in the end."""
-        while (found := self._kept(origin)) is not None:
-            if not found.has_expired():
-                return found
-            await _close(found)
-        # The certificates of the authorities take 40 ms to read, once.
-        tls = await trio.to_thread.run_sync(_tls) if origin.scheme == b"https" else None
-        return httpcore2.AsyncHTTPConnection(origin, tls, _KEPT_SECONDS, network_backend=self._backend)
-
-    async def give_back(self, connection: httpcore2.AsyncHTTPConnection) -> None:
-        """Keep a connection whose answer was read; the one that is idle for longest makes room."""
-        if connection.is_closed():
-            return
-        if not connection.is_idle():
-            await _close(connection)
-            return
-        self._idle.append(connection)
-        if len(self._idle) > AT_ONCE:
-            await _close(self._idle.pop(0))
+    def _keep(self) -> None:
+        """Be ready for the next push, unless the service closes, or says what nobody has asked for."""
+        http, (unasked, _) = self._http, self._http.trailing_data
+        if http.our_state is h11.DONE and http.their_state is h11.DONE and not unasked:
+            http.start_next_cycle()
+            self._kept_until = trio.current_time() + _KEPT_SECONDS
 
     async def close(self) -> None:
-        """Close what is kept."""
-        while self._idle:
-            await _close(self._idle.pop())
-
-    def _kept(self, origin: httpcore2.Origin) -> httpcore2.AsyncHTTPConnection | None:
-        for number in reversed(range(len(self._idle))):
-            if self._idle[number].can_handle_request(origin):
-                return self._idle.pop(number)
-        return None
+        """Close it, without waiting for the service."""
+        await trio.aclose_forcefully(self._stream)
 
 
 class Services:
-    """The push services, as they are posted to."""
+    """The push services, as they are posted to. Some connections that are idle are kept."""
 
-    def __init__(self, connections: Connections, allowed: Collection[str], pace: Pace) -> None:
-        self._connections = connections
+    def __init__(self, allowed: Collection[str]) -> None:
+        self.pace = Pace()
         self._allowed = allowed
-        self.pace = pace
+        self._idle: list[tuple[Origin, Connection]] = []
 
     async def post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send once, and return the answer; it raises nothing but `trio.Cancelled`."""
         try:
-            target_of(endpoint, self._allowed)
+            target = target_of(endpoint, self._allowed)
             with trio.fail_after(ANSWER_SECONDS):
-                return await self._post(endpoint, headers, body)
+                return await self._post(target, headers, body)
         except (Refused, BadRequest):
             return Answer(0, PRIVATE)
         except trio.TooSlowError:
             return Answer(0, f"no answer within {ANSWER_SECONDS:g} seconds")
-        except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-            return Answer(0, f"no connection ({_said(error)})")
-        except (
-            httpcore2.NetworkError,
-            httpcore2.ProtocolError,
-            httpcore2.TimeoutException,
-            httpcore2.UnsupportedProtocol,
-        ) as error:
+        except NotConnected as error:
+            return Answer(0, f"no connection ({error})")
+        except (trio.BrokenResourceError, h11.ProtocolError) as error:
             return Answer(0, f"the connection failed ({type(error).__name__})")
 
-    async def _post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        url, sent = httpcore2.URL(endpoint), list(headers.items())
-        extensions = {"timeout": {"connect": _CONNECT_SECONDS}}
-        connection = await self._connections.take(url.origin)
+    async def _post(self, target: Target, headers: Mapping[str, str], body: bytes) -> Answer:
+        connection = await self._taken(target)
         try:
-            async with connection.stream(
-                "POST", url, headers=sent, content=body, extensions=extensions
-            ) as answer:
-                read = 0
-                async with aclosing(answer.aiter_stream()) as pieces:
-                    async for piece in pieces:  # A connection whose answer was read is used again.
-                        read += len(piece)
-                        if read > _REST_BYTES:
-                            break
-                return Answer(answer.status, "", _retry_after(answer))
+            return await connection.post(target, headers, body, self.pace)
         finally:
-            await self._connections.give_back(connection)
+            await self._give_back(target, connection)
+
+    async def _taken(self, target: Target) -> Connection:
+        """Return a connection to that service, which is given back in the end."""
+        for number in reversed(range(len(self._idle))):
+            if self._idle[number][0] == target.origin:
+                _, found = self._idle.pop(number)
+                if found.is_reusable:
+                    return found
+                await found.close()
+        made = await Connection.to(target)
+        await self.pace.step()
+        return made
+
+    async def _give_back(self, target: Target, connection: Connection) -> None:
+        """Keep a connection whose answer was read; the one that is idle for longest makes room."""
+        if connection.is_reusable:
+            self._idle.append((target.origin, connection))
+            if len(self._idle) <= AT_ONCE:
+                return
+            _, connection = self._idle.pop(0)
+        await connection.close()
+
+    async def close(self) -> None:
+        """Close what is kept."""
+        while self._idle:
+            await self._idle.pop()[1].close()
 
 
 @asynccontextmanager
 async def open_services(allowed: Collection[str]) -> AsyncIterator[Services]:
     """Offer the push services; the connections to them are closed in the end."""
-    pace = Pace()
-    connections = Connections(Checked(allowed, pace))
+    services = Services(allowed)
     try:
-        yield Services(connections, allowed, pace)
+        yield services
     finally:
-        await connections.close()
+        await services.close()
 
 
-async def _close(connection: httpcore2.AsyncHTTPConnection) -> None:
-    with trio.move_on_after(_CLOSE_SECONDS, shield=True):
-        await connection.aclose()
+async def _connected(target: Target) -> trio.SocketStream:
+    try:
+        addresses = await addresses_of(target)
+    except OSError as error:
+        raise NotConnected("the name can't be resolved") from error
+    failed: OSError | None = None
+    for address in addresses:
+        try:
+            return await trio.open_tcp_stream(address, target.port)
+        except OSError as error:
+            failed = error
+    raise NotConnected(type(failed).__name__) from failed
+
+
+async def _secured(socket: trio.SocketStream, host: str) -> trio.abc.Stream:
+    """Return the connection under TLS, by which the service has shown that it is `host`."""
+    try:
+        # The certificates of the authorities take 40 ms to read, once.
+        context = await trio.to_thread.run_sync(_tls)
+        stream = trio.SSLStream(socket, context, server_hostname=host, https_compatible=True)
+        await stream.do_handshake()
+    except BaseException as error:
+        await trio.aclose_forcefully(socket)
+        if not isinstance(error, trio.BrokenResourceError):
+            raise
+        raise NotConnected(_said(error)) from error
+    return stream
 
 
 @lru_cache(maxsize=1)
@@ -184,12 +215,7 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _retry_after(answer: httpcore2.Response) -> str | None:
-    found = [value for name, value in answer.headers if name.lower() == b"retry-after"]
-    return found[0].decode("latin-1") if found else None
-
-
 def _said(error: Exception) -> str:
     """Return what went wrong, without what a certificate or a peer may have put into it."""
-    cause = error.__cause__ or error.__context__ or error
+    cause = error.__cause__ or error
     return "its certificate" if "CERTIFICATE" in str(cause).upper() else type(cause).__name__

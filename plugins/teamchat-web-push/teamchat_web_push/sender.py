@@ -56,7 +56,7 @@ _NOTED_SECONDS = 0.02
 """How far apart outcomes are written at least: whoever posts meanwhile waits for each commit."""
 _MOST_HELD = 256
 """When so many rows are read, what was held for further devices has its turn in the next round."""
-_COUNTED_AT_ONCE = 8
+_WRITTEN_AT_ONCE = 8
 _IDLE_SECONDS = 5.0
 _HOST_REST_SECONDS = 10.0
 _TOO_LONG = 413
@@ -267,6 +267,7 @@ class Sender:
         decided: list[Decided] = []
         going: list[Going] = []
         for start in range(0, len(rows), _MOST_READ):
+            await trio.lowlevel.checkpoint()
             async with self._storage.read() as tx:
                 for (message_id, reached), same in _by_message(rows[start : start + _MOST_READ]).items():
                     message = await self._notices.noticed(tx, message_id)
@@ -347,45 +348,36 @@ class Sender:
         """Return the pushes of rows that go out now: those held for one device are one, as is one place's."""
         server = await self._app.server_name(tx)
         groups, ready = _joined(going), []
-        badges = await self._badges(tx, sorted({group[0].row.device.user_id for group in groups}))
-        for group in groups:
-            row, message, verdict, preview = group[-1]
-            device = row.device
-            messages = list(dict.fromkeys(one.message for one in group))
-            is_summary = row.is_held and len(messages) > 1
-            about = {
-                "preview": preview,
-                "language": device.language,
-                "badge": badges[device.user_id],
-                "server": server,
-            }
-            if is_summary:
-                payload = self._writer.summary(messages, **about)  # type: ignore[arg-type]
-            else:
-                payload = self._writer.of_message(message, verdict.kind, **about)  # type: ignore[arg-type]
-            if row.is_bare:
-                payload = replace(payload, body="")
-            place = "summary" if is_summary else message.parent_id or message.room_id
-            ready.append(
-                Push(
-                    [one.row for one in reversed(group)],
-                    verdict.kind,
-                    payload.encoded(),
-                    ttl_of(verdict.kind),
-                    place,
-                    topic(self._topic_key, device.id, place),
-                    trio.current_time(),
-                    is_summary,
-                )
-            )
+        for start in range(0, len(groups), _WRITTEN_AT_ONCE):
+            await trio.lowlevel.checkpoint()  # It may be long, and SQLite lets nobody in between.
+            some = groups[start : start + _WRITTEN_AT_ONCE]
+            users = sorted({group[0].row.device.user_id for group in some})
+            badges = await self._notices.badges(tx, users)
+            ready += [self._push(group, badges[group[0].row.device.user_id], server) for group in some]
         return ready
 
-    async def _badges(self, tx: Transaction, users: Sequence[str]) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for start in range(0, len(users), _COUNTED_AT_ONCE):
-            await trio.lowlevel.checkpoint()  # It may be long, and SQLite lets nobody in between.
-            found |= await self._notices.badges(tx, users[start : start + _COUNTED_AT_ONCE])
-        return found
+    def _push(self, group: Sequence[Going], badge: int, server: str) -> Push:
+        row, message, verdict, preview = group[-1]
+        messages = list(dict.fromkeys(one.message for one in group))
+        about = {"preview": preview, "language": row.device.language, "badge": badge, "server": server}
+        is_summary = row.is_held and len(messages) > 1
+        if is_summary:
+            payload = self._writer.summary(messages, **about)  # type: ignore[arg-type]
+        else:
+            payload = self._writer.of_message(message, verdict.kind, **about)  # type: ignore[arg-type]
+        if row.is_bare:
+            payload = replace(payload, body="")
+        place = "summary" if is_summary else message.parent_id or message.room_id
+        return Push(
+            [one.row for one in reversed(group)],
+            verdict.kind,
+            payload.encoded(),
+            ttl_of(verdict.kind),
+            place,
+            topic(self._topic_key, row.device.id, place),
+            trio.current_time(),
+            is_summary,
+        )
 
     # What was answered
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 import trio
-from hypothesis import given
-from hypothesis import strategies as st
-from teamchat_web_push import connection
-from teamchat_web_push.addresses import Refused, Target, addresses_of, is_public, target_of
-from teamchat_web_push.connection import open_services
-from teamchat_web_push.loopback import LoopbackService
 from teamchat_web_push.subscriptions import KEPT_MS, MOST, SubscriptionDraft, Subscriptions
 
 from teamchat import BadRequest, NotFound
@@ -212,7 +205,10 @@ async def test_an_address_that_no_push_goes_to_is_refused(world: World, endpoint
 async def test_a_name_that_can_not_be_resolved_now_is_taken(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving())
+    async def unknown(host: str, port: int, **_: Any) -> list[Any]:
+        raise OSError("no such name")
+
+    monkeypatch.setattr(trio.socket, "getaddrinfo", unknown)
     await world.subscribe(world.bob, world.service.browser(), endpoint="https://push.example.net/1")
     assert len(await ids(world)) == 1
 
@@ -225,124 +221,3 @@ async def test_keys_that_are_none_are_refused(world: World, keys: dict[str, str]
     browser = world.service.browser()
     with pytest.raises(BadRequest):
         await world.subscribe(world.bob, browser, keys={**browser.subscription["keys"], **keys})
-
-
-def _resolving(*addresses: str) -> Any:
-    """Return what resolves every name to these addresses, one more each time; without any, to none."""
-    left = list(addresses)
-
-    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
-        if not left:
-            raise OSError("no such name")
-        found = left.pop(0) if len(left) > 1 else left[0]
-        return [(0, 0, 0, "", (found, port))]
-
-    return getaddrinfo
-
-
-async def test_a_name_of_a_private_network_is_refused_and_one_of_both_goes_to_the_public_address(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    target = Target("push.example.net", 443, is_allowed=False)
-    monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("192.168.1.1"))
-    with pytest.raises(Refused):
-        await addresses_of(target)
-
-    async def both(host: str, port: int, **_: Any) -> list[Any]:
-        return [(0, 0, 0, "", (one, port)) for one in ("10.0.0.1", "1.1.1.1")]
-
-    monkeypatch.setattr(trio.socket, "getaddrinfo", both)
-    assert await addresses_of(target) == ["1.1.1.1"]
-
-
-async def test_a_name_that_is_resolved_otherwise_a_moment_later_reaches_nothing_private(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    service = LoopbackService()
-    async with service.running(), open_services([]) as services:
-        endpoint = f"https://push.example.net:{service.port}/1"
-        monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("127.0.0.1"))
-        answer = await services.post(endpoint, {}, b"")
-        assert (answer.status, answer.reason) == (0, connection.PRIVATE)
-    assert service.requests == 0
-
-
-async def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were the name resolved a second time to connect, it would be to another address."""
-    service = LoopbackService()
-    async with service.running(), open_services(["push.example.net"]) as services:
-        monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("127.0.0.1", "192.0.2.1"))
-        answer = await services.post(f"http://push.example.net:{service.port}/1", {}, b"")
-        assert answer.status == 404
-    assert service.requests == 1
-
-
-def test_a_host_that_is_named_may_be_http_and_nothing_else_is_named_with_it() -> None:
-    assert target_of("http://push.lan:8080/1", ["PUSH.lan"]) == Target("push.lan", 8080, is_allowed=True)
-    assert target_of("http://[fd00::1]/1", ["[fd00::1]"]).is_allowed
-    with pytest.raises(BadRequest):
-        target_of("http://push.lan.example.net/1", ["push.lan"])
-
-
-def test_addresses_of_a_site_are_private_though_nobody_gives_them_any_more() -> None:
-    assert not is_public("fec0::1")
-    assert not is_public("feff::1")
-    assert is_public("2a00:1450::1")
-
-
-@given(st.ip_addresses())
-def test_an_address_is_public_in_whichever_way_it_is_written(address: Any) -> None:
-    assert is_public(str(address)) <= address.is_global
-    if address.version == 4:
-        assert is_public(f"::ffff:{address}") == is_public(str(address))
-        packed = f"64:ff9b::{int(address) >> 16:x}:{int(address) & 0xFFFF:x}"
-        assert is_public(packed) == is_public(str(address))
-
-
-async def test_connections_are_used_again_few_are_kept_and_those_the_service_closed_are_not() -> None:
-    service = LoopbackService()
-    async with open_services(["127.0.0.1"]) as services:
-        kept = services._connections._idle
-        async with service.running():
-            endpoint = f"http://127.0.0.1:{service.port}/1"
-            assert (await services.post(endpoint, {}, b"")).status == 404
-            [first] = kept
-            assert (await services.post(endpoint, {}, b"")).status == 404
-            assert kept == [first]
-            async with trio.open_nursery() as nursery:
-                for _ in range(2 * connection.AT_ONCE):
-                    nursery.start_soon(services.post, endpoint, {}, b"")
-            assert 1 < len(kept) <= connection.AT_ONCE
-        answer = await services.post(endpoint, {}, b"")  # It has closed them all, and nobody is there.
-        assert answer.status == 0
-        assert answer.reason.startswith("no connection")
-        assert kept == []
-
-
-async def test_a_connection_whose_push_is_cancelled_or_whose_answer_is_endless_is_closed() -> None:
-    has_come = trio.Event()
-
-    async def answer(stream: trio.SocketStream) -> None:
-        async with stream:
-            await stream.receive_some()
-            has_come.set()
-            if is_endless:
-                await stream.send_all(
-                    b"HTTP/1.1 201 Created\r\nContent-Length: 9999999\r\n\r\n" + bytes(10_000)
-                )
-            with suppress(trio.BrokenResourceError):
-                assert await stream.receive_some() in {b"", b"x"}
-
-    async with open_services(["127.0.0.1"]) as services, trio.open_nursery() as nursery:
-        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-        endpoint = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/1"
-        nursery.start_soon(trio.serve_listeners, answer, listeners)
-        is_endless = False
-        async with trio.open_nursery() as posting:
-            posting.start_soon(services.post, endpoint, {}, b"")
-            await has_come.wait()
-            posting.cancel_scope.cancel()
-        is_endless = True
-        assert (await services.post(endpoint, {}, b"x")).status == 201
-        assert services._connections._idle == []
-        nursery.cancel_scope.cancel()
