@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 import trio
 
+from teamchat.server.process import FILES_AT_FIRST
 from teamchat.testing import DEADLINE, Server
 from tests.harness import running
 
@@ -32,6 +34,16 @@ async def test_streams_that_come_and_go_leave_nothing_behind(tmp_path: Path, htt
             while len(os.listdir(f"/proc/{server.process.pid}/fd")) > descriptors + 5:
                 assert (await ada.get("/health")).status_code == 200
         assert memory(server) - before < MOST_BYTES
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells how large the table is")
+async def test_the_table_of_open_files_is_large_before_streams_come(tmp_path: Path) -> None:
+    async with running(tmp_path) as server:
+        told = trio.Path(f"/proc/{server.process.pid}")
+        status, limits = await (told / "status").read_text(), await (told / "limits").read_text()
+    room = int(status.split("FDSize:")[1].split()[0])
+    most = limits.split("Max open files")[1].split()[0]
+    assert room >= (FILES_AT_FIRST if most == "unlimited" else min(FILES_AT_FIRST, int(most)))
 
 
 async def come_and_go(server: Server, token: str, count: int) -> None:
