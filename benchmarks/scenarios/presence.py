@@ -112,7 +112,9 @@ class _Returning:
         streams.open(opening, at_once=len(opening))
         if self._is_on:
             said = [one for client in clients for one in (client.shows, client.asks)]
-            ask_all(self._loop, streams.port, said, connections=_CONNECTIONS)
+            answers = ask_all(self._loop, streams.port, said, connections=_CONNECTIONS)
+            if refused := sum(one.status not in {200, 204} for one in answers):
+                raise RuntimeError(f"{refused} of {len(answers)} questions were not answered")
 
     def _clients(self, chat: Chat) -> list[_Client]:
         users = ask(self._loop, chat.port, chat.get("/users")).json()["users"]

@@ -8,10 +8,12 @@ of it is a fifth smaller without.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import trio
 
 from teamchat.web import problems
 from teamchat.web.asgi import Receive, Send
@@ -27,7 +29,7 @@ from teamchat.web.routing import PREFLIGHT, Declared, Route, Table
 from teamchat.web.sections import SECTIONS
 from teamchat.web.sending import AnswerSpace
 from teamchat.web.serving import serve
-from teamchat.web.turns import Turns
+from teamchat.web.turns import GoingFirst, Turns
 
 if TYPE_CHECKING:
     from quart import Blueprint
@@ -43,6 +45,8 @@ UPLOADS_AT_ONCE = 4
 UPLOAD_WAIT_SECONDS = 30.0
 BEHIND_AT_ONCE = 2
 BEHIND_SECONDS = 10.0
+PASSED_SECONDS = 0.003
+"""How long what gives way lets others pass, once it is its turn: as long as posts take, and not for ever."""
 
 
 class App:
@@ -62,6 +66,7 @@ class App:
         self._uploads = Turns(
             UPLOADS_AT_ONCE, UPLOAD_WAIT_SECONDS, "Too many uploads at once. Try again later.", RETRY_SECONDS
         )
+        self.going_first, self._one_by_one = GoingFirst(), trio.Lock()
         self._behind = Turns(
             BEHIND_AT_ONCE, BEHIND_SECONDS, "The server is busy; ask again later.", RETRY_SECONDS
         )
@@ -147,9 +152,14 @@ class App:
         """
         return self._uploads.turn()
 
-    def turn_behind_others(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def turn_behind_others(self) -> AsyncIterator[None]:
         """Wait for the turn of what all else passes by (extension I-5). Raises `Unavailable` after 10 s."""
-        return self._behind.turn()
+        async with self._behind.turn():
+            await self.going_first.until_over(PASSED_SECONDS)
+            async with self._one_by_one:
+                pass  # The next one goes on in the next turn of the event loop.
+            yield
 
     def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
         """Serve one ASGI scope; WebSockets are refused."""

@@ -183,7 +183,8 @@ class Endpoint:
                 await self._check_first(values)
             raise
         if not self.gives_way:
-            return await self._handle(site, request, values)
+            with site.going_first:
+                return await self._handle(site, request, values)
         async with site.turn_behind_others():  # Once its body has come: nobody waits for a slow client.
             return await self._handle(site, request, values)
 
@@ -323,7 +324,8 @@ class Section:
           others here; any other endpoint is refused to them. By default it is what names a place or a message
           in its path, for that is looked up by `Teamchat.room` and the like.
         - `gives_way`: all other requests go first. Of such ones, of all endpoints together, two are handled
-          at a time, and who has waited for ten seconds is answered 503 with ``Retry-After``.
+          at a time, each lets others pass for 3 ms at most, and who has waited for ten seconds is answered
+          503 with ``Retry-After``.
         """
 
         def declare(handler: Handler) -> Handler:

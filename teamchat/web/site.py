@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from teamchat.web.headers import Headers
     from teamchat.web.readiness import Readiness
     from teamchat.web.sending import AnswerSpace
+    from teamchat.web.turns import GoingFirst
 
 
 class Site(Protocol):
@@ -23,6 +24,7 @@ class Site(Protocol):
     headers: Headers
     readiness: Readiness
     answer_space: AnswerSpace
+    going_first: GoingFirst
 
     def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
         """Serve one ASGI scope."""

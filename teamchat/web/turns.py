@@ -36,3 +36,28 @@ class Turns:
             yield
         finally:
             self._free.release()
+
+
+class GoingFirst:
+    """The requests that others give way to: each is handled inside of this context, several at once."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._over: trio.Event | None = None
+
+    def __enter__(self) -> None:
+        self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._count -= 1
+        if not self._count and self._over is not None:
+            self._over.set()
+            self._over = None
+
+    async def until_over(self, seconds: float) -> None:
+        """Wait until none is being handled, or for so long."""
+        if self._count:
+            if self._over is None:
+                self._over = trio.Event()
+            with trio.move_on_after(seconds):
+                await self._over.wait()

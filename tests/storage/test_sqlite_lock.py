@@ -7,24 +7,15 @@ import trio
 import trio.testing
 
 from teamchat.storage.sqlite.lock import WriterLock
-
-
-class _Turns(trio.abc.Instrument):
-    """Counts the turns of the event loop."""
-
-    count = 0
-
-    def before_io_wait(self, timeout: float) -> None:
-        self.count += 1
+from tests.turns import counting_turns
 
 
 async def test_who_finds_it_free_takes_it_without_a_turn_of_the_loop() -> None:
-    lock, turns = WriterLock(), _Turns()
-    trio.lowlevel.add_instrument(turns)
-    for _ in range(3):
-        async with lock:
-            pass
-    trio.lowlevel.remove_instrument(turns)
+    lock = WriterLock()
+    with counting_turns() as turns:
+        for _ in range(3):
+            async with lock:
+                pass
     assert turns.count == 0
 
 
@@ -33,19 +24,18 @@ async def test_all_who_wait_follow_each_other_in_order_and_in_few_turns_of_the_l
 ) -> None:
     # As outside of tests: there those that are woken together run in any order at all.
     monkeypatch.setattr("trio._core._run._ALLOW_DETERMINISTIC_SCHEDULING", False)
-    lock, turns, done = WriterLock(), _Turns(), list[tuple[int, int]]()
+    lock, done = WriterLock(), list[tuple[int, int]]()
 
     async def write(number: int) -> None:
         async with lock:
             done.append((number, turns.count))
 
-    async with trio.open_nursery() as nursery, lock:
-        for number in range(50):
-            nursery.start_soon(write, number)
-            await trio.testing.wait_all_tasks_blocked()
-        assert done == []
-        trio.lowlevel.add_instrument(turns)
-    trio.lowlevel.remove_instrument(turns)
+    with counting_turns() as turns:
+        async with trio.open_nursery() as nursery, lock:
+            for number in range(50):
+                nursery.start_soon(write, number)
+                await trio.testing.wait_all_tasks_blocked()
+            assert done == []
     assert [number for number, _ in done] == list(range(50))
     # Of those that are woken together Trio runs the last one first every other time.
     assert len({at for _, at in done}) < 30

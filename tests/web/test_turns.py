@@ -9,7 +9,8 @@ import pytest
 import trio
 
 from teamchat.web import Section, Success
-from teamchat.web.app import BEHIND_AT_ONCE, App
+from teamchat.web.app import BEHIND_AT_ONCE, PASSED_SECONDS, App
+from tests.turns import counting_turns
 from tests.web.client import Client
 from tests.web.conftest import World
 
@@ -91,3 +92,57 @@ async def test_who_was_signed_out_while_they_waited_is_told_nothing(world: World
 
 async def test_what_streams_say_of_themselves_gives_way(world: World) -> None:
     assert {one.rule for one in world.site.endpoints if one.gives_way} == {"/events/<connectionId>"}
+
+
+async def test_what_gives_way_waits_until_what_is_being_handled_is_done(world: World) -> None:
+    order: list[str] = []
+    go = trio.Event()
+    section = Section("both")
+
+    @section.endpoint("GET", "/late", answer=Success, gives_way=True)
+    async def late() -> Success:
+        order.append("late")
+        return Success()
+
+    @section.endpoint("GET", "/first", answer=Success)
+    async def first() -> Success:
+        await go.wait()
+        order.append("first")
+        return Success()
+
+    bob = Client(world.rebuilt(section), world.bob.token)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(bob.ok, "GET", "/first")
+        await trio.testing.wait_all_tasks_blocked()
+        for _ in range(3):
+            nursery.start_soon(bob.ok, "GET", "/late")
+        for _ in range(20):
+            await trio.lowlevel.checkpoint()
+        go.set()
+    assert order == ["first", "late", "late", "late"]
+
+
+async def test_what_is_handled_for_long_is_not_waited_for(
+    world: World, late: Late, autojump_clock: trio.testing.MockClock
+) -> None:
+    late.go.set()
+    with late.site.going_first:
+        began = trio.current_time()
+        await late.bob.ok("GET", "/late")
+        assert trio.current_time() - began == pytest.approx(PASSED_SECONDS)
+    await late.bob.ok("GET", "/late")
+    assert trio.current_time() - began == pytest.approx(PASSED_SECONDS)
+
+
+async def test_of_those_that_give_way_one_goes_on_in_each_turn_of_the_loop(late: Late) -> None:
+    went_on: list[int] = []
+
+    async def go_on() -> None:
+        async with late.site.turn_behind_others():
+            went_on.append(turns.count)
+
+    with counting_turns() as turns:
+        async with trio.open_nursery() as nursery:
+            for _ in range(10):
+                nursery.start_soon(go_on)
+    assert len(set(went_on)) == 10

@@ -6,18 +6,11 @@ import pytest
 import trio
 from teamchat_web_push.pacing import Pace
 
-
-class _Turns(trio.abc.Instrument):
-    """Counts the turns of the event loop."""
-
-    count = 0
-
-    def after_io_wait(self, timeout: float) -> None:
-        self.count += 1
+from tests.turns import counting_turns
 
 
 async def test_one_push_takes_a_step_in_each_turn_of_the_loop_first_come_first_served() -> None:
-    pace, turns = Pace(), _Turns()
+    pace = Pace()
     came: list[int] = []
     steps: list[tuple[int, int]] = []
 
@@ -26,11 +19,10 @@ async def test_one_push_takes_a_step_in_each_turn_of_the_loop_first_come_first_s
         await pace.step()
         steps.append((turns.count, number))
 
-    trio.lowlevel.add_instrument(turns)
-    async with trio.open_nursery() as nursery:
-        for number in range(20):
-            nursery.start_soon(push, number)
-    trio.lowlevel.remove_instrument(turns)
+    with counting_turns() as turns:
+        async with trio.open_nursery() as nursery:
+            for number in range(20):
+                nursery.start_soon(push, number)
     assert [number for _, number in steps] == came
     assert len({turn for turn, _ in steps}) == 20
 
