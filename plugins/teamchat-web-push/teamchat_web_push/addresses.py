@@ -53,6 +53,7 @@ def target_of(endpoint: str, allowed: Collection[str]) -> Target:
     try:
         parts = urlsplit(endpoint)
         host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+        host.encode("idna")  # No name has labels that are empty or longer than 63 characters.
     except ValueError:
         host = ""
     if not host or not endpoint.isascii() or len(endpoint) > MOST_ENDPOINT or not endpoint.isprintable():

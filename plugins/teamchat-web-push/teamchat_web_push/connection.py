@@ -138,23 +138,25 @@ class Services:
             return Answer(0, f"the connection failed ({type(error).__name__})")
 
     async def _post(self, target: Target, headers: Mapping[str, str], body: bytes) -> Answer:
-        connection = await self._taken(target)
+        connection = await self._kept(target) or await Connection.to(target)
         try:
             return await connection.post(target, headers, body, self.pace)
         finally:
             await self._give_back(target, connection)
 
-    async def _taken(self, target: Target) -> Connection:
-        """Return a connection to that service, which is given back in the end."""
+    async def _kept(self, target: Target) -> Connection | None:
+        """Take a connection to that service that is idle, if there is one."""
+        while (found := self._next_idle(target.origin)) is not None:
+            if found.is_reusable:
+                break
+            await found.close()
+        return found
+
+    def _next_idle(self, origin: Origin) -> Connection | None:
         for number in reversed(range(len(self._idle))):
-            if self._idle[number][0] == target.origin:
-                _, found = self._idle.pop(number)
-                if found.is_reusable:
-                    return found
-                await found.close()
-        made = await Connection.to(target)
-        await self.pace.step()
-        return made
+            if self._idle[number][0] == origin:
+                return self._idle.pop(number)[1]
+        return None
 
     async def _give_back(self, target: Target, connection: Connection) -> None:
         """Keep a connection whose answer was read; the one that is idle for longest makes room."""
