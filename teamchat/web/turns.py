@@ -43,10 +43,12 @@ class GoingFirst:
 
     def __init__(self) -> None:
         self._count = 0
+        self._latest = 0.0
         self._over: trio.Event | None = None
 
     def __enter__(self) -> None:
         self._count += 1
+        self._latest = trio.current_time()
 
     def __exit__(self, *_: object) -> None:
         self._count -= 1
@@ -55,9 +57,10 @@ class GoingFirst:
             self._over = None
 
     async def until_over(self, seconds: float) -> None:
-        """Wait until none is being handled, or for so long."""
-        if self._count:
+        """Wait until none is being handled, or the latest has been for so long: it may be a slow upload."""
+        left = self._latest + seconds - trio.current_time()
+        if self._count and left > 0:
             if self._over is None:
                 self._over = trio.Event()
-            with trio.move_on_after(seconds):
+            with trio.move_on_after(left):
                 await self._over.wait()

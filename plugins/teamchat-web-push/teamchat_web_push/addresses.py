@@ -52,11 +52,17 @@ def target_of(endpoint: str, allowed: Collection[str]) -> Target:
     """Return where an endpoint is. Raises `BadRequest` for one that no push is sent to."""
     try:
         parts = urlsplit(endpoint)
-        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+        host, port = parts.hostname or "", _PORTS.get(parts.scheme, 0) if parts.port is None else parts.port
         host.encode("idna")  # No name has labels that are empty or longer than 63 characters.
     except ValueError:
         host = ""
-    if not host or not endpoint.isascii() or len(endpoint) > MOST_ENDPOINT or not endpoint.isprintable():
+    if (
+        not host
+        or port == 0
+        or not endpoint.isascii()
+        or len(endpoint) > MOST_ENDPOINT
+        or not endpoint.isprintable()
+    ):
         raise BadRequest("endpoint is no address of a push service.")
     if " " in endpoint or parts.username is not None or parts.fragment:
         raise BadRequest("endpoint is no address of a push service.")
@@ -64,7 +70,8 @@ def target_of(endpoint: str, allowed: Collection[str]) -> Target:
     if parts.scheme != "https" and not (parts.scheme == "http" and is_allowed):
         raise BadRequest("endpoint must begin with https://.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(host, port, is_allowed, parts.scheme == "https", parts.netloc, path)
+    is_tls = parts.scheme == "https"
+    return Target(host, port, is_allowed, is_tls, parts.netloc, path)
 
 
 async def addresses_of(target: Target) -> Sequence[str]:

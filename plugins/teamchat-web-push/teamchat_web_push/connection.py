@@ -22,10 +22,13 @@ from teamchat_web_push.pacing import Pace
 
 ANSWER_SECONDS = 10.0
 """How long a push service has to answer, the connection included."""
-_CONNECT_SECONDS = 5.0
+_CONNECT_SECONDS = 3.0
+"""How long each address of a service has, and TLS after it."""
 _KEPT_SECONDS = 60.0
-_REST_BYTES = 4096
-_ROOM_BYTES = 16_384
+_REST_SECONDS = 1.0
+"""How long an answer may go on, once it is known what it is."""
+_MOST_BYTES = 16_384
+_PIECE_BYTES = 4096
 PRIVATE = "the address is in a private network, and push.allowedHosts does not name it"
 AT_ONCE = 16
 AT_ONCE_A_HOST = 4
@@ -54,6 +57,7 @@ class Connection:
         self._stream = stream
         self._http = h11.Connection(h11.CLIENT)
         self._kept_until = 0.0
+        self._received = 0
 
     @classmethod
     async def to(cls, target: Target) -> Self:
@@ -61,12 +65,8 @@ class Connection:
 
         Raises `NotConnected`, and `Refused` for a private network.
         """
-        try:
-            with trio.fail_after(_CONNECT_SECONDS):
-                socket = await _connected(target)
-                return cls(socket, await _secured(socket, target.host) if target.is_tls else socket)
-        except trio.TooSlowError as error:
-            raise NotConnected("it takes too long") from error
+        socket = await _connected(target)
+        return cls(socket, await _secured(socket, target.host) if target.is_tls else socket)
 
     @property
     def is_reusable(self) -> bool:
@@ -74,9 +74,9 @@ class Connection:
         return trio.current_time() < self._kept_until and not self._socket.socket.is_readable()
 
     async def post(self, target: Target, headers: Mapping[str, str], body: bytes, pace: Pace) -> Answer:
-        """Send a push and return the answer, which takes a step of its own.
+        """Send a push and return the answer, each piece of which takes a step of its own.
 
-        Raises `trio.BrokenResourceError` and `h11.RemoteProtocolError`.
+        Raises `trio.BrokenResourceError` and `h11.ProtocolError`.
         """
         self._kept_until = 0.0
         told = [("Host", target.authority), *headers.items(), ("Content-Length", str(len(body)))]
@@ -84,23 +84,26 @@ class Connection:
         parts = [self._http.send(part) or b"" for part in (request, h11.Data(body), h11.EndOfMessage())]
         with suppress(trio.BrokenResourceError):  # Who closes early may have answered before.
             await self._stream.send_all(b"".join(parts))
-        answer, read = Answer(0), 0
-        while read <= _REST_BYTES:
-            event = self._http.next_event()
-            if event is h11.NEED_DATA:
-                data = await self._stream.receive_some(_ROOM_BYTES)
-                await pace.step()
-                self._http.receive_data(bytes(data))
-            elif isinstance(event, h11.Response):
-                retry_after = dict(event.headers).get(b"retry-after")
-                said = None if retry_after is None else retry_after.decode("latin-1")
-                answer = Answer(event.status_code, "", said)
-            elif isinstance(event, h11.Data):
-                read += len(event.data)
-            elif isinstance(event, h11.EndOfMessage):
-                self._keep()
-                break
-        return answer
+        self._received = 0
+        while not isinstance(event := await self._next(pace), h11.Response):
+            pass
+        with trio.move_on_after(_REST_SECONDS), suppress(trio.BrokenResourceError, h11.RemoteProtocolError):
+            while not isinstance(await self._next(pace), h11.EndOfMessage):
+                pass
+            self._keep()
+        found = dict(event.headers).get(b"retry-after")
+        return Answer(event.status_code, "", None if found is None else found.decode("latin-1"))
+
+    async def _next(self, pace: Pace) -> object:
+        """Return what comes next of the answer, which need not be long."""
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            data = await self._stream.receive_some(_PIECE_BYTES)
+            await pace.step()
+            self._received += len(data)
+            if self._received > _MOST_BYTES:
+                raise h11.RemoteProtocolError("the answer is too long")
+            self._http.receive_data(bytes(data))
+        return event
 
     def _keep(self) -> None:
         """Be ready for the next push, unless the service closes, or says what nobody has asked for."""
@@ -128,8 +131,10 @@ class Services:
             target = target_of(endpoint, self._allowed)
             with trio.fail_after(ANSWER_SECONDS):
                 return await self._post(target, headers, body)
-        except (Refused, BadRequest):
+        except Refused:
             return Answer(0, PRIVATE)
+        except BadRequest as error:  # It was taken when push.allowedHosts was another.
+            return Answer(0, error.sentence.removesuffix("."))
         except trio.TooSlowError:
             return Answer(0, f"no answer within {ANSWER_SECONDS:g} seconds")
         except NotConnected as error:
@@ -168,9 +173,10 @@ class Services:
         await connection.close()
 
     async def close(self) -> None:
-        """Close what is kept."""
-        while self._idle:
-            await self._idle.pop()[1].close()
+        """Close what is kept, also while that is cancelled."""
+        with trio.CancelScope(shield=True):
+            while self._idle:
+                await self._idle.pop()[1].close()
 
 
 @asynccontextmanager
@@ -188,27 +194,33 @@ async def _connected(target: Target) -> trio.SocketStream:
         addresses = await addresses_of(target)
     except OSError as error:
         raise NotConnected("the name can't be resolved") from error
-    failed: OSError | None = None
+    failed: BaseException | None = None
     for address in addresses:
-        try:
-            return await trio.open_tcp_stream(address, target.port)
-        except OSError as error:
-            failed = error
-    raise NotConnected(type(failed).__name__) from failed
+        with trio.move_on_after(_CONNECT_SECONDS):
+            try:
+                return await trio.open_tcp_stream(address, target.port)
+            except OSError as error:
+                failed = error
+    if failed is None:
+        raise NotConnected("it takes too long")
+    raise NotConnected(_said(failed)) from failed
 
 
 async def _secured(socket: trio.SocketStream, host: str) -> trio.abc.Stream:
     """Return the connection under TLS, by which the service has shown that it is `host`."""
     try:
-        # The certificates of the authorities take 40 ms to read, once.
-        context = await trio.to_thread.run_sync(_tls)
-        stream = trio.SSLStream(socket, context, server_hostname=host, https_compatible=True)
-        await stream.do_handshake()
+        with trio.fail_after(_CONNECT_SECONDS):
+            # The certificates of the authorities take 40 ms to read, once.
+            context = await trio.to_thread.run_sync(_tls)
+            stream = trio.SSLStream(socket, context, server_hostname=host, https_compatible=True)
+            await stream.do_handshake()
     except BaseException as error:
         await trio.aclose_forcefully(socket)
-        if not isinstance(error, trio.BrokenResourceError):
-            raise
-        raise NotConnected(_said(error)) from error
+        if isinstance(error, trio.TooSlowError):
+            raise NotConnected("TLS takes too long") from error
+        if isinstance(error, (trio.BrokenResourceError, OSError, ValueError)):
+            raise NotConnected(_said(error)) from error
+        raise
     return stream
 
 
@@ -217,7 +229,8 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _said(error: Exception) -> str:
+def _said(error: BaseException) -> str:
     """Return what went wrong, without what a certificate or a peer may have put into it."""
-    cause = error.__cause__ or error
-    return "its certificate" if "CERTIFICATE" in str(cause).upper() else type(cause).__name__
+    while (cause := error.__cause__) is not None:
+        error = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause
+    return "its certificate" if "CERTIFICATE" in str(error).upper() else type(error).__name__

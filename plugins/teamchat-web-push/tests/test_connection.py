@@ -65,8 +65,7 @@ async def test_connections_are_used_again_few_are_kept_and_those_the_service_clo
                     nursery.start_soon(services.post, endpoint, {}, b"")
             assert 1 < len(kept) <= connection.AT_ONCE
         answer = await services.post(endpoint, {}, b"")  # It has closed them all, and nobody is there.
-        assert answer.status == 0
-        assert answer.reason.startswith("no connection")
+        assert answer == Answer(0, "no connection (ConnectionRefusedError)")
         assert kept == []
 
 
@@ -125,7 +124,79 @@ async def test_a_connection_is_kept_if_its_answer_ends_where_it_says(
 
 
 @pytest.mark.parametrize(
-    "answer", [b"220 mail.example.org ESMTP\r\n\r\n", b"HTTP/1.1 201 Created\r\nX: " + b"x" * 40_000]
+    "body", [b"Content-Length: 9\r\n\r\ncut", b"Transfer-Encoding: chunked\r\n\r\nno size"]
+)
+async def test_a_push_that_was_taken_is_not_sent_again_whatever_comes_after_that(body: bytes) -> None:
+    async def answer(stream: trio.SocketStream) -> None:
+        async with stream:
+            await stream.receive_some(65_536)
+            await stream.send_all(b"HTTP/1.1 201 Created\r\n" + body)
+
+    async with open_services(["127.0.0.1"]) as services, trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        nursery.start_soon(trio.serve_listeners, answer, listeners)
+        endpoint = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/1"
+        assert await services.post(endpoint, {}, b"x") == Answer(201)
+        assert services._idle == []
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_address_that_does_not_answer_leaves_time_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        return [(0, 0, 0, "", (address, port)) for address in ("192.0.2.1", "127.0.0.1")]
+
+    async def open_tcp_stream(host: str, port: int) -> trio.SocketStream:
+        if host == "192.0.2.1":
+            await trio.sleep_forever()
+        return await opened(host, port)
+
+    opened = trio.open_tcp_stream
+    async with answering(_TAKEN) as (endpoint, _), open_services(["push.lan"]) as services:
+        monkeypatch.setattr(trio.socket, "getaddrinfo", getaddrinfo)
+        monkeypatch.setattr(trio, "open_tcp_stream", open_tcp_stream)
+        monkeypatch.setattr(connection, "_CONNECT_SECONDS", 0.05)
+        answer = await services.post(endpoint.replace("127.0.0.1", "push.lan"), {}, b"x")
+    assert answer == Answer(201)
+
+
+async def test_what_is_kept_is_closed_also_while_that_is_cancelled() -> None:
+    async with answering(_TAKEN) as (endpoint, _):
+        with trio.CancelScope() as scope:
+            async with open_services(["127.0.0.1"]) as services:
+                async with trio.open_nursery() as nursery:
+                    for _ in range(3):
+                        nursery.start_soon(services.post, endpoint, {}, b"x")
+                kept = [one for _, one in services._idle]
+                scope.cancel()
+        assert len(kept) > 1
+        assert {one._socket.socket.fileno() for one in kept} == {-1}
+
+
+async def test_certificates_that_can_not_be_read_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> ssl.SSLContext:
+        raise FileNotFoundError("SSL_CERT_FILE")
+
+    monkeypatch.setattr(connection, "_tls", missing)
+    async with answering(_TAKEN) as (endpoint, _), open_services(["127.0.0.1"]) as services:
+        answer = await services.post(endpoint.replace("http:", "https:"), {}, b"x")
+    assert answer == Answer(0, "no connection (FileNotFoundError)")
+
+
+async def test_a_host_that_is_not_allowed_any_more_is_told_as_that() -> None:
+    async with open_services([]) as services:
+        answer = await services.post("http://push.lan/1", {}, b"x")
+    assert answer == Answer(0, "endpoint must begin with https://")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"220 mail.example.org ESMTP\r\n\r\n",
+        b"HTTP/1.1 201 Created\r\nX: " + b"x" * 40_000,
+        b"HTTP/1.1 100 Continue\r\n\r\n" * 2_000,
+    ],
 )
 async def test_what_is_no_http_is_told_and_closed(answer: bytes) -> None:
     async with answering(answer) as (endpoint, _), open_services(["127.0.0.1"]) as services:
@@ -159,7 +230,10 @@ async def test_under_tls_a_service_must_show_who_it_is(monkeypatch: pytest.Monke
     assert len(asked) == 2
 
 
-async def test_a_connection_whose_push_is_cancelled_or_whose_answer_is_endless_is_closed() -> None:
+@pytest.mark.parametrize("length", [100, 10_000, 100_000])
+async def test_a_connection_whose_push_is_cancelled_or_whose_answer_is_endless_is_closed(
+    monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
     has_come = trio.Event()
 
     async def answer(stream: trio.SocketStream) -> None:
@@ -168,11 +242,12 @@ async def test_a_connection_whose_push_is_cancelled_or_whose_answer_is_endless_i
             has_come.set()
             if is_endless:
                 await stream.send_all(
-                    b"HTTP/1.1 201 Created\r\nContent-Length: 9999999\r\n\r\n" + bytes(10_000)
+                    b"HTTP/1.1 201 Created\r\nContent-Length: 9999999\r\n\r\n" + bytes(length)
                 )
             with suppress(trio.BrokenResourceError):
                 assert await stream.receive_some() in {b"", b"x"}
 
+    monkeypatch.setattr(connection, "_REST_SECONDS", 0.05)
     async with open_services(["127.0.0.1"]) as services, trio.open_nursery() as nursery:
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         endpoint = f"http://127.0.0.1:{listeners[0].socket.getsockname()[1]}/1"

@@ -188,6 +188,7 @@ async def test_x11_they_are_listed_in_pages_and_a_cursor_survives_what_it_points
         "https://push.example.net/a b",
         "https://push.example.net/1\r\nHost: x",
         "https://push.example.net:99999/1",
+        "https://push.example.net:0/1",
         "ftp://push.example.net/1",
         "https:///1",
         "https://push..example.net/1",
