@@ -38,9 +38,9 @@ class Target(NamedTuple):
     host: str
     port: int
     is_allowed: bool
-    is_tls: bool = True
-    authority: str = ""
-    path: str = "/"
+    is_tls: bool
+    authority: str
+    path: str
 
     @property
     def origin(self) -> Origin:

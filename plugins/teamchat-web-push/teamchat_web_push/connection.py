@@ -52,7 +52,8 @@ class Answer(NamedTuple):
 class Connection:
     """A connection to a push service (RFC 9112)."""
 
-    def __init__(self, socket: trio.SocketStream, stream: trio.abc.Stream) -> None:
+    def __init__(self, origin: Origin, socket: trio.SocketStream, stream: trio.abc.Stream) -> None:
+        self.origin = origin
         self._socket = socket
         self._stream = stream
         self._http = h11.Connection(h11.CLIENT)
@@ -66,7 +67,8 @@ class Connection:
         Raises `NotConnected`, and `Refused` for a private network.
         """
         socket = await _connected(target)
-        return cls(socket, await _secured(socket, target.host) if target.is_tls else socket)
+        stream = await _secured(socket, target.host) if target.is_tls else socket
+        return cls(target.origin, socket, stream)
 
     @property
     def is_reusable(self) -> bool:
@@ -123,7 +125,7 @@ class Services:
     def __init__(self, allowed: Collection[str]) -> None:
         self.pace = Pace()
         self._allowed = allowed
-        self._idle: list[tuple[Origin, Connection]] = []
+        self._idle: list[Connection] = []
 
     async def post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Send once, and return the answer; it raises nothing but `trio.Cancelled`."""
@@ -147,7 +149,7 @@ class Services:
         try:
             return await connection.post(target, headers, body, self.pace)
         finally:
-            await self._give_back(target, connection)
+            await self._give_back(connection)
 
     async def _kept(self, target: Target) -> Connection | None:
         """Take a connection to that service that is idle, if there is one."""
@@ -159,24 +161,24 @@ class Services:
 
     def _next_idle(self, origin: Origin) -> Connection | None:
         for number in reversed(range(len(self._idle))):
-            if self._idle[number][0] == origin:
-                return self._idle.pop(number)[1]
+            if self._idle[number].origin == origin:
+                return self._idle.pop(number)
         return None
 
-    async def _give_back(self, target: Target, connection: Connection) -> None:
+    async def _give_back(self, connection: Connection) -> None:
         """Keep a connection whose answer was read; the one that is idle for longest makes room."""
         if connection.is_reusable:
-            self._idle.append((target.origin, connection))
+            self._idle.append(connection)
             if len(self._idle) <= AT_ONCE:
                 return
-            _, connection = self._idle.pop(0)
+            connection = self._idle.pop(0)
         await connection.close()
 
     async def close(self) -> None:
         """Close what is kept, also while that is cancelled."""
         with trio.CancelScope(shield=True):
             while self._idle:
-                await self._idle.pop()[1].close()
+                await self._idle.pop().close()
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import trio
@@ -267,7 +268,7 @@ class Sender:
         decided: list[Decided] = []
         going: list[Going] = []
         for start in range(0, len(rows), _MOST_READ):
-            await trio.lowlevel.checkpoint()
+            await trio.lowlevel.checkpoint()  # As in `_written`.
             async with self._storage.read() as tx:
                 for (message_id, reached), same in _by_message(rows[start : start + _MOST_READ]).items():
                     message = await self._notices.noticed(tx, message_id)
@@ -359,12 +360,12 @@ class Sender:
     def _push(self, group: Sequence[Going], badge: int, server: str) -> Push:
         row, message, verdict, preview = group[-1]
         messages = list(dict.fromkeys(one.message for one in group))
-        about = {"preview": preview, "language": row.device.language, "badge": badge, "server": server}
         is_summary = row.is_held and len(messages) > 1
         if is_summary:
-            payload = self._writer.summary(messages, **about)  # type: ignore[arg-type]
+            write = partial(self._writer.summary, messages)
         else:
-            payload = self._writer.of_message(message, verdict.kind, **about)  # type: ignore[arg-type]
+            write = partial(self._writer.of_message, message, verdict.kind)
+        payload = write(preview=preview, language=row.device.language, badge=badge, server=server)
         if row.is_bare:
             payload = replace(payload, body="")
         place = "summary" if is_summary else message.parent_id or message.room_id

@@ -16,7 +16,7 @@ from teamchat import BadRequest
 async def test_a_name_of_a_private_network_is_refused_and_one_of_both_goes_to_the_public_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    target = Target("push.example.net", 443, is_allowed=False)
+    target = target_of("https://push.example.net/1", [])
     found = ["192.168.1.1"]
 
     async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
