@@ -18,6 +18,7 @@ import msgspec
 from teamchat.errors import BadRequest, Conflict, NotFound
 from teamchat.interfaces import Transaction
 from teamchat.model import now_ms
+from teamchat.storage.supposing import likely
 
 T = TypeVar("T")
 
@@ -150,5 +151,5 @@ async def forget_in(tx: Transaction, user_id: str) -> None:
 async def _noted(tx: Transaction, request: KeyedRequest) -> tuple[str, str, str] | None:
     if checked_key(request.key) is None:
         return None
-    rows = await tx.fetch(_NOTED, *request[:3], now_ms() - KEPT_MS)
+    rows = await likely(tx, _NOTED, *request[:3], now_ms() - KEPT_MS, supposed=())
     return None if not rows else (rows[0][0], rows[0][1], rows[0][2])

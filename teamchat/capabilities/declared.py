@@ -43,13 +43,14 @@ class Declared:
 class DeclaringTransaction:
     """A transaction that appends what a capability declares, and nothing else of its own."""
 
-    __slots__ = ("_declared", "_tx", "advance_log", "blank", "define", "fetch")
+    __slots__ = ("_declared", "_tx", "advance_log", "blank", "define", "fetch", "suppose")
 
     def __init__(self, tx: Transaction, declared: Declared) -> None:
         self._tx = tx
         self._declared = declared
         self.fetch, self.define = tx.fetch, tx.define
         self.blank, self.advance_log = tx.blank, tx.advance_log
+        self.suppose = getattr(tx, "suppose", None)  # what `teamchat.storage.supposing.likely` asks for
 
     async def append(self, event: Event) -> None:
         if event.type not in self._declared.logged:

@@ -24,6 +24,7 @@ from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, Conversation, Message, UserName, now_ms
 from teamchat.model.ids import could_be_id, new_conversation_id
 from teamchat.model.pages import Page
+from teamchat.storage.supposing import supposing
 
 _OF_USER = """select r.id, r.last_message_at, other.id, other.user_name
 from memberships mine
@@ -115,9 +116,12 @@ class Conversations:
         submission = Submission(
             caller.user.id, draft, kept, key, f"conversation {conversation_id}", caller=caller
         )
-        async with self._storage.write() as tx:
+
+        async def body(tx: Transaction) -> Stored:
             room = await sight.conversation(tx, caller, conversation_id)
             return await post(tx, room, submission, self._rules)
+
+        return await supposing(self._storage, body)
 
     async def check_edit(self, caller: Caller, conversation_id: str, message_id: str) -> Room:
         """Raise `NotFound` for no such message in the conversation, `Forbidden` for one of the other user."""

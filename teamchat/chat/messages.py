@@ -25,6 +25,7 @@ from teamchat.model.pages import Page
 from teamchat.model.resources import RoomKind
 from teamchat.storage import cache
 from teamchat.storage.log import last_in
+from teamchat.storage.supposing import supposing
 
 
 class Place(Struct, frozen=True, rename="camel"):
@@ -152,10 +153,13 @@ class Messages:
             draft, lambda: self.check_post(caller, channel_id), author_id=caller.user.id, room_id=channel_id
         )
         submission = Submission(caller.user.id, draft, kept, key, f"channel {channel_id}", caller=caller)
-        async with self._storage.write() as tx:
+
+        async def body(tx: Transaction) -> Stored:
             room = await sight.channel(tx, caller, channel_id)
             permissions.check_may_post(caller, room)
             return await post(tx, room, submission, self._rules)
+
+        return await supposing(self._storage, body)
 
     async def check_edit(self, caller: Caller, message_id: str) -> Room:
         """Raise `NotFound` for no message the caller sees, `Forbidden` for one they did not write."""

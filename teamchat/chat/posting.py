@@ -29,6 +29,7 @@ from teamchat.errors import NotFound, Unauthorized
 from teamchat.interfaces import Transaction
 from teamchat.model import Caller, Message, ThreadMeta, now_ms
 from teamchat.model.ids import new_id_after
+from teamchat.storage.supposing import likely
 
 # One statement stores a message and returns who writes, for each costs a round trip.
 _STORE = """insert into messages (id, room_id, parent_id, author_id, bot_name, content, created_at)
@@ -146,10 +147,16 @@ async def _insert(tx: Transaction, room: Room, submission: Submission, parent_id
     not one of the room.
     """
     author_id, bot_name, draft = submission.author_id, submission.bot_name, submission.kept
+    caller = submission.caller
     room_id, created_at, images = room.id, now_ms(), images_of(draft)
     columns = room_id, parent_id, author_id, bot_name, draft.content, created_at
     message_id = new_id_after(room.last_bound or None)
-    stored = await tx.fetch(_STORE_MESSAGE if parent_id is None else _STORE_REPLY, message_id, *columns)
+    stored = await likely(
+        tx,
+        _STORE_MESSAGE if parent_id is None else _STORE_REPLY,
+        *(message_id, *columns),
+        supposed=[(None, None) if caller is None else (caller.user.user_name, int(caller.is_bot))],
+    )
     if not stored:  # An id of its place comes later, by another server's clock.
         [(last,)] = (
             await tx.fetch(_LAST_MESSAGE, room_id)

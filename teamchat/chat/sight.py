@@ -18,6 +18,7 @@ from teamchat.model import Caller
 from teamchat.model.ids import could_be_id, is_conversation_id
 from teamchat.model.resources import RoomKind
 from teamchat.storage.statements import chunks, listed
+from teamchat.storage.supposing import likely
 
 Participants = tuple[str, str]
 
@@ -168,7 +169,7 @@ async def channel(tx: Transaction, caller: Caller, channel_id: str) -> Room:
     """Return a channel the caller sees; raises `NotFound` for any other."""
     could_be_one = could_be_id(channel_id) and not is_conversation_id(channel_id)
     rows = (
-        could_be_one and caller.reaches(channel_id) and await tx.fetch(_CHANNEL, channel_id, caller.user.id)
+        could_be_one and caller.reaches(channel_id) and await likely(tx, _CHANNEL, channel_id, caller.user.id)
     )
     if not rows:
         raise NotFound("No such channel.")
@@ -181,7 +182,7 @@ async def conversation(tx: Transaction, caller: Caller, conversation_id: str) ->
         is_conversation_id(conversation_id)
         and could_be_id(conversation_id)
         and caller.reaches(conversation_id)
-        and await tx.fetch(_DIRECT, conversation_id)
+        and await likely(tx, _DIRECT, conversation_id)
     )
     if not rows:
         raise NotFound("No such conversation.")
@@ -205,7 +206,7 @@ async def room(tx: Transaction, caller: Caller, room_id: str) -> Room:
 
 async def message(tx: Transaction, caller: Caller, message_id: str) -> SeenMessage:
     """Return a message the caller sees; raises `NotFound` for any other."""
-    rows = could_be_id(message_id) and await tx.fetch(_MESSAGE, message_id, caller.user.id)
+    rows = could_be_id(message_id) and await likely(tx, _MESSAGE, message_id, caller.user.id)
     if not rows:
         raise NotFound("No such message.")
     [(id_, parent_id, author_id, *found)] = rows

@@ -18,9 +18,10 @@ from teamchat.chat.pages import MessagePage, page_of_thread
 from teamchat.chat.posting import Submission, post_reply
 from teamchat.chat.rules import Rules
 from teamchat.chat.sight import Room
-from teamchat.interfaces import Storage
+from teamchat.interfaces import Storage, Transaction
 from teamchat.model import Caller, Message, ThreadMeta
 from teamchat.model.pages import Page
+from teamchat.storage.supposing import supposing
 
 
 class Replied(Struct, frozen=True, rename="camel"):
@@ -64,12 +65,15 @@ class Threads:
             parent_id=parent_id,
         )
         submission = Submission(caller.user.id, draft, kept, key, f"thread {parent_id}", caller=caller)
-        async with self._storage.write() as tx:
+
+        async def body(tx: Transaction) -> Replied:
             parent = await sight.message(tx, caller, parent_id)
             permissions.check_can_have_thread(parent)
             permissions.check_open(parent.room)
             (reply, beside), meta = await post_reply(tx, parent, submission, self._rules)
             return Replied(reply, meta, beside)
+
+        return await supposing(self._storage, body)
 
     async def check_edit(self, caller: Caller, parent_id: str, reply_id: str) -> Room:
         """Raise `NotFound` for no such reply in the thread, `Forbidden` for one of somebody else."""

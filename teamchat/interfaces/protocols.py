@@ -145,6 +145,28 @@ class AsksAhead(Protocol):
 
 
 @runtime_checkable
+class Supposes(AsksAhead, Protocol):
+    """A writing transaction that can go on by what a statement most likely returns; it may do so.
+
+    `teamchat.storage.supposing` runs the body anew if that was wrong.
+    """
+
+    def begin_supposing(self) -> None:
+        """Let `suppose` suppose; without this it waits, as `fetch` does."""
+
+    @property
+    def is_unsure(self) -> bool:
+        """Whether something is supposed that the database has not confirmed: then nothing is committed."""
+
+    async def suppose(self, rows: Sequence[Row] | None, sql: str, *params: Any) -> Sequence[Row]:
+        """Return `rows`, or with None what the statement returned last, and have that looked at later.
+
+        That is before `fetch` returns anything, and before the commit.  If the statement returns something
+        else the transaction is refused.
+        """
+
+
+@runtime_checkable
 class SpeaksDialect(Protocol):
     """A storage that says which SQL it understands beside what all share; it may do so.
 

@@ -99,6 +99,11 @@ class Connection(psycopg.AsyncConnection[Row]):
         self.used = trio.current_time()
 
     @property
+    def answered(self) -> list[list[Row]]:
+        """The rows of each statement that was carried out, of those that went together last."""
+        return self._exchange.answered
+
+    @property
     def is_idle(self) -> bool:
         """Whether the next statement begins a transaction: nothing is under way or open."""
         self._hear()
@@ -133,7 +138,7 @@ class Connection(psycopg.AsyncConnection[Row]):
     async def run_together(self, statements: Sequence[Statement]) -> list[list[Row]]:
         """Run statements in one round trip, in order until one fails; return the rows of each.
 
-        Raises as `run` does.
+        Raises as `run` does.  `answered` has the rows of those before it.
         """
         return await self._within_limits(self.wait(self._after_parting(self._exchange.of(statements))))
 

@@ -50,6 +50,8 @@ class Exchange:
         self._values = Transformer(context)
         self._known: dict[_Key, bytes] = {}  # the name of each that is prepared, empty for one given once
         self._numbers = count()
+        self.answered: list[list[Row]] = []
+        """The rows of each statement that was carried out, of those that were sent last."""
 
     def statement(self, sql: str, params: Sequence[Any]) -> Statement:
         """Return a statement to be sent. Raises `psycopg.Error` or `ValueError` if a parameter can't be."""
@@ -63,19 +65,21 @@ class Exchange:
 
         Raises `psycopg.Error` for the first that the server refused.
         """
+        rows: list[list[Row]] = []
+        self.answered = rows
         self._pgconn.enter_pipeline_mode()
         sent = [key for one in statements for key in self._send(one)]
         self._pgconn.pipeline_sync()
         yield from generators.send(self._pgconn)
-        rows: list[list[Row]] = []
         failure = None
         for prepared in sent:
             result = yield from self._answer()
             if result.status == pq.ExecStatus.FATAL_ERROR:
                 failure = failure or result
-            if prepared is None:
-                rows.append(self._rows(result))
-            elif failure is not None:
+            if failure is None:
+                if prepared is None:
+                    rows.append(self._rows(result))
+            elif prepared is not None:
                 self._known.pop(prepared, None)
         yield from self._answer()  # that to the sync
         self._pgconn.exit_pipeline_mode()

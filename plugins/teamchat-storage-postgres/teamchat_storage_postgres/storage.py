@@ -18,6 +18,7 @@ import trio
 from teamchat import LoggedEvent, StorageError, Upgrade
 from teamchat.observability import metrics
 from teamchat.storage.log import logged_in
+from teamchat_storage_postgres.batch import CHANNEL
 from teamchat_storage_postgres.connection import connect_to
 from teamchat_storage_postgres.listener import listen
 from teamchat_storage_postgres.migrations import migrate, present, rehearse
@@ -25,7 +26,7 @@ from teamchat_storage_postgres.options import PostgresOptions
 from teamchat_storage_postgres.pool import Connect, Pool
 from teamchat_storage_postgres.position import Position
 from teamchat_storage_postgres.transaction import ReadingTransaction, WritingTransaction
-from teamchat_storage_postgres.writer import CHANNEL, Writer
+from teamchat_storage_postgres.writer import Writer
 
 POLL_SECONDS = 1.0
 SIGNALS = "teamchat_signals"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from functools import lru_cache
+from contextlib import nullcontext
+from functools import lru_cache, partial
 from typing import Any
 
 import psycopg
@@ -17,10 +18,12 @@ from teamchat_storage_postgres.exchange import Row, Statement
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
 from teamchat_storage_postgres.migrations import translated
 from teamchat_storage_postgres.pool import Pool
+from teamchat_storage_postgres.suppositions import LastAnswers, WronglySupposed
 
 MOST_PUT_OFF, MOST_BYTES_PUT_OFF = 32, 64 * 1024
 """How many statements that return nothing a body gathers, and bytes of theirs, before they are sent."""
 Check = Callable[[list[Row]], Awaitable[None]]
+Run = Callable[[Sequence[Statement]], Awaitable[list[list[Row]]]]
 _BEGIN_READING = "begin isolation level repeatable read, read only"
 _CHANGES = re.compile(r"\s*(insert|update|delete)\b(?!.*\breturning\b)", re.IGNORECASE | re.DOTALL)
 
@@ -36,7 +39,7 @@ class ReadingTransaction:
         if self._connection is None:
             self._connection, rows = await self._pool.begin((_BEGIN_READING, ()), (sql, params))
             return rows
-        return (await _run(self._connection, [_statement(self._connection, sql, params)]))[-1]
+        return (await _ran(self._connection.run_together([_statement(self._connection, sql, params)])))[-1]
 
     async def end(self) -> None:
         """Give the connection back, if there is one."""
@@ -57,45 +60,115 @@ class ReadingTransaction:
 
 
 class WritingTransaction:
-    """`teamchat.Transaction` for one body of a batch.
+    """`teamchat.Transaction` for one body of a batch, which sends what it is to `run` together.
 
-    A statement that returns no rows is put off until the next one that does, or until the body's end, and
-    goes in the same round trip; one that is asked ahead goes with whatever comes next.  Before the first of
-    all goes `savepoint`; the first body of a batch has none.
+    A statement that returns no rows is put off until the next one that does, or beyond the body's end
+    (`rest`), and goes in the same round trip; one that is asked ahead, or whose rows are supposed, goes with
+    whatever comes next.  Before the first of all goes `savepoint`.
     """
 
-    def __init__(self, connection: Connection, savepoint: str | None = None) -> None:
+    def __init__(self, connection: Connection, savepoint: str, run: Run, answers: LastAnswers) -> None:
         self._connection = connection
+        self._savepoint = savepoint
+        self._run = run
+        self._answers = answers
         self.events: list[Event] = []
         self.blankings: list[Blanking] = []
-        self._savepoint = savepoint
-        self._has_run = False
+        self.refused: Exception | None = None
+        """Why the body was taken back after it had ended, if it was."""
+        self._has_run = False  # and so has set its savepoint
         self._put_off: list[Statement] = []
         self._bytes = 0
         self._checks: dict[int, Check] = {}  # by the place of the statement in what is put off
+        self._is_supposing = False
+        self._unsure = 0  # how much was supposed that was not looked at yet
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
-        statement = _statement(self._connection, sql, params)
-        self._put_off.append(statement)
-        # A body learns nothing, and goes on by nothing, before what was asked ahead has been looked at.
-        if _returns_nothing(sql) and not self._checks and len(self._put_off) < MOST_PUT_OFF:
+        statement = self._put(sql, params)
+        # A body learns nothing, and goes on by nothing, before what was asked ahead has been looked at;
+        # unless it supposes, and is run anew if that was wrong.
+        may_wait = self._unsure or not self._checks
+        if may_wait and _returns_nothing(sql) and len(self._put_off) < MOST_PUT_OFF:
             self._bytes += statement.size
             if self._bytes < MOST_BYTES_PUT_OFF:
                 return []
         return await self._send()
 
     def ask_ahead(self, check: Check, sql: str, *params: Any) -> None:
-        self._checks[len(self._put_off)] = check
-        self._put_off.append(_statement(self._connection, sql, params))
+        statement = self._put(sql, params)
+        self._bytes += statement.size
+        self._checks[len(self._put_off) - 1] = check
+
+    def begin_supposing(self) -> None:
+        self._is_supposing = True
+
+    @property
+    def is_unsure(self) -> bool:
+        return self._unsure > 0
+
+    async def suppose(self, rows: Sequence[Row] | None, sql: str, *params: Any) -> Sequence[Row]:
+        if self._is_supposing and len(self._put_off) < MOST_PUT_OFF and self._bytes < MOST_BYTES_PUT_OFF:
+            supposed = self._answers.to(sql, params) if rows is None else rows
+            if supposed is not None:
+                self._unsure += 1
+                compare = partial(self._compare, rows is None, list(supposed), sql, params)
+                self.ask_ahead(compare, sql, *params)
+                return supposed
+        found = await self.fetch(sql, *params)
+        if rows is None:
+            self._answers.keep(sql, params, found)
+        return found
+
+    async def _compare(
+        self, is_kept: bool, supposed: list[Row], sql: str, params: Sequence[Any], found: list[Row]
+    ) -> None:
+        if found != supposed:
+            if is_kept:
+                self._answers.keep(sql, params, found)
+            raise WronglySupposed
+        self._unsure -= 1
 
     async def define(self, statement: str) -> None:
-        self._put_off.append(_statement(self._connection, translated(statement)))
+        self._put(translated(statement))
         await self._send()  # Who defines tables says which statement it was that failed.
+
+    def _put(self, sql: str, params: Sequence[Any] = ()) -> Statement:
+        if not (self._has_run or self._put_off):
+            self._put_off.append(_statement(self._connection, f"savepoint {self._savepoint}"))
+        self._put_off.append(_statement(self._connection, sql, params))
+        return self._put_off[-1]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is put off."""
+        return not self._put_off
+
+    @property
+    def size(self) -> int:
+        """How many bytes the parameters of what is put off take."""
+        return self._bytes
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether no answer has to be looked at yet."""
+        return not self._checks
 
     async def settle(self) -> None:
         """Have what was put off carried out. Raises `StorageError` as `fetch` does."""
         if self._put_off:
             await self._send()
+
+    def rest(self) -> Sequence[Statement]:
+        """Return what is put off, for who sends it once the body has ended, and says so to `settled`."""
+        self._has_run = True
+        return self._put_off
+
+    async def settled(self, rows: Sequence[list[Row]]) -> None:
+        """Look at the rows of what was put off. Raises whatever refuses the body."""
+        self._put_off, self._bytes, self._has_run = [], 0, True
+        checks, self._checks = self._checks, {}
+        for place, check in checks.items():
+            await check(rows[place])
 
     async def take_back(self) -> None:
         """Take back what the body did. Raises `psycopg.Error` or `ConnectionLost` if that fails."""
@@ -106,19 +179,12 @@ class WritingTransaction:
 
     async def _send(self) -> list[Row]:
         """Send what was put off; return the rows of the last, once those asked ahead have been checked."""
-        statements, self._put_off, self._bytes = self._put_off, [], 0
-        checks, self._checks = self._checks, {}
-        if self._has_run or self._savepoint is None:
-            found = await _run(self._connection, statements)
-        else:
-            self._has_run = True
-            savepoint = _statement(self._connection, f"savepoint {self._savepoint}")
-            # A savepoint whose setting was cancelled could not be distinguished from one that is set.
-            with trio.CancelScope(shield=True):
-                _, *found = await _run(self._connection, [savepoint, *statements])
-        for place, check in checks.items():
-            await check(found[place])
-        return found[-1]
+        has_run, self._has_run = self._has_run, True
+        # A savepoint whose setting was cancelled could not be distinguished from one that is set.
+        with nullcontext() if has_run else trio.CancelScope(shield=True):
+            rows = await _ran(self._run(self._put_off))
+        await self.settled(rows)
+        return rows[-1]
 
     async def append(self, event: Event) -> None:
         event.check()
@@ -151,9 +217,9 @@ def _statement(connection: Connection, sql: str, params: Sequence[Any] = ()) -> 
         raise refused(error) from None
 
 
-async def _run(connection: Connection, statements: Sequence[Statement]) -> list[list[Row]]:
+async def _ran(answers: Awaitable[list[list[Row]]]) -> list[list[Row]]:
     try:
-        return await connection.run_together(statements)
+        return await answers
     except ConnectionLost:
         raise DatabaseUnavailable("ended the connection") from None
     except psycopg.Error as error:

@@ -7,9 +7,9 @@ import random
 import pytest
 import trio
 from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres.batch import MOST_BODIES
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
-from teamchat_storage_postgres.writer import MOST_BODIES
 
 from teamchat import StorageError
 from teamchat.events import Encoded

@@ -11,12 +11,12 @@ import pytest
 import trio
 import trio.testing
 from teamchat_storage_postgres import PostgresOptions
+from teamchat_storage_postgres.batch import MOST_BODIES
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.exchange import Row, Statement
 from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 from teamchat_storage_postgres.transaction import MOST_PUT_OFF
-from teamchat_storage_postgres.writer import MOST_BODIES
 
 from teamchat import StorageError
 from teamchat.events import Encoded, Event
@@ -170,7 +170,7 @@ async def test_many_statements_that_return_nothing_are_all_carried_out(storage: 
 
 
 @pytest.mark.parametrize("ahead", [0, 1])
-async def test_a_body_waits_for_what_it_asks_and_for_its_end(
+async def test_a_body_waits_for_what_it_asks_and_for_the_commit(
     storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch, ahead: int
 ) -> None:
     trips: list[tuple[Connection, int]] = []
@@ -197,8 +197,96 @@ async def test_a_body_waits_for_what_it_asks_and_for_its_end(
         await trio.testing.wait_all_tasks_blocked()
         writing = await body()
     monkeypatch.undo()
-    # With what it asks first goes its savepoint, if it is not the first; at last the log, NOTIFY and COMMIT.
-    assert [count for connection, count in trips if connection is writing] == [1 + ahead, 4, 1, 3]
+    # With what it asks first goes its savepoint; with what it left the log, NOTIFY and COMMIT.
+    assert [count for connection, count in trips if connection is writing] == [2, 4, 4]
+
+
+@pytest.mark.parametrize(
+    "next_", ["nothing", "an event", "a write", "a question", "a refusal", "a retraction"]
+)
+@pytest.mark.parametrize("has_asked", [False, True])
+@pytest.mark.parametrize("ahead", [0, 1])
+async def test_what_a_body_left_is_refused_without_harm_to_what_went_with_it(
+    storage: PostgresStorage, ahead: int, has_asked: bool, next_: str
+) -> None:
+    async def refused() -> None:
+        with pytest.raises(StorageError, match="23505"):  # noqa: PT012
+            async with storage.write() as tx:
+                if has_asked:
+                    await tx.fetch("select 1")
+                await set_value(tx, "refused", "x")
+                await tx.append(Encoded("TEST", "refused"))
+                await tx.fetch("insert into server_settings values ('first', 'again')")
+
+    async def following() -> None:
+        async with storage.write() as tx:
+            if next_ == "a question":
+                assert await tx.fetch("select 1 from server_settings where name = 'refused'") == []
+            if next_ == "a refusal":
+                await tx.fetch("select 1 / 0")
+            if next_ != "an event":
+                await set_value(tx, "following", "x")
+            await tx.append(Encoded("TEST", "following"))
+            if next_ == "a retraction":
+                raise KeyError
+
+    await save(storage, "first", "x")
+    async with trio.open_nursery() as nursery:
+        for number in range(ahead):
+            nursery.start_soon(append, storage, str(number))
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(refused)
+        await trio.testing.wait_all_tasks_blocked()
+        if next_ in {"a refusal", "a retraction"}:
+            with pytest.raises(StorageError if next_ == "a refusal" else KeyError):
+                await following()
+        elif next_ != "nothing":
+            await following()
+        await save(storage, "after", "x")
+    is_kept = next_ in {"an event", "a write", "a question"}
+    assert set(await values(storage)) == {"first", "after"} | (
+        {"following"} if is_kept and next_ != "an event" else set()
+    )
+    told = [*map(str, range(ahead)), *(["following"] if is_kept else [])]
+    assert [event.payload for event in await storage.logged(0)] == told
+
+
+async def test_what_a_body_left_is_kept_though_the_next_one_is_cancelled(storage: PostgresStorage) -> None:
+    async def cancelled() -> None:
+        with trio.CancelScope() as scope:
+            async with storage.write() as tx:
+                scope.cancel()
+                await tx.fetch("select 1")
+                await tx.fetch("select 2")
+                raise AssertionError  # the first may not be cut off, for it has what another body left
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(save, storage, "left", "x")
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(cancelled)
+    assert set(await values(storage)) == {"left"}
+
+
+async def test_what_a_body_left_is_lost_with_the_connection_and_nobody_is_told_otherwise(
+    storage: PostgresStorage,
+) -> None:
+    async def left() -> None:
+        with pytest.raises(StorageError):
+            await save(storage, "left", "x")
+
+    async def losing() -> None:
+        with pytest.raises(DatabaseUnavailable):  # noqa: PT012
+            async with storage.write() as tx:
+                async with storage.read() as reading:
+                    await reading.fetch(f"select pg_terminate_backend(pid) {BACKENDS}")
+                await tx.fetch("select 1")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(left)
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(losing)
+    await save(storage, "after", "x")
+    assert set(await values(storage)) == {"after"}
 
 
 @pytest.mark.parametrize("ahead", [0, 1])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from teamchat.errors import BadRequest
 from teamchat.interfaces import Transaction
 from teamchat.model import now_ms, text
+from teamchat.storage.supposing import likely
 
 MOST = 20
 """How many keywords a user has at most."""
@@ -82,7 +83,7 @@ async def changed(tx: Transaction) -> None:
 
 async def version(tx: Transaction) -> int:
     """Return a number that is another one whenever somebody's keywords have changed."""
-    [(number,)] = await tx.fetch("select keywords from notification_levels_versions where id = 1")
+    [(number,)] = await likely(tx, "select keywords from notification_levels_versions where id = 1")
     return int(number)
 
 

@@ -1,0 +1,181 @@
+"""A batch: bodies that share one transaction of the database, and its end.
+
+Each body has a savepoint and can fail alone.  What a body put off last, and need not wait for, goes with what
+is sent next, be it of another body or of the commit.  If the database refuses that, or its answer is not what
+the body supposed, the body that left it is taken back and refused, and what went along after it is sent
+again: so it harms nobody else.  COMMIT goes along with nothing that is still to be looked at.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import psycopg
+import trio
+
+from teamchat import Event, StorageError
+from teamchat.observability import metrics
+from teamchat.storage.log import encoded_audience
+from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.exchange import Row, Statement
+from teamchat_storage_postgres.failures import refused
+from teamchat_storage_postgres.suppositions import LastAnswers
+from teamchat_storage_postgres.transaction import WritingTransaction
+
+CHANNEL = "teamchat_events"
+MOST_BODIES = 60
+"""PostgreSQL keeps 64 savepoints of a transaction in shared memory; more make everybody's reads slower."""
+MOST_BYTES_LEFT = 256 * 1024
+"""How much bodies may leave to be sent before it is."""
+
+_LOG = """
+with reached as (update teamchat_log_end set last = last + $1 returning last - $1 as before)
+insert into events (seq, type, audience, payload, created_at, text_room, text_message)
+select reached.before + new.place, new.type, new.audience, new.payload, $2, new.text_room, new.text_message
+from reached, unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality
+  as new(type, audience, payload, text_room, text_message, place)
+"""
+
+
+class Batch:
+    """Bodies that wait for the same COMMIT, and the connection they run on."""
+
+    def __init__(self, connection: Connection, answers: LastAnswers) -> None:
+        self.connection = connection
+        self.bodies = 0
+        self.finished = trio.Event()
+        self.error: StorageError | None = None
+        self._answers = answers
+        self._events: list[Event] = []
+        self._left: list[WritingTransaction] = []  # bodies that have ended, with what is still to be sent
+
+    @property
+    def is_full(self) -> bool:
+        return self.bodies >= MOST_BODIES
+
+    @property
+    def has_logged(self) -> bool:
+        """Whether there is an event in it."""
+        return bool(self._events)
+
+    def body(self) -> WritingTransaction:
+        """Return the transaction of the next body."""
+        self.bodies += 1
+        # Names differ, so that what takes a body back can never take back the one before it.
+        return WritingTransaction(self.connection, f"body_{self.bodies}", self._run, self._answers)
+
+    async def keep(self, tx: WritingTransaction) -> None:
+        """Keep what a body did. What it left to be sent may be refused later: then `tx.refused` says why.
+
+        Raises `StorageError` if something of it is refused now, or was before and the body went on.
+        """
+        if not (tx.is_checked or tx.is_unsure):
+            await tx.settle()
+        if not self.connection.is_in_transaction:
+            raise StorageError("A statement of the transaction failed, and it went on.")
+        if tx.is_settled and not self._left:
+            self._kept(tx)
+        else:
+            self._left.append(tx)
+            if sum(one.size for one in self._left) > MOST_BYTES_LEFT:
+                with trio.CancelScope(shield=True):
+                    await self._run([])
+
+    async def commit(self) -> None:
+        """Write the events of all bodies and commit, in one round trip if nothing has to be looked at before.
+
+        Raises `psycopg.Error` if the database refuses that, `ConnectionLost` if it can't be told.
+        """
+        if not all(tx.is_checked for tx in self._left):
+            await self._run([])
+        await self._together(self._last)
+
+    async def _run(self, statements: Sequence[Statement]) -> list[list[Row]]:
+        return await self._together(lambda _: statements)
+
+    async def _together(
+        self, last: Callable[[Sequence[WritingTransaction]], Sequence[Statement]]
+    ) -> list[list[Row]]:
+        """Send what bodies left, and then `last`, which is given those bodies; return the rows of the latter.
+
+        It may not be cancelled where something was left.
+        """
+        left, self._left = self._left, []
+        while True:
+            ahead = [statement for tx in left for statement in tx.rest()]
+            failure: psycopg.Error | None = None
+            try:
+                rows = await self.connection.run_together([*ahead, *last(left)])
+            except psycopg.Error as error:
+                rows, failure = self.connection.answered, error
+            refused_at = await self._look(left, rows, failure)
+            if refused_at is None:
+                break
+            left = left[refused_at + 1 :]  # Nothing of these is there any more.
+        if failure is not None:
+            raise failure
+        return rows[len(ahead) :]
+
+    async def _look(
+        self, left: Sequence[WritingTransaction], rows: Sequence[list[Row]], failure: psycopg.Error | None
+    ) -> int | None:
+        """Keep what bodies left, up to the first that is refused, which is taken back with all after it.
+
+        Returns the place of that one, if there is any.
+        """
+        begin = 0
+        for place, tx in enumerate(left):
+            end = begin + len(tx.rest())
+            try:
+                if end > len(rows) and failure is not None:
+                    raise refused(failure)
+                await tx.settled(rows[begin:end])
+            except Exception as error:
+                tx.refused = error
+                await tx.take_back()
+                return place
+            self._kept(tx)
+            begin = end
+        return None
+
+    def _last(self, left: Sequence[WritingTransaction]) -> list[Statement]:
+        """Return what ends a batch: the events of all bodies, and COMMIT."""
+        statement, events = self.connection.statement, self._events
+        for tx in left:
+            events = _with(events, tx)
+        last = [statement("commit")]
+        if events:
+            logged = statement(
+                _LOG,
+                len(events),
+                time.time_ns() // 1_000_000,
+                _array(event.type for event in events),
+                _array(encoded_audience(event.audience) for event in events),
+                _array(event.payload for event in events),
+                _array(event.text_room for event in events),
+                _array(event.text_message for event in events),
+            )
+            last = [logged, statement(f"notify {CHANNEL}"), *last]
+        return last
+
+    def _kept(self, tx: WritingTransaction) -> None:
+        self._events = _with(self._events, tx)
+        metrics.writes.value += 1
+
+
+def _with(events: list[Event], tx: WritingTransaction) -> list[Event]:
+    """Return what is to be logged once a body has come to what was there."""
+    for blanking in tx.blankings:
+        events = blanking.of(events)
+    return events + tx.events
+
+
+def _array(texts: Iterable[str | None]) -> str:
+    """Return an array as PostgreSQL reads it; psycopg takes several times as long to write one."""
+    return f"{{{','.join('null' if text is None else _quoted(text) for text in texts)}}}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,42 @@
+"""What statements returned last, for bodies that go on by it before the database has answered again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+from teamchat import StorageError
+from teamchat_storage_postgres.exchange import Row
+
+MOST_KEPT = 10_000
+
+
+class WronglySupposed(StorageError):
+    """A statement did not return what a body has supposed; it is to be run anew without supposing."""
+
+    def __init__(self) -> None:
+        super().__init__("A statement returned something else than was supposed.")
+
+
+class LastAnswers:
+    """What questions that are asked again and again were answered last; the oldest go first.
+
+    Nothing is true because it stands here: each is asked again, and its answer compared.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, tuple[Any, ...]], list[Row]] = OrderedDict()
+
+    def to(self, sql: str, params: Sequence[Any]) -> list[Row] | None:
+        """Return what was answered last, or None."""
+        key = sql, tuple(params)
+        if (rows := self._kept.get(key)) is not None:
+            self._kept.move_to_end(key)
+        return rows
+
+    def keep(self, sql: str, params: Sequence[Any], rows: list[Row]) -> None:
+        """Keep what was answered now."""
+        self._kept[sql, tuple(params)] = rows
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
