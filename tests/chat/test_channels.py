@@ -166,6 +166,7 @@ async def test_posts_and_the_deletion_of_their_channel_at_once_leave_no_orphans(
             nursery.start_soon(post, number)
             if number == 15:
                 nursery.start_soon(world.chat.channels.delete, ada, channel)
+    await world.chat.deletion.sweep()  # of a channel with more than a part of them
     assert await world.count("messages") == 0
     assert await world.count("threads") == 0
 

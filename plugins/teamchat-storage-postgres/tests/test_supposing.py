@@ -1,0 +1,237 @@
+"""Bodies that suppose what a statement returns: one round trip, and nothing kept by what is not so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+import trio
+import trio.testing
+from teamchat_storage_postgres import PostgresOptions, suppositions
+from teamchat_storage_postgres.connection import Connection
+from teamchat_storage_postgres.exchange import Row, Statement
+from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
+from teamchat_storage_postgres.suppositions import WronglySupposed
+
+from teamchat import StorageError, Transaction
+from teamchat.errors import NotFound
+from teamchat.events import Encoded
+from teamchat.storage.supposing import likely, supposing
+from teamchat.testing.storage import append, save, set_value, values
+from tests.postgres import Postgres
+
+VALUE = "select value from server_settings where name = $1"
+PUT = "insert into server_settings (name, value) values ($1, $2) returning value"
+
+
+class Noting:
+    """Writes down what a setting is, once: what it wrote before is a retry, as of a post."""
+
+    def __init__(self, storage: PostgresStorage) -> None:
+        self._storage = storage
+        self.runs = 0
+
+    async def note(self, name: str) -> str:
+        return await supposing(self._storage, partial(self._body, name))
+
+    async def _body(self, name: str, tx: Transaction) -> str:
+        self.runs += 1
+        [(found,)] = await likely(tx, VALUE, "room")
+        if found == "closed":
+            raise NotFound("It is closed.")
+        await likely(tx, PUT, name, found, supposed=[(found,)])
+        await set_value(tx, f"{name}/left", found)
+        await tx.append(Encoded("TEST", f'"{name}"'))
+        return str(found)
+
+
+@contextmanager
+def trips(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Note of each round trip how many statements went together, where a body's savepoint is among them."""
+    found: list[int] = []
+    run_together = Connection.run_together
+
+    async def noted(connection: Connection, statements: Sequence[Statement]) -> list[list[Row]]:
+        if any(one.key.sql.startswith("savepoint") for one in statements):
+            found.append(len(statements))
+        return await run_together(connection, statements)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "run_together", noted)
+        yield found
+
+
+async def test_bodies_that_suppose_go_together_in_one_round_trip(
+    storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await save(storage, "room", "open")
+    noting = Noting(storage)
+    await noting.note("first")  # It learns what the room is.
+    with trips(monkeypatch) as found:
+        async with trio.open_nursery() as nursery:
+            for number in range(5):
+                nursery.start_soon(noting.note, str(number))
+    assert found == [5 * 4]  # of each a savepoint, two questions, and what returns nothing
+    assert noting.runs == 6
+    assert {name for name in await values(storage) if "/" not in name} == {"room", "first", *"01234"}
+    told = [event.payload for event in await storage.logged(0)]
+    assert sorted(told) == sorted(f'"{name}"' for name in ["first", *"01234"])
+
+
+async def test_what_was_supposed_wrongly_is_run_anew_and_harms_nobody_else(storage: PostgresStorage) -> None:
+    await save(storage, "room", "open")
+    noting = Noting(storage)
+    await noting.note("first")
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(noting.note, "before")
+        await trio.testing.wait_all_tasks_blocked()
+        nursery.start_soon(save, storage, "room", "green")
+        await trio.testing.wait_all_tasks_blocked()
+        for number in range(3):
+            nursery.start_soon(noting.note, str(number))
+        nursery.start_soon(append, storage, '"after"')
+    found = await values(storage)
+    assert {name: value for name, value in found.items() if "/" not in name} == {
+        "room": "green",
+        "first": "open",
+        "before": "open",
+        **dict.fromkeys("012", "green"),
+    }
+    assert all(found[f"{name}/left"] == found[name] for name in ["first", "before", *"012"])
+    assert noting.runs == 2 + 2 * 3
+    told = [event.payload for event in await storage.logged(0)]
+    assert sorted(told) == sorted(f'"{name}"' for name in ["first", "before", "after", *"012"])
+
+
+async def test_what_was_refused_by_a_supposition_is_refused_only_if_it_is_so(
+    storage: PostgresStorage,
+) -> None:
+    await save(storage, "room", "closed")
+    noting = Noting(storage)
+    with pytest.raises(NotFound):
+        await noting.note("first")
+    await save(storage, "room", "open")
+    assert await noting.note("second") == "open"
+    await save(storage, "room", "closed")
+    with pytest.raises(NotFound):
+        await noting.note("third")
+    assert "third" not in await values(storage)
+
+
+async def test_what_another_server_has_changed_is_found(
+    storage: PostgresStorage, options: PostgresOptions
+) -> None:
+    await save(storage, "room", "open")
+    noting = Noting(storage)
+    await noting.note("first")
+    async with open_postgres(options) as other:
+        await save(other, "room", "closed")
+        with pytest.raises(NotFound):
+            await noting.note("second")
+        await save(other, "room", "green")
+        assert await noting.note("third") == "green"
+    assert set(await values(storage)) == {"room", "first", "first/left", "third", "third/left"}
+
+
+async def test_a_statement_that_fails_because_of_a_supposition_is_run_anew(storage: PostgresStorage) -> None:
+    runs = 0
+
+    async def body(tx: Transaction) -> int:
+        nonlocal runs
+        runs += 1
+        [(found,)] = await likely(tx, VALUE, "divisor", supposed=[("0",)])
+        await tx.fetch("update server_settings set value = value where 1 / $1 = 1", int(found))
+        return int(found)
+
+    await save(storage, "divisor", "1")
+    assert await supposing(storage, body) == 1
+    assert runs == 2
+
+
+async def test_what_fails_though_nothing_is_supposed_any_more_is_not_run_again(
+    server: Postgres, database: str, storage: PostgresStorage
+) -> None:
+    runs = 0
+
+    async def body(tx: Transaction) -> None:
+        nonlocal runs
+        runs += 1
+        await likely(tx, VALUE, "missing", supposed=())
+        await set_value(tx, "refused", "x")
+        if asks:
+            await tx.fetch("select 1")
+            raise KeyError
+
+    asks = True
+    with pytest.raises(KeyError):
+        await supposing(storage, body)
+    assert runs == 1
+    asks = False
+    server.run(
+        """create function at_commit() returns trigger language plpgsql as
+        $$ begin raise exception 'no'; return null; end $$;
+        create constraint trigger at_commit after insert on server_settings
+          deferrable initially deferred for each row execute function at_commit()""",
+        database,
+    )
+    with pytest.raises(StorageError):
+        await supposing(storage, body)
+    assert runs == 2
+    assert await values(storage) == {}
+
+
+async def test_who_supposes_without_being_run_anew_is_refused(storage: PostgresStorage) -> None:
+    with pytest.raises(WronglySupposed):  # noqa: PT012
+        async with storage.write() as tx:
+            tx.begin_supposing()
+            assert await likely(tx, VALUE, "room", supposed=[("open",)]) == [("open",)]
+            await set_value(tx, "kept", "x")
+    assert await values(storage) == {}
+
+
+def test_only_so_many_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suppositions, "MOST_KEPT", 2)
+    answers = suppositions.LastAnswers()
+    for number in range(3):
+        answers.keep("select", (number,), [(number,)])
+        assert answers.to("select", (0,)) == [(0,)]  # and so it was used last
+    assert answers.to("select", (1,)) is None
+    assert answers.to("select", (2,)) == [(2,)]
+
+
+async def test_a_cancellation_at_any_wait_leaves_all_or_nothing(
+    server: Postgres, database: str, storage: PostgresStorage, cut
+) -> None:
+    await save(storage, "room", "open")
+    noting = Noting(storage)
+    await noting.note("first")
+    names = iter(range(1000))
+
+    class Work:
+        def __init__(self) -> None:
+            self.name = f"cut {next(names)}"
+
+        async def __aenter__(self) -> None:
+            async with trio.open_nursery() as nursery:
+                with trio.CancelScope(shield=True):
+                    nursery.start_soon(self._shielded, f"{self.name} before")
+                    await trio.lowlevel.checkpoint()
+                nursery.start_soon(self._shielded, f"{self.name} after")
+                await noting.note(self.name)
+
+        async def __aexit__(self, *_: object) -> None:
+            pass
+
+        async def _shielded(self, name: str) -> None:
+            with trio.CancelScope(shield=True):
+                await noting.note(name)
+
+    waits = await cut.count(Work)
+    for number in range(2 * waits):
+        await cut.at(number, Work)
+    there, logged = await values(storage), {event.payload for event in await storage.logged(0)}
+    for name in [f"cut {number}" for number in range(next(names))]:
+        assert (name in there) == (f"{name}/left" in there) == (f'"{name}"' in logged)
+        assert f"{name} before" in there
