@@ -26,6 +26,7 @@ class Changes:
     or changes, and before they go where something goes.  What it writes is kept if the change is, and not
     otherwise; it may wait for the transaction alone.  A `Problem` that it raises refuses the change and is
     answered to the client; any other exception, and taking longer than 5 seconds, fails the request with 500.
+    A transaction may be run anew, where nothing of it was kept, and calls the method again.
     Retention calls them as a user's deletion does.
     """
 
