@@ -78,8 +78,9 @@ class DraftFields:
     filters and after its row was written, and after those of capabilities that this one needs.  What it
     writes is kept if the message is; a `Problem` that it raises refuses the message, and is answered.  It may
     wait for the transaction alone, for 5 seconds.  A transaction may be run anew, where nothing of it was
-    kept, and calls it again.  It is not asked for a retry that finds what it made before (Idempotency-Key).  Nor is it called where `concerns` says that there is nothing to do: a call within a
-    transaction costs every post some microseconds.
+    kept, and calls it again.  It is not asked for a retry that finds what it made before (Idempotency-Key).
+    Nor is it called where `concerns` says that there is nothing to do: a call within a transaction costs
+    every post some microseconds.
 
     `beside` is the struct of fields that it has put into the answer beside the message.  `stands_alone` is
     asked, with the fields and the id of the message (None if it is a new one), whether it needs no text.
