@@ -41,7 +41,8 @@ _ASKED = f"{ROOM}, mine.role, {FIRST_SEEN}"
 # row that is nearest is taken, and whether it is the one that was asked for is decided last.
 _CHANNEL = f"""select {_ASKED} from (select * from rooms where id <= $1 order by id desc limit 1) r {MINE}
 where case when r.kind <> 'direct' and {SEEN} then r.id end = $1"""  # noqa: S608
-_DIRECT = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'direct'"  # noqa: S608
+# The caller stands in it so that what a storage remembers of the answer (`likely`) is theirs alone.
+_DIRECT = f"select {ROOM} from rooms r where r.id = $1 and r.kind = 'direct' and $2 <> ''"  # noqa: S608
 _MADE = f"select {ROOM} from rooms r where r.id = $1"  # noqa: S608
 _SEEN_MESSAGE = f"{SEEN} and coalesce(m.parent_id, m.id) >= {FIRST_SEEN}"
 _MESSAGE = f"""select m.id, m.parent_id, m.author_id, {_ASKED} from
@@ -182,7 +183,7 @@ async def conversation(tx: Transaction, caller: Caller, conversation_id: str) ->
         is_conversation_id(conversation_id)
         and could_be_id(conversation_id)
         and caller.reaches(conversation_id)
-        and await likely(tx, _DIRECT, conversation_id)
+        and await likely(tx, _DIRECT, conversation_id, caller.user.id)
     )
     if not rows:
         raise NotFound("No such conversation.")

@@ -140,7 +140,8 @@ class AsksAhead(Protocol):
         """Run a statement ahead of the next one, and have `check` look at its rows.
 
         It is called before `fetch` of that next one returns, or on exit if there is none; what it raises is
-        raised there, and refuses the transaction.
+        raised there, and refuses the transaction.  Where something is supposed (`Supposes`) that is before a
+        `fetch` returns what the database said, or before the commit.
         """
 
 
@@ -161,8 +162,9 @@ class Supposes(AsksAhead, Protocol):
     async def suppose(self, rows: Sequence[Row] | None, sql: str, *params: Any) -> Sequence[Row]:
         """Return `rows`, or with None what the statement returned last, and have that looked at later.
 
-        That is before `fetch` returns anything, and before the commit.  If the statement returns something
-        else the transaction is refused.
+        That is before `fetch` returns what the database said, and before the commit.  If the statement
+        returns something else the transaction is refused.  What people have written is not asked so, for an
+        answer is kept in memory.
         """
 
 

@@ -19,9 +19,9 @@ from teamchat.observability import metrics
 from teamchat.storage.log import encoded_audience
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.exchange import Row, Statement
-from teamchat_storage_postgres.failures import refused
-from teamchat_storage_postgres.suppositions import LastAnswers
-from teamchat_storage_postgres.transaction import WritingTransaction
+from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
+from teamchat_storage_postgres.suppositions import LastAnswers, WronglySupposed
+from teamchat_storage_postgres.transaction import WritingTransaction, ran
 
 CHANNEL = "teamchat_events"
 MOST_BODIES = 60
@@ -70,9 +70,9 @@ class Batch:
 
         Raises `StorageError` if something of it is refused now, or was before and the body went on.
         """
-        if not (tx.is_checked or tx.is_unsure):
+        if not (tx.is_checked or tx.is_unsure or tx.has_failed):
             await tx.settle()
-        if not self.connection.is_in_transaction:
+        if tx.has_failed or not self.connection.is_in_transaction:
             raise StorageError("A statement of the transaction failed, and it went on.")
         if tx.is_settled and not self._left:
             self._kept(tx)
@@ -80,15 +80,24 @@ class Batch:
             self._left.append(tx)
             if sum(one.size for one in self._left) > MOST_BYTES_LEFT:
                 with trio.CancelScope(shield=True):
-                    await self._run([])
+                    await ran(self._run([]))
+
+    async def look(self) -> None:
+        """Look at what has to be looked at before COMMIT is sent.
+
+        Raises `psycopg.Error` or `DatabaseUnavailable` if that is not possible: nothing is stored then.
+        """
+        if not all(tx.is_checked for tx in self._left):
+            try:
+                await self._run([])
+            except ConnectionLost:
+                raise DatabaseUnavailable("ended the connection") from None
 
     async def commit(self) -> None:
-        """Write the events of all bodies and commit, in one round trip if nothing has to be looked at before.
+        """Write the events of all bodies and commit, in one round trip.
 
         Raises `psycopg.Error` if the database refuses that, `ConnectionLost` if it can't be told.
         """
-        if not all(tx.is_checked for tx in self._left):
-            await self._run([])
         await self._together(self._last)
 
     async def _run(self, statements: Sequence[Statement]) -> list[list[Row]]:
@@ -104,37 +113,44 @@ class Batch:
         left, self._left = self._left, []
         while True:
             ahead = [statement for tx in left for statement in tx.rest()]
+            statements = [*ahead, *last(left)]
             failure: psycopg.Error | None = None
             try:
-                rows = await self.connection.run_together([*ahead, *last(left)])
-            except psycopg.Error as error:
-                rows, failure = self.connection.answered, error
-            refused_at = await self._look(left, rows, failure)
-            if refused_at is None:
+                try:
+                    rows = await self.connection.run_together(statements)
+                except psycopg.Error as error:
+                    rows, failure = self.connection.answered, error
+                again = await self._look(left, rows, failure)
+            except BaseException:
+                if left:  # Of these nobody could tell what is there.
+                    await self.connection.close()
+                raise
+            if again is None:
                 break
-            left = left[refused_at + 1 :]  # Nothing of these is there any more.
+            left = again
         if failure is not None:
             raise failure
         return rows[len(ahead) :]
 
     async def _look(
         self, left: Sequence[WritingTransaction], rows: Sequence[list[Row]], failure: psycopg.Error | None
-    ) -> int | None:
+    ) -> list[WritingTransaction] | None:
         """Keep what bodies left, up to the first that is refused, which is taken back with all after it.
 
-        Returns the place of that one, if there is any.
+        Returns those of the latter that are to be sent again, and None if nobody was refused.
         """
         begin = 0
         for place, tx in enumerate(left):
-            end = begin + len(tx.rest())
+            end = begin + tx.count
             try:
                 if end > len(rows) and failure is not None:
                     raise refused(failure)
                 await tx.settled(rows[begin:end])
+                await tx.settle()  # what a check has put off
             except Exception as error:
                 tx.refused = error
                 await tx.take_back()
-                return place
+                return _not_wrong(left[place + 1 :], rows[end:])
             self._kept(tx)
             begin = end
         return None
@@ -162,6 +178,17 @@ class Batch:
     def _kept(self, tx: WritingTransaction) -> None:
         self._events = _with(self._events, tx)
         metrics.writes.value += 1
+
+
+def _not_wrong(left: Sequence[WritingTransaction], rows: Sequence[list[Row]]) -> list[WritingTransaction]:
+    """Return the bodies to be sent again; those of which is known that they supposed wrongly are refused."""
+    begin = 0
+    for tx in left:
+        end = begin + tx.count
+        if end <= len(rows) and tx.was_wrong(rows[begin:end]):
+            tx.refused = WronglySupposed()
+        begin = end
+    return [tx for tx in left if tx.refused is None]
 
 
 def _with(events: list[Event], tx: WritingTransaction) -> list[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from teamchat import StorageError
 from teamchat_storage_postgres.exchange import Row
@@ -19,10 +19,20 @@ class WronglySupposed(StorageError):
         super().__init__("A statement returned something else than was supposed.")
 
 
+class Supposition(NamedTuple):
+    """What a statement is supposed to return; `is_last` says that it did so last."""
+
+    rows: list[Row]
+    sql: str
+    params: Sequence[Any]
+    is_last: bool
+
+
 class LastAnswers:
     """What questions that are asked again and again were answered last; the oldest go first.
 
-    Nothing is true because it stands here: each is asked again, and its answer compared.
+    Nothing is true because it stands here: each is asked again, and its answer compared.  Answers have a row
+    at most, and hold nothing that people have written.
     """
 
     def __init__(self) -> None:
@@ -36,7 +46,19 @@ class LastAnswers:
         return rows
 
     def keep(self, sql: str, params: Sequence[Any], rows: list[Row]) -> None:
-        """Keep what was answered now."""
-        self._kept[sql, tuple(params)] = rows
+        """Keep what was answered now, unless it is long."""
+        if len(rows) > 1:
+            return
+        key = sql, tuple(params)
+        self._kept[key] = rows
+        self._kept.move_to_end(key)
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
+
+    def is_wrong(self, supposed: Supposition, found: list[Row]) -> bool:
+        """Compare what was found with what was supposed, and keep it if it is something else."""
+        if found == supposed.rows:
+            return False
+        if supposed.is_last:
+            self.keep(supposed.sql, supposed.params, found)
+        return True

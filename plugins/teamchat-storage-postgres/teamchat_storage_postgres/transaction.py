@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import nullcontext
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import psycopg
@@ -18,10 +18,10 @@ from teamchat_storage_postgres.exchange import Row, Statement
 from teamchat_storage_postgres.failures import ConnectionLost, DatabaseUnavailable, refused
 from teamchat_storage_postgres.migrations import translated
 from teamchat_storage_postgres.pool import Pool
-from teamchat_storage_postgres.suppositions import LastAnswers, WronglySupposed
+from teamchat_storage_postgres.suppositions import LastAnswers, Supposition, WronglySupposed
 
 MOST_PUT_OFF, MOST_BYTES_PUT_OFF = 32, 64 * 1024
-"""How many statements that return nothing a body gathers, and bytes of theirs, before they are sent."""
+"""How many statements that nobody waits for a body gathers, and bytes of theirs, before they are sent."""
 Check = Callable[[list[Row]], Awaitable[None]]
 Run = Callable[[Sequence[Statement]], Awaitable[list[list[Row]]]]
 _BEGIN_READING = "begin isolation level repeatable read, read only"
@@ -39,7 +39,7 @@ class ReadingTransaction:
         if self._connection is None:
             self._connection, rows = await self._pool.begin((_BEGIN_READING, ()), (sql, params))
             return rows
-        return (await _ran(self._connection.run_together([_statement(self._connection, sql, params)])))[-1]
+        return (await ran(self._connection.run_together([_statement(self._connection, sql, params)])))[-1]
 
     async def end(self) -> None:
         """Give the connection back, if there is one."""
@@ -80,14 +80,15 @@ class WritingTransaction:
         self._put_off: list[Statement] = []
         self._bytes = 0
         self._checks: dict[int, Check] = {}  # by the place of the statement in what is put off
+        self._has_failed = False
         self._is_supposing = False
-        self._unsure = 0  # how much was supposed that was not looked at yet
+        self._supposed: dict[int, Supposition] = {}  # by that place too
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
         statement = self._put(sql, params)
         # A body learns nothing, and goes on by nothing, before what was asked ahead has been looked at;
         # unless it supposes, and is run anew if that was wrong.
-        may_wait = self._unsure or not self._checks
+        may_wait = self._supposed or not self._checks
         if may_wait and _returns_nothing(sql) and len(self._put_off) < MOST_PUT_OFF:
             self._bytes += statement.size
             if self._bytes < MOST_BYTES_PUT_OFF:
@@ -104,35 +105,33 @@ class WritingTransaction:
 
     @property
     def is_unsure(self) -> bool:
-        return self._unsure > 0
+        return bool(self._supposed)
 
     async def suppose(self, rows: Sequence[Row] | None, sql: str, *params: Any) -> Sequence[Row]:
         if self._is_supposing and len(self._put_off) < MOST_PUT_OFF and self._bytes < MOST_BYTES_PUT_OFF:
             supposed = self._answers.to(sql, params) if rows is None else rows
             if supposed is not None:
-                self._unsure += 1
-                compare = partial(self._compare, rows is None, list(supposed), sql, params)
-                self.ask_ahead(compare, sql, *params)
+                self._bytes += self._put(sql, params).size
+                place = len(self._put_off) - 1
+                self._supposed[place] = Supposition(list(supposed), sql, params, rows is None)
                 return supposed
         found = await self.fetch(sql, *params)
-        if rows is None:
+        if rows is None and self._is_supposing:
             self._answers.keep(sql, params, found)
         return found
 
-    async def _compare(
-        self, is_kept: bool, supposed: list[Row], sql: str, params: Sequence[Any], found: list[Row]
-    ) -> None:
-        if found != supposed:
-            if is_kept:
-                self._answers.keep(sql, params, found)
-            raise WronglySupposed
-        self._unsure -= 1
+    def was_wrong(self, rows: Sequence[list[Row]]) -> bool:
+        """Whether the rows of what was put off are others than the body has supposed."""
+        wrong = [self._answers.is_wrong(one, rows[place]) for place, one in self._supposed.items()]
+        return any(wrong)
 
     async def define(self, statement: str) -> None:
         self._put(translated(statement))
         await self._send()  # Who defines tables says which statement it was that failed.
 
     def _put(self, sql: str, params: Sequence[Any] = ()) -> Statement:
+        if self._has_failed:
+            raise StorageError("A statement of the transaction failed before.")
         if not (self._has_run or self._put_off):
             self._put_off.append(_statement(self._connection, f"savepoint {self._savepoint}"))
         self._put_off.append(_statement(self._connection, sql, params))
@@ -149,9 +148,19 @@ class WritingTransaction:
         return self._bytes
 
     @property
+    def count(self) -> int:
+        """How many statements are put off."""
+        return len(self._put_off)
+
+    @property
     def is_checked(self) -> bool:
         """Whether no answer has to be looked at yet."""
-        return not self._checks
+        return not (self._checks or self._supposed)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the body can't be kept, whatever it makes of that."""
+        return self._has_failed
 
     async def settle(self) -> None:
         """Have what was put off carried out. Raises `StorageError` as `fetch` does."""
@@ -159,16 +168,23 @@ class WritingTransaction:
             await self._send()
 
     def rest(self) -> Sequence[Statement]:
-        """Return what is put off, for who sends it once the body has ended, and says so to `settled`."""
+        """Return what is put off, for who sends it now that the body has ended, and tells `settled`."""
         self._has_run = True
         return self._put_off
 
     async def settled(self, rows: Sequence[list[Row]]) -> None:
         """Look at the rows of what was put off. Raises whatever refuses the body."""
-        self._put_off, self._bytes, self._has_run = [], 0, True
+        if self.was_wrong(rows):
+            raise WronglySupposed
+        self._put_off, self._bytes = [], 0
         checks, self._checks = self._checks, {}
-        for place, check in checks.items():
-            await check(rows[place])
+        supposed, self._supposed = self._supposed, {}
+        try:
+            for place, check in checks.items():
+                await check(rows[place])
+        except BaseException:
+            self._supposed = supposed
+            raise
 
     async def take_back(self) -> None:
         """Take back what the body did. Raises `psycopg.Error` or `ConnectionLost` if that fails."""
@@ -180,10 +196,14 @@ class WritingTransaction:
     async def _send(self) -> list[Row]:
         """Send what was put off; return the rows of the last, once those asked ahead have been checked."""
         has_run, self._has_run = self._has_run, True
-        # A savepoint whose setting was cancelled could not be distinguished from one that is set.
-        with nullcontext() if has_run else trio.CancelScope(shield=True):
-            rows = await _ran(self._run(self._put_off))
-        await self.settled(rows)
+        try:
+            # A savepoint whose setting was cancelled could not be distinguished from one that is set.
+            with nullcontext() if has_run else trio.CancelScope(shield=True):
+                rows = await ran(self._run(self._put_off))
+            await self.settled(rows)
+        except BaseException:
+            self._has_failed = True
+            raise
         return rows[-1]
 
     async def append(self, event: Event) -> None:
@@ -217,7 +237,8 @@ def _statement(connection: Connection, sql: str, params: Sequence[Any] = ()) -> 
         raise refused(error) from None
 
 
-async def _ran(answers: Awaitable[list[list[Row]]]) -> list[list[Row]]:
+async def ran(answers: Awaitable[list[list[Row]]]) -> list[list[Row]]:
+    """Return answers. Raises `StorageError` for whatever the database has against it."""
     try:
         return await answers
     except ConnectionLost:

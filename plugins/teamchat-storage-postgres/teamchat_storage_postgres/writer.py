@@ -144,7 +144,10 @@ async def _committed(batch: Batch) -> StorageError | None:
     if batch.connection.was_hung_up:
         return DatabaseUnavailable("ended the connection")
     try:
+        await batch.look()
         await batch.commit()
+    except DatabaseUnavailable as error:
+        return error
     except ConnectionLost:
         return StorageError("The connection ended while PostgreSQL committed: it may have stored the change.")
     except psycopg.Error as error:

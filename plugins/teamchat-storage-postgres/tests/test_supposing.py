@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from typing import Any
 
+import psycopg
 import pytest
 import trio
 import trio.testing
-from teamchat_storage_postgres import PostgresOptions, suppositions
+from teamchat_storage_postgres import PostgresOptions, batch, suppositions
 from teamchat_storage_postgres.connection import Connection
 from teamchat_storage_postgres.exchange import Row, Statement
+from teamchat_storage_postgres.failures import DatabaseUnavailable
 from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 from teamchat_storage_postgres.suppositions import WronglySupposed
 
@@ -180,6 +183,142 @@ async def test_what_fails_though_nothing_is_supposed_any_more_is_not_run_again(
         await supposing(storage, body)
     assert runs == 2
     assert await values(storage) == {}
+
+
+async def test_a_connection_lost_while_all_is_supposed_costs_nobody_a_post(
+    server: Postgres, database: str, storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await save(storage, "room", "open")
+    noting = Noting(storage)
+    await noting.note("first")
+    run_together, is_cut = Connection.run_together, False
+
+    async def cut_off(connection: Connection, statements: Sequence[Statement]) -> list[list[Row]]:
+        nonlocal is_cut
+        if not is_cut and any(one.key.sql == PUT for one in statements):
+            is_cut = True
+            backends = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            server.run(f"select pg_terminate_backend(pid, 5000) {backends}", database)
+        return await run_together(connection, statements)
+
+    monkeypatch.setattr(Connection, "run_together", cut_off)
+    async with trio.open_nursery() as nursery:
+        for number in range(5):
+            nursery.start_soon(noting.note, str(number))
+    assert is_cut
+    assert noting.runs == 1 + 2 * 5
+    told = [event.payload for event in await storage.logged(0)]
+    assert sorted(told) == sorted(f'"{name}"' for name in ["first", *"01234"])
+
+
+@pytest.mark.parametrize("refusal", ["supposed", "asked ahead"])
+async def test_a_body_that_goes_on_after_it_was_wrong_is_not_kept(
+    storage: PostgresStorage, refusal: str
+) -> None:
+    runs = 0
+
+    async def refuse(_: list[Row]) -> None:
+        raise KeyError
+
+    async def body(tx: Any) -> None:
+        nonlocal runs
+        runs += 1
+        if runs == 1:
+            await likely(tx, VALUE, "room", supposed=[("closed",) if refusal == "supposed" else ("open",)])
+        if refusal == "asked ahead":
+            tx.ask_ahead(refuse, "select 1")
+        with suppress(KeyError, StorageError):
+            await tx.fetch("select 2")
+        with suppress(StorageError):
+            await set_value(tx, "wrong" if runs == 1 else "right", "x")
+        await tx.append(Encoded("TEST", str(runs)))
+
+    await save(storage, "room", "open")
+    if refusal == "supposed":
+        await supposing(storage, body)
+    else:
+        with pytest.raises(StorageError, match="went on"):
+            await supposing(storage, body)
+    assert runs == 2
+    assert set(await values(storage)) == ({"room", "right"} if refusal == "supposed" else {"room"})
+    assert [event.payload for event in await storage.logged(0)] == (["2"] if refusal == "supposed" else [])
+
+
+async def test_many_that_suppose_the_same_wrongly_are_found_at_once(
+    storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await save(storage, "room", "open")
+    noting = Noting(storage)
+    await noting.note("first")
+    with trips(monkeypatch) as found:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(save, storage, "room", "green")
+            await trio.testing.wait_all_tasks_blocked()
+            for number in range(20):
+                nursery.start_soon(noting.note, str(number))
+    assert noting.runs == 1 + 2 * 20
+    assert len(found) <= 3 + 20  # once together, and then each by itself
+    assert sum(found) <= 200
+
+
+async def test_who_leaves_much_while_the_connection_is_lost_is_told_as_always(
+    server: Postgres, database: str, storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "MOST_BYTES_LEFT", 100)
+
+    async def much() -> None:
+        with pytest.raises(DatabaseUnavailable):  # noqa: PT012
+            async with storage.write() as tx:
+                await set_value(tx, "much", "x" * 200)
+                backends = "from pg_stat_activity where datname = current_database() and state <> 'idle'"
+                server.run(
+                    f"select pg_terminate_backend(pid, 5000) {backends} and pid <> pg_backend_pid()", database
+                )
+
+    await much()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(much)
+        nursery.start_soon(much)
+    await save(storage, "after", "x")
+    assert set(await values(storage)) == {"after"}
+
+
+async def test_nothing_is_kept_of_a_batch_in_which_a_body_can_not_be_taken_back(
+    storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await save(storage, "room", "open")
+    noting = Noting(storage)
+    await noting.note("first")
+    command = Connection.command
+
+    async def failing(connection: Connection, sql: str) -> None:
+        if sql.startswith("rollback to"):
+            raise psycopg.errors.OutOfMemory
+        await command(connection, sql)
+
+    refused: list[str] = []
+
+    async def asking(name: str) -> None:
+        try:
+            async with storage.write() as tx:
+                await set_value(tx, name, "x")
+                await tx.fetch("select 1")
+        except StorageError:
+            refused.append(name)
+
+    async with storage.write() as tx:
+        await tx.fetch("update server_settings set value = 'green' where name = 'room'")
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "command", failing)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(noting.note, "second")
+            await trio.testing.wait_all_tasks_blocked()
+            nursery.start_soon(asking, "third")
+    found = await values(storage)
+    assert ("third" in found) == ("third" not in refused)
+    assert found["second"] == "green"  # It was run anew.
+    told = [event.payload for event in await storage.logged(0)]
+    assert told == ['"first"', '"second"']
 
 
 async def test_who_supposes_without_being_run_anew_is_refused(storage: PostgresStorage) -> None:
