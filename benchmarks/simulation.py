@@ -7,7 +7,8 @@ Nodes, streams, rooms and rates go in (`Installation`), with what one request, o
 Writes come by chance at any node, and are gone through one by one under the rules of the server:
 
 * Batches take turns across all nodes.  A batch holds the burst that came to its node until the first of them
-  was through, and is one commit; each write of it holds the turn for a while, and so does the commit.
+  was through, and is one commit; each write of it holds the turn for a while, and so does the commit.  Read
+  marks of a batch are one write (docs/explanation/unread-counts.md#marks-that-come-together).
 * A commit that logged something wakes all nodes.  A node that is woken reads what is new, and one that is
   woken while it reads, reads once more afterwards, however many commits there were meanwhile.  One that has
   not been woken for a second reads as well.
@@ -16,16 +17,17 @@ Writes come by chance at any node, and are gone through one by one under the rul
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from benchmarks.company import POST, REACTION, READ_MARK, moments, rates
 from benchmarks.report import Report
 
 MOST_BODIES = 60
-"""How many writes a batch holds at most (`teamchat_storage_postgres.writer`)."""
+"""How many writes a batch holds at most (`teamchat_storage_postgres.batch`)."""
 POLL_SECONDS = 1.0
 """After how long without being woken a node reads the log by itself (`teamchat_storage_postgres.storage`)."""
 
@@ -50,8 +52,9 @@ class Room(NamedTuple):
 class Kind(NamedTuple):
     """One kind of request: how many a second come to all nodes, and what becomes of one.
 
-    `turn` is how many seconds of the turn to write it takes, 0 for what writes nothing.  What is logged wakes
-    all nodes.  `rooms` are those in which streams are told of it, `node` and `database` processor seconds.
+    `turn` is how many seconds of the turn to write it takes, 0 for what writes nothing; of what is written
+    together, all that there is of it in a batch.  What is logged wakes all nodes.  `rooms` are those in which
+    streams are told of it, `node` and `database` processor seconds.
     """
 
     a_second: float
@@ -61,6 +64,7 @@ class Kind(NamedTuple):
     rooms: Sequence[Room] = ()
     node: float = 0.0
     database: float = 0.0
+    is_together: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,11 +117,15 @@ class Outcome:
 
 
 class Write(NamedTuple):
-    """A write at a node: its moment, how long it holds the turn, and whether it logs an event."""
+    """A write at a node: its moment, how long it holds the turn, and whether it logs an event.
+
+    Those that are `is_together` hold the turn once for all that a batch has of them.
+    """
 
     due: float
     turn: float
     is_logged: bool
+    is_together: bool = False
 
 
 class Batch(NamedTuple):
@@ -175,14 +183,26 @@ def batched(written: Sequence[Sequence[Write]], commit: float) -> Iterable[Batch
         node = min(waiting, key=lambda one: max(written[one][at[one]].due, ended[one]))
         own, first = written[node], at[node]
         began = max(free, own[first].due)
-        joined = began + own[first].turn
-        end = first + 1
-        while end < len(own) and end - first < MOST_BODIES and own[end].due <= joined:
-            end += 1
+        bodies = _bodies(own, first, began + own[first].turn)
+        end = first + len(bodies)
         batch = own[first:end]
-        free = began + sum(one.turn for one in batch) + commit
+        free = began + sum(bodies) + commit
         at[node], ended[node] = end, free
         yield Batch(free, node, began, [one.due for one in batch], any(one.is_logged for one in batch))
+
+
+def _bodies(own: Sequence[Write], first: int, joined: float) -> list[float]:
+    """Return how long each write of a batch holds the turn: those that have come until `joined`."""
+    turns: list[float] = []
+    count, is_there = 0, False
+    for one in itertools.islice(own, first, None):
+        is_more = one.is_together and is_there
+        if turns and (one.due > joined or (count == MOST_BODIES and not is_more)):
+            break
+        turns.append(0.0 if is_more else one.turn)
+        count += not is_more
+        is_there |= one.is_together
+    return turns
 
 
 def _writes(installation: Installation, seconds: float, chance: random.Random) -> list[list[Write]]:
@@ -190,7 +210,8 @@ def _writes(installation: Installation, seconds: float, chance: random.Random) -
     for kind in installation.kinds.values():
         if kind.turn and kind.a_second:
             for due in moments(kind.a_second, seconds, chance):
-                written[chance.randrange(installation.nodes)].append(Write(due, kind.turn, kind.is_logged))
+                write = Write(due, kind.turn, kind.is_logged, kind.is_together)
+                written[chance.randrange(installation.nodes)].append(write)
     for own in written:
         own.sort()
     return written
@@ -216,7 +237,7 @@ def _turn(installation: Installation, costs: Costs, batches: Sequence[Batch], se
     least = sum(
         kind.a_second * (kind.turn + costs.commit / MOST_BODIES)
         for kind in installation.kinds.values()
-        if kind.turn
+        if kind.turn and not kind.is_together
     )
     return max(held / seconds, least)
 
@@ -272,7 +293,7 @@ MEASURED = Measured(
         "a post": Kind(0.0, 0.00123, 342, is_logged=True, node=0.0016, database=0.0011),
         "a page": Kind(0.0, node=0.00125, database=0.0009),
         "a reaction": Kind(0.0, 0.00123, 161, is_logged=True, node=0.0019, database=0.0016),
-        "a read mark": Kind(0.0, 0.0012, 341, node=0.0017, database=0.0018),
+        "a read mark": Kind(0.0, 0.0012, 341, node=0.0017, database=0.0018, is_together=True),
         "a search": Kind(0.0, node=0.0033, database=0.0062),
     },
 )
@@ -283,20 +304,13 @@ run of the scenario beside other work, which makes processor time dearer than it
 
 
 def told(companies: Sequence[int], measured: Measured | None = None) -> Report:
-    """Return what companies of so many users need in their busiest seconds, two columns for each.
-
-    In the second, read marks are written outside the turn: as if they were somewhere else.
-    """
+    """Return what companies of so many users need in their busiest seconds, a column for each."""
     report = Report("Companies in their busiest seconds, all streams of scope=joined")
     for users in companies:
-        whole = installation_of(users, measured or MEASURED)
-        marks = whole.kinds[READ_MARK]._replace(turn=0.0)
-        apart = replace(whole, kinds={**whole.kinds, READ_MARK: marks})
-        for name, installation in ((f"{users:,}", whole), ("marks apart", apart)):
-            outcome = simulate(installation, (measured or MEASURED).costs, chance=random.Random(users))
-            column = name if installation is whole else f"{users:,}, {name}"
-            for what, value in _figures(installation, outcome).items():
-                report.rows.setdefault(what, {})[column] = value
+        installation = installation_of(users, measured or MEASURED)
+        outcome = simulate(installation, (measured or MEASURED).costs, chance=random.Random(users))
+        for what, value in _figures(installation, outcome).items():
+            report.rows.setdefault(what, {})[f"{users:,}"] = value
     return report
 
 

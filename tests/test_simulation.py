@@ -71,6 +71,19 @@ def test_the_turn_is_held_by_one_node_at_a_time_and_a_batch_has_a_most() -> None
         assert later.began >= sooner.done
 
 
+def test_marks_of_a_batch_hold_the_turn_once_and_are_no_more_than_one_write() -> None:
+    marks = [write._replace(is_together=True) for write in at(*[0.1] * 100)]
+    [batch] = batched([marks], 0.002)
+    assert len(batch.dues) == 100
+    assert batch.done == pytest.approx(0.1 + 0.001 + 0.002)
+    posts = at(*[0.1] * 100)
+    both = [one for pair in zip(posts, marks, strict=True) for one in pair]
+    first, second, *_ = batched([both], 0.002)
+    assert first.done - first.began == pytest.approx(MOST_BODIES * 0.001 + 0.002)
+    assert len(first.dues) == (MOST_BODIES - 1) + (MOST_BODIES - 1), "each post with the mark behind it"
+    assert second.began == first.done
+
+
 def test_a_commit_has_every_node_read_once() -> None:
     kinds = {POST: Kind(2.0, turn=0.0001, is_logged=True)}
     outcome = simulated(kinds, nodes=4)
@@ -117,12 +130,8 @@ def test_companies_stand_beside_each_other_in_one_table() -> None:
     report = told([1000, 100_000], measured)
     assert list(report.rows["streams"].items()) == [
         ("1,000", 600),
-        ("1,000, marks apart", 600),
         ("100,000", 60_000),
-        ("100,000, marks apart", 60_000),
     ]
-    assert list(report.rows["nodes"].values()) == [2, 2, 20, 20]
-    whole, apart, *_ = report.rows["writes/s in the turn, asked for"].values()
-    assert whole > apart > 0
+    assert list(report.rows["nodes"].values()) == [2, 20]
     largest = max(room.listening for room in installation_of(1000, measured).kinds[POST].rooms)
     assert largest == 600, "nobody is in a room who is not there"

@@ -143,6 +143,7 @@ def _measured(loop: Loop, place: Place, company: Company, each: float, sizes: Si
             if kind in WRITING
             else 0.0,
             is_logged=kind in LOGGED,
+            is_together=kind == READ_MARK,
             node=max(0.0, one.first - one.told / MEASURED_ON * delivery) / one.requests,
             database=max(0.0, one.database) / one.requests,
         )
