@@ -137,7 +137,7 @@ class AsksAhead(Protocol):
     """A writing transaction that sends a statement together with the next one; it may do so."""
 
     def ask_ahead(self, check: Callable[[list[Row]], Awaitable[None]], sql: str, *params: Any) -> None:
-        """Run a statement ahead of the next one, and have `check` look at its rows.
+        """Run a statement ahead of the next one, and have `check` look at its rows, which may only read.
 
         It is called before `fetch` of that next one returns, or on exit if there is none; what it raises is
         raised there, and refuses the transaction.  Where something is supposed (`Supposes`) that is before a
@@ -157,7 +157,7 @@ class Supposes(AsksAhead, Protocol):
 
     @property
     def is_unsure(self) -> bool:
-        """Whether something is supposed that the database has not confirmed: then nothing is committed."""
+        """Whether something was supposed and is not confirmed: then nothing is committed."""
 
     async def suppose(self, rows: Sequence[Row] | None, sql: str, *params: Any) -> Sequence[Row]:
         """Return `rows`, or with None what the statement returned last, and have that looked at later.

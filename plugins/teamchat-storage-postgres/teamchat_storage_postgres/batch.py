@@ -9,7 +9,7 @@ again: so it harms nobody else.  COMMIT goes along with nothing that is still to
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import psycopg
 import trio
@@ -68,22 +68,23 @@ class Batch:
     async def keep(self, tx: WritingTransaction) -> None:
         """Keep what a body did. What it left to be sent may be refused later: then `tx.refused` says why.
 
-        Raises `StorageError` if something of it is refused now, or was before and the body went on.
+        Raises `StorageError` if something of it is refused now, or was before and the body went on, and
+        whatever its checks raise.
         """
         if not (tx.is_checked or tx.is_unsure or tx.has_failed):
-            await tx.settle()
+            await tx.send_rest()
         if tx.has_failed or not self.connection.is_in_transaction:
             raise StorageError("A statement of the transaction failed, and it went on.")
-        if tx.is_settled and not self._left:
-            self._kept(tx)
+        if tx.has_left_nothing and not self._left:
+            self._keep(tx)
         else:
             self._left.append(tx)
             if sum(one.size for one in self._left) > MOST_BYTES_LEFT:
                 with trio.CancelScope(shield=True):
                     await ran(self._run([]))
 
-    async def look(self) -> None:
-        """Look at what has to be looked at before COMMIT is sent.
+    async def settle(self) -> None:
+        """Send what has to be looked at before COMMIT is sent.
 
         Raises `psycopg.Error` or `DatabaseUnavailable` if that is not possible: nothing is stored then.
         """
@@ -98,7 +99,7 @@ class Batch:
 
         Raises `psycopg.Error` if the database refuses that, `ConnectionLost` if it can't be told.
         """
-        await self._together(self._last)
+        await self._together(self._ending)
 
     async def _run(self, statements: Sequence[Statement]) -> list[list[Row]]:
         return await self._together(lambda _: statements)
@@ -108,18 +109,16 @@ class Batch:
     ) -> list[list[Row]]:
         """Send what bodies left, and then `last`, which is given those bodies; return the rows of the latter.
 
-        It may not be cancelled where something was left.
+        While something is left the body that runs has sent nothing, for what it sends first takes everything
+        along.  That may not be cancelled.  Raises `psycopg.Error` if `last` is refused, and `ConnectionLost`.
         """
         left, self._left = self._left, []
         while True:
-            ahead = [statement for tx in left for statement in tx.rest()]
-            statements = [*ahead, *last(left)]
-            failure: psycopg.Error | None = None
+            statements = [statement for tx in left for statement in tx.rest()]
+            count = len(statements)
+            statements += last(left)
             try:
-                try:
-                    rows = await self.connection.run_together(statements)
-                except psycopg.Error as error:
-                    rows, failure = self.connection.answered, error
+                rows, failure = await self._answers_to(statements)
                 again = await self._look(left, rows, failure)
             except BaseException:
                 if left:  # Of these nobody could tell what is there.
@@ -130,7 +129,18 @@ class Batch:
             left = again
         if failure is not None:
             raise failure
-        return rows[len(ahead) :]
+        return rows[count:]
+
+    async def _answers_to(
+        self, statements: Sequence[Statement]
+    ) -> tuple[list[list[Row]], psycopg.Error | None]:
+        """Return the rows of the statements that were carried out, and why the next one was refused."""
+        if not statements:
+            return [], None
+        try:
+            return await self.connection.run_together(statements), None
+        except psycopg.Error as error:
+            return self.connection.answered, error
 
     async def _look(
         self, left: Sequence[WritingTransaction], rows: Sequence[list[Row]], failure: psycopg.Error | None
@@ -139,23 +149,22 @@ class Batch:
 
         Returns those of the latter that are to be sent again, and None if nobody was refused.
         """
-        begin = 0
-        for place, tx in enumerate(left):
-            end = begin + tx.count
+        answers = _each(left, rows)
+        for tx, own in answers:
             try:
-                if end > len(rows) and failure is not None:
+                if failure is not None and own is None:
                     raise refused(failure)
-                await tx.settled(rows[begin:end])
-                await tx.settle()  # what a check has put off
+                await tx.look_at(own or ())
+                if not tx.has_left_nothing:
+                    raise StorageError("A check has written something, and may only read.")
             except Exception as error:
                 tx.refused = error
                 await tx.take_back()
-                return _not_wrong(left[place + 1 :], rows[end:])
-            self._kept(tx)
-            begin = end
+                return [later for later, own in answers if not _is_refused_too(later, own)]
+            self._keep(tx)
         return None
 
-    def _last(self, left: Sequence[WritingTransaction]) -> list[Statement]:
+    def _ending(self, left: Sequence[WritingTransaction]) -> list[Statement]:
         """Return what ends a batch: the events of all bodies, and COMMIT."""
         statement, events = self.connection.statement, self._events
         for tx in left:
@@ -175,20 +184,28 @@ class Batch:
             last = [logged, statement(f"notify {CHANNEL}"), *last]
         return last
 
-    def _kept(self, tx: WritingTransaction) -> None:
+    def _keep(self, tx: WritingTransaction) -> None:
         self._events = _with(self._events, tx)
         metrics.writes.value += 1
 
 
-def _not_wrong(left: Sequence[WritingTransaction], rows: Sequence[list[Row]]) -> list[WritingTransaction]:
-    """Return the bodies to be sent again; those of which is known that they supposed wrongly are refused."""
+def _each(
+    left: Sequence[WritingTransaction], rows: Sequence[list[Row]]
+) -> Iterator[tuple[WritingTransaction, Sequence[list[Row]] | None]]:
+    """Yield each body with the rows of what it left, None where not all of that was carried out."""
     begin = 0
     for tx in left:
         end = begin + tx.count
-        if end <= len(rows) and tx.was_wrong(rows[begin:end]):
-            tx.refused = WronglySupposed()
+        yield tx, rows[begin:end] if end <= len(rows) else None
         begin = end
-    return [tx for tx in left if tx.refused is None]
+
+
+def _is_refused_too(tx: WritingTransaction, rows: Sequence[list[Row]] | None) -> bool:
+    """Refuse a body of which is known by now that it supposed wrongly; return whether it is."""
+    if rows is None or not tx.supposed_wrongly(rows):
+        return False
+    tx.refused = WronglySupposed()
+    return True
 
 
 def _with(events: list[Event], tx: WritingTransaction) -> list[Event]:

@@ -45,18 +45,19 @@ class LastAnswers:
             self._kept.move_to_end(key)
         return rows
 
-    def keep(self, sql: str, params: Sequence[Any], rows: list[Row]) -> None:
-        """Keep what was answered now, unless it is long."""
-        if len(rows) > 1:
-            return
+    def keep(self, sql: str, params: Sequence[Any], rows: list[Row], *, is_new: bool = True) -> None:
+        """Keep what was answered now, unless it is long; without `is_new` only where there is an answer."""
         key = sql, tuple(params)
+        if len(rows) > 1 or not (is_new or key in self._kept):
+            self._kept.pop(key, None)
+            return
         self._kept[key] = rows
         self._kept.move_to_end(key)
         if len(self._kept) > MOST_KEPT:
             self._kept.popitem(last=False)
 
-    def is_wrong(self, supposed: Supposition, found: list[Row]) -> bool:
-        """Compare what was found with what was supposed, and keep it if it is something else."""
+    def has_changed(self, supposed: Supposition, found: list[Row]) -> bool:
+        """Return whether something else was found than was supposed, and keep that for the next time."""
         if found == supposed.rows:
             return False
         if supposed.is_last:

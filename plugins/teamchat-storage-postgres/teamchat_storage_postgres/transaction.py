@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -76,29 +75,25 @@ class WritingTransaction:
         self.blankings: list[Blanking] = []
         self.refused: Exception | None = None
         """Why the body was taken back after it had ended, if it was."""
+        self.has_failed = False
+        """Whether the body can't be kept, whatever it makes of that."""
         self._has_run = False  # and so has set its savepoint
         self._put_off: list[Statement] = []
         self._bytes = 0
         self._checks: dict[int, Check] = {}  # by the place of the statement in what is put off
-        self._has_failed = False
         self._is_supposing = False
         self._supposed: dict[int, Supposition] = {}  # by that place too
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
-        statement = self._put(sql, params)
+        self._put(sql, params)
         # A body learns nothing, and goes on by nothing, before what was asked ahead has been looked at;
         # unless it supposes, and is run anew if that was wrong.
-        may_wait = self._supposed or not self._checks
-        if may_wait and _returns_nothing(sql) and len(self._put_off) < MOST_PUT_OFF:
-            self._bytes += statement.size
-            if self._bytes < MOST_BYTES_PUT_OFF:
-                return []
+        if _returns_nothing(sql) and self._has_room and (self._supposed or not self._checks):
+            return []
         return await self._send()
 
     def ask_ahead(self, check: Check, sql: str, *params: Any) -> None:
-        statement = self._put(sql, params)
-        self._bytes += statement.size
-        self._checks[len(self._put_off) - 1] = check
+        self._checks[self._put(sql, params)] = check
 
     def begin_supposing(self) -> None:
         self._is_supposing = True
@@ -108,37 +103,50 @@ class WritingTransaction:
         return bool(self._supposed)
 
     async def suppose(self, rows: Sequence[Row] | None, sql: str, *params: Any) -> Sequence[Row]:
-        if self._is_supposing and len(self._put_off) < MOST_PUT_OFF and self._bytes < MOST_BYTES_PUT_OFF:
+        if self._is_supposing and self._has_room:
             supposed = self._answers.to(sql, params) if rows is None else rows
             if supposed is not None:
-                self._bytes += self._put(sql, params).size
-                place = len(self._put_off) - 1
+                place = self._put(sql, params)
                 self._supposed[place] = Supposition(list(supposed), sql, params, rows is None)
                 return supposed
         found = await self.fetch(sql, *params)
-        if rows is None and self._is_supposing:
-            self._answers.keep(sql, params, found)
+        if rows is None:
+            self._answers.keep(sql, params, found, is_new=self._is_supposing)
         return found
 
-    def was_wrong(self, rows: Sequence[list[Row]]) -> bool:
-        """Whether the rows of what was put off are others than the body has supposed."""
-        wrong = [self._answers.is_wrong(one, rows[place]) for place, one in self._supposed.items()]
-        return any(wrong)
+    def supposed_wrongly(self, rows: Sequence[list[Row]]) -> bool:
+        """Return whether the rows of what was put off are others than the body has supposed.
+
+        What they are is kept for the next one.
+        """
+        wrong = [self._answers.has_changed(one, rows[place]) for place, one in self._supposed.items()]
+        return any(wrong)  # and not of a generator: each of them is kept
 
     async def define(self, statement: str) -> None:
         self._put(translated(statement))
         await self._send()  # Who defines tables says which statement it was that failed.
 
-    def _put(self, sql: str, params: Sequence[Any] = ()) -> Statement:
-        if self._has_failed:
+    def _put(self, sql: str, params: Sequence[Any] = ()) -> int:
+        """Put a statement off, and return its place."""
+        if self.has_failed:
             raise StorageError("A statement of the transaction failed before.")
         if not (self._has_run or self._put_off):
             self._put_off.append(_statement(self._connection, f"savepoint {self._savepoint}"))
-        self._put_off.append(_statement(self._connection, sql, params))
-        return self._put_off[-1]
+        try:
+            statement = _statement(self._connection, sql, params)
+        except BaseException:
+            self.has_failed = True
+            raise
+        self._put_off.append(statement)
+        self._bytes += statement.size
+        return len(self._put_off) - 1
 
     @property
-    def is_settled(self) -> bool:
+    def _has_room(self) -> bool:
+        return len(self._put_off) < MOST_PUT_OFF and self._bytes < MOST_BYTES_PUT_OFF
+
+    @property
+    def has_left_nothing(self) -> bool:
         """Whether nothing is put off."""
         return not self._put_off
 
@@ -157,24 +165,19 @@ class WritingTransaction:
         """Whether no answer has to be looked at yet."""
         return not (self._checks or self._supposed)
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the body can't be kept, whatever it makes of that."""
-        return self._has_failed
-
-    async def settle(self) -> None:
-        """Have what was put off carried out. Raises `StorageError` as `fetch` does."""
+    async def send_rest(self) -> None:
+        """Have what was put off carried out. Raises `StorageError` as `fetch` does, and what checks raise."""
         if self._put_off:
             await self._send()
 
     def rest(self) -> Sequence[Statement]:
-        """Return what is put off, for who sends it now that the body has ended, and tells `settled`."""
+        """Return what is put off, for who sends it now that the body has ended, and calls `look_at`."""
         self._has_run = True
         return self._put_off
 
-    async def settled(self, rows: Sequence[list[Row]]) -> None:
+    async def look_at(self, rows: Sequence[list[Row]]) -> None:
         """Look at the rows of what was put off. Raises whatever refuses the body."""
-        if self.was_wrong(rows):
+        if self.supposed_wrongly(rows):
             raise WronglySupposed
         self._put_off, self._bytes = [], 0
         checks, self._checks = self._checks, {}
@@ -183,6 +186,8 @@ class WritingTransaction:
             for place, check in checks.items():
                 await check(rows[place])
         except BaseException:
+            # A check that asked again may have seen what is taken back, or nothing at all where a later body
+            # has failed: who supposed is run anew.
             self._supposed = supposed
             raise
 
@@ -194,15 +199,19 @@ class WritingTransaction:
             await self._connection.command(f"rollback to {self._savepoint}")
 
     async def _send(self) -> list[Row]:
-        """Send what was put off; return the rows of the last, once those asked ahead have been checked."""
+        """Send what was put off; return the rows of the last, once all others have been looked at.
+
+        Raises `StorageError` if a statement is refused, or wrongly supposed, and whatever checks raise.
+        """
         has_run, self._has_run = self._has_run, True
         try:
-            # A savepoint whose setting was cancelled could not be distinguished from one that is set.
-            with nullcontext() if has_run else trio.CancelScope(shield=True):
+            # What goes first has what other bodies left with it; and a savepoint whose setting was cancelled
+            # could not be distinguished from one that is set.
+            with trio.CancelScope(shield=not has_run):
                 rows = await ran(self._run(self._put_off))
-            await self.settled(rows)
+            await self.look_at(rows)
         except BaseException:
-            self._has_failed = True
+            self.has_failed = True
             raise
         return rows[-1]
 

@@ -60,7 +60,7 @@ class Writer:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[WritingTransaction]:
         """Run a body; return once it has been committed. Raises `StorageError` if it was not."""
-        refused: Exception | None = None
+        raised: Exception | None = None
         async with self._my_turn():
             batch = await self._joined()
             leads = batch.bodies == 0
@@ -73,7 +73,7 @@ class Writer:
                     await (self._end(batch, None) if leads else self._take_back(batch, tx))
                 if leads or batch.finished.is_set() or not isinstance(error, Exception):
                     raise
-                refused = error
+                raised = error
         if leads:
             with trio.CancelScope(shield=True):
                 async with self._turn:
@@ -81,7 +81,7 @@ class Writer:
         else:
             await batch.finished.wait()
         # Also who was refused waits: what they were refused for may be what the batch has not committed yet.
-        if (failure := batch.error or refused or tx.refused) is not None:
+        if (failure := batch.error or raised or tx.refused) is not None:
             raise failure
         await trio.lowlevel.checkpoint_if_cancelled()
 
@@ -116,9 +116,11 @@ class Writer:
 
     async def _take_back(self, batch: Batch, tx: WritingTransaction) -> None:
         """Take back what a body did; if that is not possible nothing of the batch can be kept."""
+        is_there = False
         with suppress(ConnectionLost, psycopg.Error):
             await tx.take_back()
-        if not batch.connection.is_in_transaction:
+            is_there = batch.connection.is_in_transaction
+        if not is_there:
             await self._end(batch, DatabaseUnavailable("ended the connection"))
 
     async def _end(self, batch: Batch, error: StorageError | None) -> None:
@@ -144,7 +146,7 @@ async def _committed(batch: Batch) -> StorageError | None:
     if batch.connection.was_hung_up:
         return DatabaseUnavailable("ended the connection")
     try:
-        await batch.look()
+        await batch.settle()
         await batch.commit()
     except DatabaseUnavailable as error:
         return error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from teamchat_storage_postgres.storage import PostgresStorage, open_postgres
 from teamchat_storage_postgres.suppositions import WronglySupposed
 
 from teamchat import StorageError, Transaction
-from teamchat.errors import NotFound
+from teamchat.errors import NotFound, Unauthorized
 from teamchat.events import Encoded
 from teamchat.storage.supposing import likely, supposing
 from teamchat.testing.storage import append, save, set_value, values
@@ -117,6 +117,9 @@ async def test_what_was_refused_by_a_supposition_is_refused_only_if_it_is_so(
         await noting.note("first")
     await save(storage, "room", "open")
     assert await noting.note("second") == "open"
+    runs = noting.runs
+    await noting.note("again")
+    assert noting.runs == runs + 1, "what was supposed has been unlearned"
     await save(storage, "room", "closed")
     with pytest.raises(NotFound):
         await noting.note("third")
@@ -244,6 +247,75 @@ async def test_a_body_that_goes_on_after_it_was_wrong_is_not_kept(
     assert [event.payload for event in await storage.logged(0)] == (["2"] if refusal == "supposed" else [])
 
 
+@pytest.mark.parametrize("asks_again", [False, True])
+@pytest.mark.parametrize("fails_behind", [False, True])
+async def test_who_may_not_write_any_more_is_refused_with_what_was_left(
+    storage: PostgresStorage, fails_behind: bool, asks_again: bool
+) -> None:
+    tokens: list[int] = []
+
+    async def body(name: str, tx: Any) -> None:
+        async def check(rows: list[Row]) -> None:
+            if asks_again:
+                rows = await tx.fetch("select value from server_settings where name = $1", name)
+            if rows != [("valid",)]:
+                raise Unauthorized
+
+        tokens.append(1)
+        tx.ask_ahead(check, VALUE, name)
+        await likely(tx, VALUE, "room", supposed=[("open",)])
+        await set_value(tx, f"{name}/wrote", "x")
+        await tx.append(Encoded("TEST", f'"{name}"'))
+
+    async def writing(name: str, *, is_refused: bool) -> None:
+        with pytest.raises(Unauthorized) if is_refused else nullcontext():
+            await supposing(storage, partial(body, name))
+
+    async def failing() -> None:
+        with pytest.raises(StorageError):
+            async with storage.write() as tx:
+                await tx.fetch("select 1 / 0")
+
+    await save(storage, "room", "open")
+    await save(storage, "ada", "valid")
+    await save(storage, "eve", "valid")
+    async with trio.open_nursery() as nursery, storage.write() as tx:
+        await tx.fetch("update server_settings set value = 'ended' where name = 'eve'")
+        for name in ("ada", "eve", "ada"):
+            nursery.start_soon(partial(writing, name, is_refused=name == "eve"))
+            await trio.testing.wait_all_tasks_blocked()  # They wait for their turns, in this order.
+        if fails_behind:
+            nursery.start_soon(failing)
+            await trio.testing.wait_all_tasks_blocked()
+    assert "ada/wrote" in await values(storage)
+    assert "eve/wrote" not in await values(storage)
+    assert [event.payload for event in await storage.logged(0)] == ['"ada"'] * 2
+    assert len(tokens) > 3  # She was asked again, without supposing.
+
+
+async def test_a_check_that_writes_is_refused(storage: PostgresStorage) -> None:
+    async def body(tx: Any) -> None:
+        async def check(_: list[Row]) -> None:
+            await set_value(tx, "checked", "x")
+
+        tx.ask_ahead(check, "select 1")
+        await likely(tx, VALUE, "room", supposed=())
+        await set_value(tx, "wrote", "x")
+
+    with pytest.raises(StorageError, match="only read"):
+        await supposing(storage, body)
+    assert await values(storage) == {}
+
+
+async def test_who_goes_on_after_a_value_that_can_not_be_sent_is_not_kept(storage: PostgresStorage) -> None:
+    with pytest.raises(StorageError, match="went on"):  # noqa: PT012
+        async with storage.write() as tx:
+            await set_value(tx, "kept", "x")
+            with suppress(StorageError):
+                await set_value(tx, "refused", "a NUL \0 in it")
+    assert await values(storage) == {}
+
+
 async def test_many_that_suppose_the_same_wrongly_are_found_at_once(
     storage: PostgresStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,10 +347,16 @@ async def test_who_leaves_much_while_the_connection_is_lost_is_told_as_always(
                     f"select pg_terminate_backend(pid, 5000) {backends} and pid <> pg_backend_pid()", database
                 )
 
+    async def leading() -> None:
+        with pytest.raises(DatabaseUnavailable):  # noqa: PT012
+            async with storage.write() as tx:
+                await set_value(tx, "leading", "x")
+                nursery.start_soon(much)
+                await trio.testing.wait_all_tasks_blocked()  # It waits for its turn.
+
     await much()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(much)
-        nursery.start_soon(much)
+        nursery.start_soon(leading)
     await save(storage, "after", "x")
     assert set(await values(storage)) == {"after"}
 
@@ -308,14 +386,23 @@ async def test_nothing_is_kept_of_a_batch_in_which_a_body_can_not_be_taken_back(
 
     async with storage.write() as tx:
         await tx.fetch("update server_settings set value = 'green' where name = 'room'")
-    with monkeypatch.context() as patched:
-        patched.setattr(Connection, "command", failing)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(noting.note, "second")
-            await trio.testing.wait_all_tasks_blocked()
-            nursery.start_soon(asking, "third")
+
+    async def leading() -> None:
+        with pytest.raises(DatabaseUnavailable):  # noqa: PT012
+            async with storage.write() as tx:
+                await set_value(tx, "leading", "x")
+                nursery.start_soon(noting.note, "second")
+                await trio.testing.wait_all_tasks_blocked()
+                nursery.start_soon(asking, "third")
+                await trio.testing.wait_all_tasks_blocked()
+                monkeypatch.setattr(Connection, "command", failing)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(leading)
+    monkeypatch.undo()
     found = await values(storage)
-    assert ("third" in found) == ("third" not in refused)
+    assert refused == ["third"]
+    assert not {"third", "leading"} & found.keys()
     assert found["second"] == "green"  # It was run anew.
     told = [event.payload for event in await storage.logged(0)]
     assert told == ['"first"', '"second"']
@@ -374,3 +461,4 @@ async def test_a_cancellation_at_any_wait_leaves_all_or_nothing(
     for name in [f"cut {number}" for number in range(next(names))]:
         assert (name in there) == (f"{name}/left" in there) == (f'"{name}"' in logged)
         assert f"{name} before" in there
+        assert f"{name} after" in there
