@@ -281,25 +281,24 @@ def installation_of(users: int, measured: Measured, nodes: int = 0) -> Installat
 
 MEASURED = Measured(
     Costs(
-        commit=0.0031,
-        read=0.00012,
-        read_database=0.000063,
-        follow=0.000017,
-        delivery=0.000015,
-        membership_bytes=489,
-        stream_bytes=4779,
+        commit=0.00128,
+        read=0.000229,
+        read_database=8.5e-05,
+        follow=4.56e-05,
+        delivery=9.38e-06,
+        membership_bytes=488,
+        stream_bytes=7837,
     ),
     {
-        "a post": Kind(0.0, 0.00123, 342, is_logged=True, node=0.0016, database=0.0011),
-        "a page": Kind(0.0, node=0.00125, database=0.0009),
-        "a reaction": Kind(0.0, 0.00123, 161, is_logged=True, node=0.0019, database=0.0016),
-        "a read mark": Kind(0.0, 0.0012, 341, node=0.0017, database=0.0018, is_together=True),
-        "a search": Kind(0.0, node=0.0033, database=0.0062),
+        "a post": Kind(0.0, 0.000409, 343, is_logged=True, node=0.000345, database=0.000125),
+        "a page": Kind(0.0, node=0.000378, database=0.000183),
+        "a reaction": Kind(0.0, 0.000977, 158, is_logged=True, node=0.000341, database=0.000133),
+        "a read mark": Kind(0.0, 0.00254, 347, node=0.000331, database=0.000271, is_together=True),
+        "a search": Kind(0.0, node=0.0016, database=0.0216),
     },
 )
-"""Turns are as at 815 posts/s of one server, the commit as 3.1 ms from a write to its event, `follow` as with
-four servers, all on a quiet machine (docs/explanation/workers.md and how-far-it-goes.md).  The rest is of a
-run of the scenario beside other work, which makes processor time dearer than it is on a quiet machine.
+"""What the scenario has measured on a quiet machine (docs/explanation/how-far-it-goes.md): two servers, each
+with half of two processors.  The turn of a read mark is that of all marks of a batch.
 """
 
 
