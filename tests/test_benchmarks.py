@@ -38,7 +38,7 @@ ROWS = {
     "unread": {"not reading", "reading 1.3 KiB/s", "HTTP/2 without windows"},
     "reconnect": {"server lived on", "after SIGKILL"},
     "shutdown": {"0 stalled", "2 stalled"},
-    "writes": {"1 server, 4 connections", "read marks, 2 servers, 32 connections"},
+    "writes": {"posts, 1 server, 4 connections", "read marks, 2 servers, 32 connections"},
     "restarts": {"start, no tables yet", "start, tables there", "database crashed"},
     "drivers": {"psycopg on Trio, a commit each", "triopg, a commit each", "the storage, shared commits"},
     "enumeration": {"password-login, with a password", "request-password-reset", "login (magic link)"},

@@ -1,10 +1,10 @@
 """Posts and read marks on PostgreSQL: how many a second, and the processor time of each on both sides.
 
 One server and two (processes) on databases of one PostgreSQL, which waits for its disk, with few connections
-that post as fast as they are answered and with eight times as many.  "a post here" is the processor time of
-the servers for one post, "at PostgreSQL" that of all its processes.  Where all share two cores, what a post
-takes in all says how many there can be.  Wanted: 2,500 posts/s from one server with 16 connections, 5,000
-with 128, and more from two servers than from one.
+that post as fast as they are answered and with eight times as many.  "here" is the processor time of the
+servers for one post or mark, "at PostgreSQL" that of all its processes.  Where all share two cores, what a
+post takes in all says how many there can be.  Wanted: 2,500 posts/s from one server with 16 connections,
+5,000 with 128, and more from two servers than from one.
 
 Marks are of many people in one channel, each of whom reads it and marks it by turns, from its end on: so each
 changes something, and nothing is unread.
@@ -45,7 +45,7 @@ def run(sizes: Sizes) -> Report:
                     for count, (server, chat) in chats.items():
                         name = f"{COUNTS[count]}, {connections} connections"
                         row = _posts(server, chat, database, connections, sizes.seconds)
-                        found.setdefault(name, []).append(row)
+                        found.setdefault(f"posts, {name}", []).append(row)
                         row = _marks(server, chat, database, connections, sizes.seconds)
                         found.setdefault(f"read marks, {name}", []).append(row)
     finally:
@@ -65,7 +65,7 @@ def _serve(stack: ExitStack, loop: Loop, database: Postgres, count: int) -> tupl
 def _posts(server: Server, chat: Chat, database: Postgres, connections: int, seconds: float) -> Row:
     with chat.poster(connections=connections) as poster:
         poster.paced(100, WARM_UP)
-        return _flooded("post", server, database, poster, seconds)
+        return _flooded(server, database, poster, seconds)
 
 
 def _marks(server: Server, chat: Chat, database: Postgres, connections: int, seconds: float) -> Row:
@@ -79,10 +79,10 @@ def _marks(server: Server, chat: Chat, database: Postgres, connections: int, sec
 
     chat.sign_in(READERS)
     with Asker(chat.loop, server.port, mark, connections=connections) as reading:
-        return _flooded("mark", server, database, reading, seconds)
+        return _flooded(server, database, reading, seconds)
 
 
-def _flooded(what: str, server: Server, database: Postgres, asker: Asker, seconds: float) -> Row:
+def _flooded(server: Server, database: Postgres, asker: Asker, seconds: float) -> Row:
     """Ask as fast as there are answers; return how many came, and the processor time of each."""
     before = len(asker.answered)
     here, there = _processor_seconds(server), database.processor_seconds()
@@ -90,8 +90,8 @@ def _flooded(what: str, server: Server, database: Postgres, asker: Asker, second
     count = len(asker.answered) - before
     here, there = _processor_seconds(server) - here, database.processor_seconds() - there
     return {
-        f"{what}s/s": round(count / seconds),
-        f"a {what} here": round(1e6 * here / count),
+        "a second": round(count / seconds),
+        "here": round(1e6 * here / count),
         "at PostgreSQL": round(1e6 * there / count),
     }
 
