@@ -76,7 +76,7 @@ class Batch:
         if tx.has_failed or not self.connection.is_in_transaction:
             raise StorageError("A statement of the transaction failed, and it went on.")
         if tx.has_left_nothing and not self._left:
-            self._keep(tx)
+            self._count_in(tx)
         else:
             self._left.append(tx)
             if sum(one.size for one in self._left) > MOST_BYTES_LEFT:
@@ -160,8 +160,8 @@ class Batch:
             except Exception as error:
                 tx.refused = error
                 await tx.take_back()
-                return [later for later, own in answers if not _is_refused_too(later, own)]
-            self._keep(tx)
+                return _to_be_sent_again(answers)
+            self._count_in(tx)
         return None
 
     def _ending(self, left: Sequence[WritingTransaction]) -> list[Statement]:
@@ -184,7 +184,7 @@ class Batch:
             last = [logged, statement(f"notify {CHANNEL}"), *last]
         return last
 
-    def _keep(self, tx: WritingTransaction) -> None:
+    def _count_in(self, tx: WritingTransaction) -> None:
         self._events = _with(self._events, tx)
         metrics.writes.value += 1
 
@@ -200,12 +200,17 @@ def _each(
         begin = end
 
 
-def _is_refused_too(tx: WritingTransaction, rows: Sequence[list[Row]] | None) -> bool:
-    """Refuse a body of which is known by now that it supposed wrongly; return whether it is."""
-    if rows is None or not tx.supposed_wrongly(rows):
-        return False
-    tx.refused = WronglySupposed()
-    return True
+def _to_be_sent_again(
+    taken_back: Iterable[tuple[WritingTransaction, Sequence[list[Row]] | None]],
+) -> list[WritingTransaction]:
+    """Return bodies that were taken back with another, and refuse those that are known to suppose wrongly."""
+    found: list[WritingTransaction] = []
+    for tx, rows in taken_back:
+        if rows is not None and tx.supposed_wrongly(rows):
+            tx.refused = WronglySupposed()
+        else:
+            found.append(tx)
+    return found
 
 
 def _with(events: list[Event], tx: WritingTransaction) -> list[Event]:
