@@ -17,7 +17,7 @@ CONCERNS = """w.author_id <> u.id and case
   when mine.user_id is null and (r.is_default = 0 or exists
     (select 1 from departures d where d.room_id = w.room_id and d.user_id = u.id)) then false
   when stands.began is not null then w.message_id > stands.began
-  when r.is_default = 1 then w.message_id > coalesce(rr.default_base, '')
+  when r.is_default = 1 then w.message_id > coalesce(rr.default_base, '') and w.message_id > u.id
     and u.created_at <= (select x.created_at from messages x where x.id = w.message_id)
   else mine.joined_at <= (select x.created_at from messages x where x.id = w.message_id)
     or (mine.since_epoch <= rr.first_epoch and w.message_id > rr.base) end

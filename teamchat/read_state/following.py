@@ -252,14 +252,14 @@ async def _settle(tx: Transaction, room: Room) -> None:
         "select base, default_base, first_epoch from read_state_rooms where room_id = $1", room.id
     )
 
-    def position(made_at: int, since: int, joined_at: int) -> str:
+    def position(user_id: str, made_at: int, since: int, joined_at: int) -> str:
         if room.is_default:
-            return began_by_default(made_at, default_base)
+            return began_by_default(user_id, made_at, default_base)
         return str(base) if since <= first_epoch else max(str(base), moment(joined_at))
 
-    def beginning(made_at: int, since: int, joined_at: int) -> str:
+    def beginning(user_id: str, made_at: int, since: int, joined_at: int) -> str:
         if room.is_default:
-            return began_by_default(made_at, default_base)
+            return began_by_default(user_id, made_at, default_base)
         return began_by_joining(joined_at, since, base, first_epoch)
 
     rows: list[Any] = await tx.fetch(_UNSETTLED, room.id)
@@ -268,10 +268,10 @@ async def _settle(tx: Transaction, room: Room) -> None:
         (
             user_id,
             room.id,
-            Mark(position(*times), generations[user_id])
+            Mark(position(user_id, *times), generations[user_id])
             if stands is None
             else Mark(stands, generation, bool(is_marked)),
         )
         for user_id, stands, generation, is_marked, *times in rows
     ]
-    await write(tx, marks, {user_id: beginning(*times) for user_id, _, _, _, *times in rows})
+    await write(tx, marks, {user_id: beginning(user_id, *times) for user_id, _, _, _, *times in rows})

@@ -101,24 +101,24 @@ class _Beginning(NamedTuple):
     ended: int | None
     user_made_at: int
 
-    def mark(self, newest: str | None) -> Mark:
-        """Return the mark of who has none stored: nothing is unread, and it is newer than what has ended."""
+    def mark(self, user_id: str, newest: str | None) -> Mark:
+        """Return the mark of a user with none stored: nothing is unread, and it is newer than what ended."""
         generation = max(self.next_generation or 0, 0 if self.ended is None else self.ended + 1)
         if self.base is None:
             return Mark(newest or BEGINNING, generation)  # Brought in a moment ago, by an import.
         if self.is_default:
-            return Mark(began_by_default(self.user_made_at, self.default_base), generation)
+            return Mark(began_by_default(user_id, self.user_made_at, self.default_base), generation)
         is_first = self.since <= self.first_epoch
         return Mark(self.base if is_first else max(self.base, moment(self.joined_at)), generation)
 
-    def position(self) -> str:
-        """Return the position at which the membership began."""
+    def position(self, user_id: str) -> str:
+        """Return the position at which the user's membership began."""
         if self.began is not None:
             return self.began
         if self.base is None:
             return BEGINNING
         if self.is_default:
-            return began_by_default(self.user_made_at, self.default_base)
+            return began_by_default(user_id, self.user_made_at, self.default_base)
         return began_by_joining(self.joined_at, self.since, self.base, self.first_epoch)
 
 
@@ -141,7 +141,7 @@ class Place(NamedTuple):
     def of(cls, row: Sequence[Any]) -> Self:
         """Return the place of a row with `_COLUMNS`."""
         # Somebody's places are some hundred: these lines are most of what asking for all of them takes.
-        _, id_, kind, archived_at, first_seen, newest, position, generation, is_marked = row[_OF_PLACE]
+        user_id, id_, kind, archived_at, first_seen, newest, position, generation, is_marked = row[_OF_PLACE]
         choice = row[_OF_CHOICE]
         return cls(
             id_,
@@ -149,7 +149,7 @@ class Place(NamedTuple):
             archived_at is not None,
             first_seen,
             newest if newest is not None and newest >= first_seen else None,
-            _Beginning._make(row[_OF_BEGINNING]).mark(newest)
+            _Beginning._make(row[_OF_BEGINNING]).mark(user_id, newest)
             if position is None
             else Mark(position, generation, is_marked == 1),
             NOTHING_CHOSEN if choice[0] is None else Choice.of(choice),
@@ -159,7 +159,7 @@ class Place(NamedTuple):
     @property
     def began(self) -> str:
         """The position at which their membership began."""
-        return _Beginning._make(self.row[_OF_BEGINNING]).position()
+        return _Beginning._make(self.row[_OF_BEGINNING]).position(self.row[0])
 
     @property
     def changed(self) -> int | None:

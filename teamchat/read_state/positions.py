@@ -49,9 +49,13 @@ def moment(milliseconds: int) -> str:
     return f"{max(0, milliseconds):012x}".ljust(32, "0")
 
 
-def began_by_default(made_at: int, default_base: str) -> str:
-    """Return where somebody began who is in a room by default, and whose account was made then."""
-    return max(default_base, moment(made_at))
+def began_by_default(user_id: str, made_at: int, default_base: str) -> str:
+    """Return where somebody began who is in a room by default, and whose account was made then.
+
+    Messages may have been written in the same millisecond. The id of an account that was made here is after
+    those, as their ids and it were made one after another; that of one made elsewhere has an earlier time.
+    """
+    return max(default_base, moment(made_at), user_id)
 
 
 def began_by_joining(joined_at: int, since: int, base: str, first_epoch: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -476,6 +477,20 @@ async def test_members_by_default_keep_what_is_for_everybody(world: Any) -> None
         for name in ("bob", "eve"):
             assert await items(it, name) == [("mention", message)]
         assert await items(it, "max") == []
+
+
+async def test_what_is_for_everybody_concerns_nobody_who_came_after_it_in_the_same_millisecond(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world() as it:
+        now = time.time_ns()
+        monkeypatch.setattr(time, "time_ns", lambda: now)
+        await it.say("ada", it.general, "@channel x")
+        await it.app.accounts.users.add(it.callers["ada"], "new@example.org")
+        message = (await it.say("ada", it.general, "@channel y")).message.id
+        _, tokens = await it.app.accounts.sign_in("new@example.org", "192.0.2.1", "tests")
+        it.callers["new"] = await it.app.accounts.authenticate(tokens.access_token)
+        assert await items(it, "new") == [("mention", message)]
 
 
 async def test_what_is_older_than_a_channel_is_everybodys_concerns_nobody_later(world: Any) -> None:

@@ -18,7 +18,7 @@ from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.levels.levels import COLUMNS, Listening
 from teamchat.read_state.levels.settings import QuietHours
 from teamchat.read_state.places import places_of_all, states_of_all
-from teamchat.read_state.positions import moment
+from teamchat.read_state.positions import began_by_default, moment
 from teamchat.read_state.tables import BEGINNING
 from teamchat.read_state.threads import states as threads
 from teamchat.read_state.threads.follows import followers
@@ -147,7 +147,7 @@ class LevelNotices:
             statement = self._judged.format(users=marks)
             about = message.room_id, message.id, message.parent_id or message.id
             for user_id, *row in await tx.fetch(statement, *about, *piece):
-                found[user_id] = _Row(row)
+                found[user_id] = _Row(user_id, row)
         return found
 
     async def _is_here(self, tx: Transaction, message: Noticed) -> bool:
@@ -163,7 +163,7 @@ class LevelNotices:
 class _Row:
     """What is known of a user and a message."""
 
-    def __init__(self, row: Sequence[Any]) -> None:
+    def __init__(self, user_id: str, row: Sequence[Any]) -> None:
         gone_at, sees, first_seen, is_default, membership, departed, *rest = row
         since, joined_at, made_at, base, default_base, first_epoch, position, *rest = rest
         in_thread, is_following, cause, self.named_since, feed, *levels = rest
@@ -171,11 +171,11 @@ class _Row:
         self.is_there = gone_at is None
         self._sees, self._first_seen = bool(sees), first_seen
         self.is_member = membership is not None or (bool(is_default) and departed is None)
-        self.there_since = moment(made_at if joined_at is None else joined_at)
+        self.there_since = max(moment(made_at), user_id) if joined_at is None else moment(joined_at)
         if position is None and base is not None:
             # As `Place.of` has it: where somebody stands who has never read there.
             if is_default:
-                position = max(default_base, moment(made_at))
+                position = began_by_default(user_id, made_at, default_base)
             elif membership is not None:
                 position = base if since <= first_epoch else max(base, moment(joined_at))
         self._position = position or BEGINNING
