@@ -37,7 +37,7 @@ def main() -> None:
     if not machine.is_quiet():
         print("Something else is at work on this machine: no figure below is worth keeping.")
     output = given.output or (None if given.quick else RESULTS)
-    chosen = list(dict.fromkeys(given.only or SCENARIOS))
+    chosen = list(dict.fromkeys(given.only or (one for one in SCENARIOS if one != "peer" or given.peer)))
     reports: dict[str, Report] = {}
     for name in chosen:
         report = _measured(name, sizes)
@@ -122,8 +122,8 @@ def _parser() -> argparse.ArgumentParser:
             flag,
             type=int if several else type(default),
             nargs="+" if several else None,
-            metavar="N",
-            help=f"{size.metadata['meaning']} (default {default})",
+            metavar="ADDRESS" if default == "" else "N",
+            help=f"{size.metadata['meaning']} (default {default or 'none'})",
         )
     return parser
 

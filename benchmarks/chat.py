@@ -16,7 +16,7 @@ from benchmarks.asking import Asker
 from benchmarks.client import ask, ask_all, request
 from benchmarks.counting import marked
 from benchmarks.loop import Loop
-from benchmarks.server import EMAIL, NATIVE, Server, running
+from benchmarks.server import EMAIL, NATIVE, Elsewhere, Server, running
 from benchmarks.streams import Streams
 
 MOST_USERS = 1000
@@ -26,7 +26,7 @@ SIZE = 60  # characters in a post, about as long as what people write
 class Chat:
     """Speaks to one server as its administrator, and knows the tokens of its people."""
 
-    def __init__(self, loop: Loop, server: Server) -> None:
+    def __init__(self, loop: Loop, server: Server | Elsewhere) -> None:
         self.loop = loop
         self.port = server.port
         signed_in = ask(loop, self.port, _login(EMAIL)).json()

@@ -123,11 +123,24 @@ class Connection:
         if end < 0:
             return None
         head = self._buffer[:end].lower() + b"\r"
+        if b"\r\ntransfer-encoding: chunked\r" in head:
+            # Nothing follows it, as one is asked for at a time, and JSON has no line ends.
+            is_whole = self._buffer.endswith(b"\r\n0\r\n\r\n")
+            return Answer(int(head[9:12]), _joined(self._buffer[end + 4 :])) if is_whole else None
         length = head.partition(b"\r\ncontent-length:")[2]
         size = int(length[: length.index(b"\r")]) if length else 0  # 204 has none
         if len(self._buffer) < end + 4 + size:
             return None
         return Answer(int(head[9:12]), self._buffer[end + 4 :])
+
+
+def _joined(chunks: bytes) -> bytes:
+    """Return what a body in chunks (RFC 9112 section 7.1) holds."""
+    pieces, at = [], 0
+    while size := int(chunks[at : (begins := chunks.index(b"\r\n", at) + 2)].partition(b";")[0], 16):
+        pieces.append(chunks[begins : begins + size])
+        at = begins + size + 2
+    return b"".join(pieces)
 
 
 def ask(loop: Loop, port: int, message: bytes) -> Answer:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 START_DEADLINE = 30.0  # seconds
 END_DEADLINE = 60.0
@@ -39,6 +39,12 @@ def capabilities() -> list[str]:
 def processor_seconds_of(pid: int) -> float:
     """Return the processor time of a process, to the nanosecond (clock_getcpuclockid(3))."""
     return time.clock_gettime((~pid << 3) | 2)
+
+
+class Elsewhere(NamedTuple):
+    """A server that somebody else has started, and ends."""
+
+    port: int
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ class Sizes:
     servers: tuple[int, ...] = _size(
         (2, 4), "numbers of servers on one PostgreSQL that a simulation is held to"
     )
+    peer: str = _size("", "address of another server of this interface, for the scenario of that name")
 
 
 QUICK = Sizes(

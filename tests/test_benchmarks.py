@@ -8,16 +8,18 @@ import random
 import socket
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import against, capacity, server, yardsticks
 from benchmarks.asking import Asker
-from benchmarks.client import Answer, request
+from benchmarks.client import Answer, ask, request
 from benchmarks.company import DAY, PAGE, POST, READ_MARK, Company, Person, moments, planned, rates
 from benchmarks.counting import MARK, Tail, Tally, Witness, marked
 from benchmarks.loop import Loop
@@ -57,6 +59,7 @@ ROWS = {
     },
     "search": {"sqlite: backfill", "sqlite: a rare word", "postgres: two characters of Chinese"},
     "files": {"up", "down", "3 uploads at once"},
+    "peer": {"pages, teamchat", "posts, the peer", "the last of all streams, teamchat"},
     "steps": {"Trio", "statements", "the commit, in its thread", "in all", "the least"},
     "log": {"1 server", "4 servers", "16 servers"},
     "long": {
@@ -93,14 +96,56 @@ ROWS = {
 }
 
 
+@pytest.fixture(scope="module")
+def peer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of another server; what it is does not matter where nothing is measured."""
+    with server.running(tmp_path_factory.mktemp("peer"), http1=server.HYPERCORN) as other:
+        yield f"http://127.0.0.1:{other.port}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_each_scenario_runs_and_has_its_rows(name: str) -> None:
-    report = SCENARIOS[name](QUICK)
+def test_each_scenario_runs_and_has_its_rows(name: str, request: pytest.FixtureRequest) -> None:
+    sizes = replace(QUICK, peer=request.getfixturevalue("peer")) if name == "peer" else QUICK
+    report = SCENARIOS[name](sizes)
     assert ROWS[name] <= set(report.rows)
     assert all(row for row in report.rows.values())
     # What is lost or comes twice is told beside the times; at this size it must be nothing.
     assert not any(row.get("missing") or row.get("missing or twice") for row in report.rows.values())
+
+
+@pytest.mark.parametrize("address", ["", "http://127.0.0.1", "http://chat.example.org:80", "127.0.0.1:80"])
+def test_a_peer_is_another_server_on_this_machine(address: str) -> None:
+    with pytest.raises(RuntimeError, match=r"--peer is to be http://127\.0\.0\.1:PORT"):
+        SCENARIOS["peer"](replace(QUICK, peer=address))
+
+
+@contextmanager
+def answering(pieces: list[bytes]) -> Iterator[int]:
+    """Answer one request in these pieces, at the port that is yielded."""
+
+    def answer() -> None:
+        connected, _ = listener.accept()
+        with connected:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connected.recv(1000)
+            for piece in pieces:
+                connected.sendall(piece)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
+def test_an_answer_may_come_in_chunks_however_they_are_torn() -> None:
+    body = b'{"content": "0"}'
+    head = b"HTTP/1.1 201 Created\r\nTransfer-Encoding: Chunked\r\n\r\n"
+    sent = head + b"3\r\n" + body[:3] + b"\r\nd;more=1\r\n" + body[3:] + b"\r\n0\r\n\r\n"
+    for piece in (1, 7, len(sent)):
+        with answering([sent[at : at + piece] for at in range(0, len(sent), piece)]) as port, Loop() as loop:
+            assert ask(loop, port, request("GET", "/")) == Answer(201, body)
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from benchmarks.scenarios import (
     log,
     long,
     memory,
+    peer,
     posts,
     presence,
     pushes,
@@ -64,4 +65,5 @@ SCENARIOS: dict[str, Callable[[Sizes], Report]] = {
     "tls": tls.run,
     "long": long.run,
     "steps": steps.run,
+    "peer": peer.run,
 }
