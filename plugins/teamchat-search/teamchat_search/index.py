@@ -34,6 +34,8 @@ _COMMON = 128
 """What one document in so many has is common: enough is found going through them one by one."""
 _WEIGHED = 1024
 """In how many of the newest documents it is counted what is rare."""
+_MOST_SEGMENTS = 1999
+"""What FTS5 can have, less one; there are some ten."""
 _MOST_OF_ALL = 16_384
 """How many of what is rare are asked for at once, for each asking reads all."""
 
@@ -101,6 +103,10 @@ class Index(ABC):
         for statement in (*self.definitions, _STATE, *_ADRIFT):
             await tx.define(statement)
         await tx.fetch(_BEGIN)
+
+    @abstractmethod
+    async def prepare(self, tx: Transaction) -> None:
+        """Have the database keep it as is wanted here, whichever version has made it."""
 
     async def state(self, tx: Transaction) -> State:
         """Return how far it has come."""
@@ -210,10 +216,17 @@ class Index(ABC):
         """Remove what erased messages have left; return how many, at most `limit`."""
 
     @abstractmethod
-    async def compact(self, tx: Transaction) -> bool:
-        """Do a bounded part of what puts the index together; return whether there is more.
+    async def merge(self, tx: Transaction, pages: int) -> bool:
+        """Do about so many pages of what keeps the index in few pieces; return whether there may be more.
 
-        What was erased is in the file until then, and what is in many pieces is looked up in each.
+        What is in many pieces is looked up in each.
+        """
+
+    @abstractmethod
+    async def compact(self, tx: Transaction, pages: int) -> bool:
+        """Do about so many pages of what puts the index together; return whether there is more.
+
+        What was erased is in the file until then.
         """
 
     @abstractmethod
@@ -253,6 +266,10 @@ class Index(ABC):
 class SqliteIndex(Index):
     """A full-text index (FTS5) that keeps no text: rowids by grams.
 
+    What is written makes a segment of its own, and segments are merged into larger ones. FTS5 does that by
+    itself within a commit that comes along ("automerge", "crisismerge"): of 30,000 messages up to 30 MB at
+    once, for which all writers waited. Here it is asked to, some pages at a time.
+
     The trigger writes down, in the transaction that erases a message, what is to leave the index; hits are
     gone with the row that names the message. It is SQLite's own rule that does this, so it holds as well
     while the capability is turned off.
@@ -274,6 +291,10 @@ class SqliteIndex(Index):
 
     async def is_there(self, tx: Transaction) -> bool:
         return bool(await tx.fetch("select 1 from sqlite_master where name = 'search_adrift'"))
+
+    async def prepare(self, tx: Transaction) -> None:
+        for name, value in (("automerge", 0), ("crisismerge", _MOST_SEGMENTS)):
+            await tx.fetch("insert into search_grams(search_grams, rank) values ($1, $2)", name, value)
 
     async def clear(self, tx: Transaction) -> None:
         await tx.fetch("delete from search_documents")
@@ -314,10 +335,17 @@ class SqliteIndex(Index):
             await tx.fetch("delete from search_erased where number <= $1", rows[-1][0])
         return len(rows)
 
-    async def compact(self, tx: Transaction) -> bool:
+    async def merge(self, tx: Transaction, pages: int) -> bool:
+        return await self._merged(tx, pages)
+
+    async def compact(self, tx: Transaction, pages: int) -> bool:
         # A negative number merges all of the index into one segment, so many pages at a time (FTS5, "merge").
+        return await self._merged(tx, -pages)
+
+    async def _merged(self, tx: Transaction, pages: int) -> bool:
+        """Have so many pages merged, and return whether any were: FTS5 tells that by the rows it changed."""
         before = await tx.fetch("select total_changes()")
-        await tx.fetch("insert into search_grams(search_grams, rank) values ('merge', -100)")
+        await tx.fetch("insert into search_grams(search_grams, rank) values ('merge', $1)", pages)
         after = await tx.fetch("select total_changes()")
         return bool(after[0][0] - before[0][0] >= 2)
 
@@ -374,6 +402,8 @@ class PostgresIndex(Index):
     async def is_there(self, tx: Transaction) -> bool:
         return bool((await tx.fetch("select to_regclass('search_adrift') is not null"))[0][0])
 
+    async def prepare(self, tx: Transaction) -> None: ...
+
     async def clear(self, tx: Transaction) -> None:
         await tx.fetch("delete from search_documents")
 
@@ -405,7 +435,10 @@ class PostgresIndex(Index):
     async def clean(self, tx: Transaction, limit: int) -> int:  # noqa: ARG002
         return 0
 
-    async def compact(self, tx: Transaction) -> bool:  # noqa: ARG002
+    async def merge(self, tx: Transaction, pages: int) -> bool:  # noqa: ARG002
+        return False
+
+    async def compact(self, tx: Transaction, pages: int) -> bool:  # noqa: ARG002
         return False
 
     async def size(self, tx: Transaction) -> int:

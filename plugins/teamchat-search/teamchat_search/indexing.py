@@ -9,7 +9,8 @@ Whatever it has not done yet, a search sees for itself (`teamchat_search.candida
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import trio
@@ -44,6 +45,12 @@ _TOGETHER = 16
 """How many are looked at before others are let in."""
 _WALKED = 500
 _CLEANED = 200
+_MOST_PIECES = 4
+"""Of so many pieces of one size SQLite makes a larger one."""
+_MERGED_FOR = 128
+"""For how many documents the index is merged once more: so it keeps up with what is written."""
+_FEWEST_PAGES, _MOST_PAGES = 8, 128
+_SHORT_SECONDS, _LONG_SECONDS = 0.002, 0.006
 
 _log = get_logger(__name__)
 
@@ -66,6 +73,11 @@ class Indexing:
         self._renewed = 0
         """When the lease was last renewed, in epoch milliseconds."""
         self._position, self._is_filled = 0, False
+        self._pieces = self._written = 0
+        """How many pieces the index got since it was merged, and for how many documents."""
+        self._is_loose, self._owed = True, 0
+        """Whether it may be in many pieces, and how often it is merged before more is written."""
+        self._pages = _FEWEST_PAGES
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
 
@@ -123,9 +135,13 @@ class Indexing:
         """Do one piece of what there is to do; return whether there was any."""
         state = await self._begun()
         self._position, self._is_filled = state.position, state.is_filled
+        if self._owed and self._is_loose:
+            return await self._merge()
         if await self._follow(state) or await self._move() or await self._clean():
             return True
-        return await self._fill(state) or await self._verify() or await self._compact()
+        if await self._fill(state) or await self._verify():
+            return True
+        return (self._is_loose and await self._merge()) or await self._compact()
 
     # Which process it is.
 
@@ -150,6 +166,7 @@ class Indexing:
                 self._holder,
                 now + HOLD_MS,
             )
+            await self._index.prepare(tx)
         return True
 
     async def _hold(
@@ -260,6 +277,7 @@ class Indexing:
             await self._hold(tx, position=position, filled_from=filled_from, written=len(documents))
             there = await self._corpus.there(tx, [one.id for one in documents])
             await self._index.write(tx, [one for one in documents if one.id in there])
+        self._owe(len(documents))
 
     async def _fill(self, state: State) -> bool:
         """Look at some more messages from the newest on, until all were. Returns whether there are more."""
@@ -328,13 +346,43 @@ class Indexing:
             await tx.fetch(
                 "update search_state set cleaned_at = $1 where id = 1 and cleaned_at = 0", now_ms()
             )
+        self._owe(_CLEANED)
         return True
 
-    async def _compact(self) -> bool:
-        """Put the index together, if much was written or something erased. Returns whether there is more.
+    def _owe(self, documents: int) -> None:
+        """Note that so many were written or taken out, as another piece of the index."""
+        self._pieces += 1
+        self._written += documents
+        if self._pieces >= _MOST_PIECES:
+            self._is_loose = True
+            self._owed += 1 + self._written // _MERGED_FOR
+            self._pieces = self._written = 0
 
-        What is in many pieces is looked up in each of them.
+    async def _merge(self) -> bool:
+        """Have some of the index merged. Returns True, for there may be more to do."""
+        self._owed = max(0, self._owed - 1)
+        async with self._storage.write() as tx:
+            await self._hold(tx)
+            with self._timed():
+                self._is_loose = await self._index.merge(tx, self._pages)
+        return True
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Have more pages merged at once next time, or fewer, for all others wait for it.
+
+        Where much was erased one takes ten times as long.
         """
+        began = trio.current_time()
+        yield
+        took = trio.current_time() - began
+        if took < _SHORT_SECONDS:
+            self._pages = min(2 * self._pages, _MOST_PAGES)
+        elif took > _LONG_SECONDS:
+            self._pages = max(self._pages // 2, _FEWEST_PAGES)
+
+    async def _compact(self) -> bool:
+        """Put the index together, if much was written or something erased. Returns whether there is more."""
         async with self._storage.read() as tx:
             [(cleaned_at, loose, most)] = await tx.fetch(
                 "select cleaned_at, loose, most_loose from search_state where id = 1"
@@ -344,8 +392,10 @@ class Indexing:
                 return False
         async with self._storage.write() as tx:
             await self._hold(tx)
-            if await self._index.compact(tx):
-                return True
+            with self._timed():
+                has_more = await self._index.compact(tx, self._pages)
+        if has_more:
+            return True
         async with self._storage.read() as tx:
             most = max(LOOSE, await self._index.count(tx) // 8)
         async with self._storage.write() as tx:

@@ -17,8 +17,6 @@ from teamchat_search import search as search_module
 from teamchat_search.asking import Request
 from teamchat_search.grammar import parsed
 from teamchat_search.grams import grams
-from teamchat_search.index import MADE_BY
-from teamchat_search.indexing import LOOSE
 from teamchat_search.limits import Limits
 from teamchat_search.matching import Terms
 from teamchat_search.normal import is_unspaced, normal
@@ -97,33 +95,6 @@ def test_grams_are_what_is_said_of_them(text: str) -> None:
     if text.isascii() and text != text.lower():
         expected, found = set(), set()  # Capitals are never in N of an ASCII text.
     assert found == expected
-
-
-async def test_an_index_in_many_pieces_is_put_together_and_finds_the_same(tmp_path: Path) -> None:
-    async with opened(tmp_path) as world:
-        ids = []
-        for number in range(12):
-            ids.insert(0, await world.say(f"needle {number}"))
-            await world.indexing.catch_up()
-        storage = world.app.storage
-        if storage.dialect == "sqlite":
-            assert await pieces(world) > 1
-        async with storage.write() as tx:
-            await tx.fetch("update search_state set loose = $1", LOOSE)
-        await world.indexing.catch_up()
-        if storage.dialect == "sqlite":
-            assert await pieces(world) == 1
-        async with storage.read() as tx:
-            assert await tx.fetch("select made_by, loose, most_loose from search_state") == [
-                (MADE_BY, 0, LOOSE)
-            ]
-        assert await world.find("needle") == ids
-
-
-async def pieces(world: World) -> int:
-    """Return of how many segments SQLite's index is."""
-    async with world.app.storage.read() as tx:
-        return int((await tx.fetch("select count(distinct segid) from search_grams_idx"))[0][0])
 
 
 SAID = (

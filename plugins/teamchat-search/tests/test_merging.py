@@ -1,0 +1,104 @@
+"""SQLite's index is in few pieces, and nobody waits for what that takes."""
+
+from __future__ import annotations
+
+import random
+import string
+from importlib import import_module
+from pathlib import Path
+
+import trio
+from teamchat_search.index import MADE_BY
+from teamchat_search.indexing import LOOSE
+
+from tests.storages import sqlite_only
+
+pytestmark = sqlite_only("PostgreSQL keeps an index of its own together itself")
+
+_world = import_module("plugins.teamchat-search.tests.world")
+World, opened = _world.World, _world.opened
+
+
+async def pieces(world: World) -> int:
+    """Return of how many segments the index is."""
+    async with world.app.storage.read() as tx:
+        return int((await tx.fetch("select count(distinct segid) from search_grams_idx"))[0][0])
+
+
+async def test_an_index_in_many_pieces_is_put_together_and_finds_the_same(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        ids = []
+        for number in range(14):
+            ids.insert(0, await world.say(f"needle {number}"))
+            await world.indexing.catch_up()
+        storage = world.app.storage
+        assert await pieces(world) > 1
+        async with storage.write() as tx:
+            await tx.fetch("update search_state set loose = $1", LOOSE)
+        await world.indexing.catch_up()
+        assert await pieces(world) == 1
+        async with storage.read() as tx:
+            assert await tx.fetch("select made_by, loose, most_loose from search_state") == [
+                (MADE_BY, 0, LOOSE)
+            ]
+        assert await world.find("needle") == ids
+
+
+async def test_what_is_written_is_merged_a_few_pages_at_a_time_and_not_by_who_writes(tmp_path: Path) -> None:
+    chance = random.Random(5)
+    async with opened(tmp_path) as world:
+        indexing = world.indexing
+        assert await indexing._taken()
+        while await indexing.step():
+            pass
+        before = await pieces(world)
+        ids = []
+        for _ in range(20):
+            ids.insert(0, await world.say(" ".join(["needle", *(_word(chance) for _ in range(400))])))
+            assert await indexing._follow(await indexing._begun())
+        assert await pieces(world) == before + 20
+        merged = 0
+        while indexing._is_loose:
+            await indexing._merge()
+            merged += 1
+        assert merged > 2
+        assert await pieces(world) < 10
+        assert await world.find("needle") == ids
+
+
+async def test_the_longer_it_takes_the_less_is_merged_at_once(
+    tmp_path: Path, mock_clock: trio.testing.MockClock
+) -> None:
+    async with opened(tmp_path) as world:
+        pages = [world.indexing._pages]
+        for milliseconds in (1, 1, 3, 9, 9, 9, *[1] * 9):
+            with world.indexing._timed():
+                mock_clock.jump(milliseconds / 1000)
+            pages.append(world.indexing._pages)
+        assert pages == [8, 16, 32, 32, 16, 8, 8, 16, 32, 64, *[128] * 6]
+
+
+async def test_an_index_that_follows_has_few_pieces_though_there_is_always_more_to_write(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        assert await world.indexing._taken()
+        for _ in range(100):
+            await world.say("needle")
+            assert await world.indexing.step()
+        assert await pieces(world) < 10
+
+
+async def test_an_index_of_an_earlier_version_is_merged_by_who_keeps_it_too(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        async with world.app.storage.write() as tx:
+            await world.indexing._index.make(tx)
+            await tx.fetch("insert into search_grams(search_grams, rank) values ('automerge', 4)")
+        assert await world.indexing._taken()
+        async with world.app.storage.read() as tx:
+            settings = dict(await tx.fetch("select k, v from search_grams_config"))
+        assert (settings["automerge"], settings["crisismerge"]) == (0, 1999)
+
+
+def _word(chance: random.Random) -> str:
+    return "".join(chance.choices(string.ascii_lowercase, k=8))
