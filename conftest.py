@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from teamchat.testing import servers
@@ -18,6 +19,12 @@ __all__ = ["browser", "real_hashes"]
 for _name in [name for name in os.environ if name.lower().endswith("_proxy")]:
     del os.environ[_name]
 
+
+# How long an example takes is for the benchmarks: on a busy machine a fast one is slow.
+hypothesis.settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("untimed")
 
 servers._open_process = forks.open_process
 shortcuts.take()

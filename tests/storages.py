@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import hypothesis
 import pytest
 
 from teamchat.interfaces import Storage
@@ -45,12 +44,6 @@ _damaged: set[str] = set()
 def sqlite_only(reason: str) -> pytest.MarkDecorator:
     """Mark a test that only SQLite can pass, or a module's ``pytestmark``; the reason says why."""
     return pytest.mark.skipif(not ON_SQLITE, reason=reason)
-
-
-if not ON_SQLITE:
-    # A database of its own for each example takes longer than hypothesis likes.
-    hypothesis.settings.register_profile("postgres", deadline=None)
-    hypothesis.settings.load_profile("postgres")
 
 
 def open_storage(directory: str | Path) -> AbstractAsyncContextManager[Storage]:

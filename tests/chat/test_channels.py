@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from teamchat.chat import Draft
@@ -172,7 +172,6 @@ async def test_posts_and_the_deletion_of_their_channel_at_once_leave_no_orphans(
 
 
 @pytest.mark.slow
-@settings(deadline=None)  # Each example has a database of its own.
 @given(names=st.lists(st.sampled_from(["a", "A", "b", "straße", "STRASSE", "é", "e\u0301"]), max_size=8))
 async def test_d24_no_two_channels_ever_have_names_alike(fresh_world, names):
     async with fresh_world() as world:

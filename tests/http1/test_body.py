@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import httptools
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from teamchat.errors import BadRequest
@@ -114,7 +114,6 @@ def chunked(pieces: list[bytes]) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + END
 
 
-@settings(deadline=None)
 @given(contents, st.binary(max_size=10), st.lists(st.integers(0, 300), max_size=8))
 def test_what_was_chunked_comes_out_again_however_it_is_cut(
     pieces: list[bytes], after: bytes, cuts: list[int]
@@ -156,7 +155,6 @@ def outcome(data: bytes, *cuts: int) -> object:
         return "refused"
 
 
-@settings(deadline=None)
 @given(mutated(), st.lists(st.integers(0, 300), max_size=8))
 def test_hostile_chunks_are_read_alike_however_they_are_cut(data: bytes, cuts: list[int]) -> None:
     assert outcome(data, *cuts) == outcome(data)
@@ -179,7 +177,6 @@ class Parsed:
         self.is_complete = True
 
 
-@settings(deadline=None)
 @given(mutated())
 def test_what_is_taken_llhttp_reads_alike(data: bytes) -> None:
     found = outcome(data)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import httptools
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from teamchat.http.http1.head import HEAD_LIMIT, METHODS, MOST_HEADERS, Head, HeadReader, Refusal
@@ -325,14 +325,12 @@ def outcome(data: bytes, *cuts: int) -> object:
     return found and (found[0].method, found[0].raw_path, found[0].headers, found[0].length, found[1])
 
 
-@settings(deadline=None)
 @given(mutated() | hostile, st.lists(st.integers(0, 120), max_size=6))
 def test_where_a_request_is_cut_makes_no_difference(data: bytes, cuts: list[int]) -> None:
     whole, cut = outcome(data), outcome(data, *cuts)
     assert cut == whole
 
 
-@settings(deadline=None)
 @given(mutated() | hostile)
 def test_whatever_is_taken_llhttp_takes_too_and_reads_alike(data: bytes) -> None:
     found = None

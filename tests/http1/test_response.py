@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from teamchat.errors import NotFound
@@ -167,7 +167,6 @@ async def test_a_header_that_is_not_one_line_is_a_500_and_never_sent(
     caplog.clear()
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=20), st.binary(max_size=20), st.booleans())
 def test_no_header_can_forge_another(name: bytes, value: bytes, behind: bool) -> None:
     pair, other = (name, value), (b"other", b"one")

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 import trio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from teamchat.errors import OperatorError, StorageError
 from teamchat.operations.archived import Damaged
@@ -55,7 +55,7 @@ async def started(one: Installation) -> None:
 
 @pytest.mark.slow
 @given(filling=fillings())
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 def test_a_backup_of_one_storage_restores_into_another(filling: Filling) -> None:
     async def there_and_back(place: Path) -> None:
         one, two, three = installation(place / "1"), on_postgres(place / "2"), installation(place / "3")

@@ -274,7 +274,6 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_little_memory(name: str,
 @given(st.data())
 @settings(
     max_examples=150,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_whatever_bytes_are_changed_it_reads_the_same_or_is_told_to_be_damaged(

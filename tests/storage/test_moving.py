@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from teamchat_storage_postgres import PostgresOptions
 from teamchat_storage_postgres.storage import open_postgres
 
@@ -59,7 +59,7 @@ async def add_messages(storage: Storage, count: int) -> None:
 
 @pytest.mark.slow
 @given(filling=fillings())
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15)
 def test_whatever_the_tables_hold_is_the_same_after_a_move_to_postgresql_and_back(filling: Filling) -> None:
     async def there_and_back() -> None:
         with tempfile.TemporaryDirectory() as before, tempfile.TemporaryDirectory() as after:

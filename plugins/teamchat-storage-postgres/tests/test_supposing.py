@@ -103,7 +103,8 @@ async def test_what_was_supposed_wrongly_is_run_anew_and_harms_nobody_else(stora
         **dict.fromkeys("012", "green"),
     }
     assert all(found[f"{name}/left"] == found[name] for name in ["first", "before", *"012"])
-    assert noting.runs == 2 + 2 * 3
+    # Who was in a batch with the first of them ran anew, and who came after it knew better.
+    assert 2 + 3 < noting.runs <= 2 + 2 * 3
     told = [event.payload for event in await storage.logged(0)]
     assert sorted(told) == sorted(f'"{name}"' for name in ["first", "before", "after", *"012"])
 
