@@ -118,10 +118,13 @@ class Connection(psycopg.AsyncConnection[Row]):
     def was_hung_up(self) -> bool:
         """Whether the server has closed it, as far as this machine knows.
 
-        An idle connection has nothing to say: what can be read is the end.
+        An idle connection has nothing to say: what can be read is the end, unless the answer to `part` is yet
+        to come, which may be there by now.  Then the next statement finds out.
         """
         self._hear()
-        return self.closed or bool(sockets.ready_now(self.pgconn.socket, sockets.READABLE))
+        if self.closed or self._has_parted:
+            return self.closed
+        return bool(sockets.ready_now(self.pgconn.socket, sockets.READABLE))
 
     async def run(self, sql: str, *params: Any) -> list[Row]:
         """Run a statement and return its rows.

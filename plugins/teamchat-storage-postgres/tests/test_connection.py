@@ -120,6 +120,20 @@ async def test_who_parts_does_not_wait_and_goes_on_with_the_next_statement(
     assert connection.is_idle
 
 
+async def test_what_comes_between_two_looks_at_a_connection_that_parted_is_no_hang_up(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy machine lost 200 connections a minute to that, and a new one is dear."""
+    await connection.run("begin")
+    connection.part()
+    await trio.lowlevel.wait_readable(connection.pgconn.socket)
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "_hear", lambda _: None)  # It had nothing to hear yet.
+        assert not connection.was_hung_up
+    assert not connection.was_hung_up
+    assert connection.is_idle
+
+
 async def test_a_cancellation_at_any_wait_after_parting_leaves_the_connection_usable(
     connection: Connection, cut
 ) -> None:
