@@ -123,7 +123,7 @@ def _parser() -> argparse.ArgumentParser:
             type=int if several else type(default),
             nargs="+" if several else None,
             metavar="ADDRESS" if default == "" else "N",
-            help=f"{size.metadata['meaning']} (default {default or 'none'})",
+            help=f"{size.metadata['meaning']} (default {'none' if default == '' else default})",
         )
     return parser
 

@@ -114,7 +114,9 @@ def test_each_scenario_runs_and_has_its_rows(name: str, request: pytest.FixtureR
     assert not any(row.get("missing") or row.get("missing or twice") for row in report.rows.values())
 
 
-@pytest.mark.parametrize("address", ["", "http://127.0.0.1", "http://chat.example.org:80", "127.0.0.1:80"])
+@pytest.mark.parametrize(
+    "address", ["", "http://127.0.0.1", "http://127.0.0.1:99999", "http://chat.example.org:80"]
+)
 def test_a_peer_is_another_server_on_this_machine(address: str) -> None:
     with pytest.raises(RuntimeError, match=r"--peer is to be http://127\.0\.0\.1:PORT"):
         SCENARIOS["peer"](replace(QUICK, peer=address))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from benchmarks.chat import SIZE, Chat, latencies, serving
@@ -31,8 +32,9 @@ def run(sizes: Sizes) -> Report:
     """Measure both in alternating rounds."""
     report = Report(f"Beside a peer: {sizes.connections} connections, {sizes.listeners:,} streams")
     rounds: dict[tuple[str, str], list[Row]] = {}
+    peer = _peer(sizes)
     with Loop() as loop, serving(loop) as (_, own):
-        chats = {PRODUCT: own, PEER: Chat(loop, _peer(sizes))}
+        chats = {PRODUCT: own, PEER: Chat(loop, peer)}
         for chat in chats.values():
             with chat.poster() as poster:
                 poster.paced(100, WARM_UP)
@@ -53,10 +55,11 @@ def run(sizes: Sizes) -> Report:
 
 
 def _peer(sizes: Sizes) -> Elsewhere:
-    address = urlsplit(sizes.peer)
-    if address.scheme != "http" or address.hostname != HOST or address.port is None:
-        raise RuntimeError(f"--peer is to be http://{HOST}:PORT, where another server runs")
-    return Elsewhere(address.port)
+    with suppress(ValueError):  # as of the port 99999
+        address = urlsplit(sizes.peer)
+        if address.scheme == "http" and address.hostname == HOST and address.port is not None:
+            return Elsewhere(address.port)
+    raise RuntimeError(f"--peer is to be http://{HOST}:PORT, where another server runs")
 
 
 def _page(chat: Chat) -> bytes:

@@ -23,9 +23,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psycopg
+import trio
 
 from benchmarks.chat import Chat
 from benchmarks.company import DAY, POST, REACTION, READ_MARK, Asked, Company, planned, rates
+from benchmarks.indexing import until_heard
 from benchmarks.loop import Loop
 from benchmarks.report import Report, Row, middle
 from benchmarks.server import Server, running
@@ -124,7 +126,7 @@ def _measured(loop: Loop, place: Place, company: Company, each: float, sizes: Si
         with Work(loop, place, servers, company) as work:
             loop.pause(sizes.settle)
             a_stream = (sum(server.memory() for server in servers) - empty) / len(company.people)
-            meter = _Meter(loop, work, company, servers, sizes)
+            meter = _Meter(loop, place, work, company, servers, sizes)
             direct = meter.flood(POST, is_direct=True)
             wide = meter.wide()
             used = {kind: direct if kind == POST else meter.flood(kind) for kind in DAY}
@@ -166,9 +168,16 @@ class _Meter:
     """Has one kind of request asked, and says what that took."""
 
     def __init__(
-        self, loop: Loop, work: Work, company: Company, servers: Sequence[Server], sizes: Sizes
+        self,
+        loop: Loop,
+        place: Place,
+        work: Work,
+        company: Company,
+        servers: Sequence[Server],
+        sizes: Sizes,
     ) -> None:
         self._loop = loop
+        self._place = place
         self._work = work
         self._company = company
         self._servers = servers
@@ -180,7 +189,11 @@ class _Meter:
         self._idle = {name: (now - before[name]) / sizes.seconds for name, now in work.processor().items()}
 
     def flood(self, kind: str, *, is_direct: bool = False) -> Used:
-        """Ask as fast as answers come; with `is_direct` in direct conversations alone."""
+        """Ask as fast as answers come; with `is_direct` in direct conversations alone.
+
+        What was posted before is in the index of the search by then: a search looks through the rest itself.
+        """
+        trio.run(until_heard, self._place)
         all_asked = planned(self._company, {kind: _ENOUGH}, self._sizes.seconds, chance())
         asked = [
             one

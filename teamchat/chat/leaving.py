@@ -20,7 +20,7 @@ AT_ONCE = 10
 """How many rooms are left with an account in one transaction; all other writers wait meanwhile."""
 PART = 20
 """How many are seen to in each where there are more, and before somebody is shut out: that may not fail."""
-PART_SECONDS = 0.05
+PART_SECONDS = 0.01
 """Nor may it take long: a part ends after so long, and the next goes on, for a busy database is slow."""
 
 _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from teamchat.interfaces import Transaction
 from teamchat.storage.statements import chunks
 
-# Whom it concerns were members then: as `Place.of` has it, from where it is stored that they began.
+# Whom it concerns were members then: as `Place.of` has it, from where it is stored that they began, and as
+# `moment_of_account` has it, of one millisecond by the ids.
 CONCERNS = """w.author_id <> u.id and case
   when w.parent_id is not null then exists (select 1 from threads_states s
     where s.user_id = u.id and s.message_id = w.parent_id and s.is_following = 1 and s.since < w.message_id)
   when mine.user_id is null and (r.is_default = 0 or exists
     (select 1 from departures d where d.room_id = w.room_id and d.user_id = u.id)) then false
   when stands.began is not null then w.message_id > stands.began
-  when r.is_default = 1 then w.message_id > coalesce(rr.default_base, '') and w.message_id > u.id
-    and u.created_at <= (select x.created_at from messages x where x.id = w.message_id)
+  when r.is_default = 1 then w.message_id > coalesce(rr.default_base, '') and exists (select 1
+    from messages x where x.id = w.message_id and (x.created_at > u.created_at or (x.created_at = u.created_at
+      and (x.id > u.id or substr(x.id, 1, 12) <> substr(u.id, 1, 12)))))
   else mine.joined_at <= (select x.created_at from messages x where x.id = w.message_id)
     or (mine.since_epoch <= rr.first_epoch and w.message_id > rr.base) end
 and not exists (select 1 from notification_levels n

@@ -11,6 +11,9 @@ from teamchat.errors import BadRequest
 from teamchat.model.ids import could_be_id, is_conversation_id
 from teamchat.read_state.tables import BEGINNING
 
+_TIME = 12
+"""How many digits of an id tell its time."""
+
 
 class Mark(NamedTuple):
     """How far a member has read. With `is_marked` they have marked something as unread since."""
@@ -46,16 +49,22 @@ def check_position(name: str, position: str) -> None:
 
 def moment(milliseconds: int) -> str:
     """Return the position that is before every message of that time or later."""
-    return f"{max(0, milliseconds):012x}".ljust(32, "0")
+    return f"{max(0, milliseconds):0{_TIME}x}".ljust(32, "0")
 
 
 def began_by_default(user_id: str, made_at: int, default_base: str) -> str:
-    """Return where somebody began who is in a room by default, and whose account was made then.
+    """Return where somebody began who is in a room by default, and whose account was made then."""
+    return max(default_base, moment_of_account(user_id, made_at))
 
-    Messages may have been written in the same millisecond. The id of an account that was made here is after
-    those, as their ids and it were made one after another; that of one made elsewhere has an earlier time.
+
+def moment_of_account(user_id: str, made_at: int) -> str:
+    """Return the position that is before every message of after an account was made, and after those before.
+
+    Some may be of the same millisecond: where the account's id is of that time, it is in order with theirs.
+    The id of one that was brought in may be anything.
     """
-    return max(default_base, moment(made_at), user_id)
+    at = moment(made_at)
+    return user_id if user_id.startswith(at[:_TIME]) else at
 
 
 def began_by_joining(joined_at: int, since: int, base: str, first_epoch: int) -> str:

@@ -493,6 +493,20 @@ async def test_what_is_for_everybody_concerns_nobody_who_came_after_it_in_the_sa
         assert await items(it, "new") == [("mention", message)]
 
 
+async def test_what_is_for_everybody_concerns_who_was_brought_in_with_any_id(world: Any) -> None:
+    async with world() as it:
+        async with it.app.storage.write() as tx:
+            await tx.fetch(
+                """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at)
+                values ($1, 'strange', 'strange', 's@example.org', 's@example.org', 0, 1)""",
+                "f" * 32,
+            )
+        _, tokens = await it.app.accounts.sign_in("s@example.org", "192.0.2.1", "tests")
+        it.callers["new"] = await it.app.accounts.authenticate(tokens.access_token)
+        message = (await it.say("ada", it.general, "@channel x")).message.id
+        assert await items(it, "new") == [("mention", message)]
+
+
 async def test_what_is_older_than_a_channel_is_everybodys_concerns_nobody_later(world: Any) -> None:
     async with world() as it:
         room = await it.public("ada", "for all")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from teamchat.errors import StorageError
@@ -336,7 +336,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(STEPS, st.sampled_from(WAYS), st.sampled_from([0, 7, 10_000]))
 def test_d34_however_writes_and_reconnects_interleave_each_event_comes_once_in_order(
     steps: list[Step], way: str, most_events: int

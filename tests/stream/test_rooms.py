@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from teamchat import events
@@ -193,7 +193,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(STEPS, st.sampled_from(WAYS), st.sampled_from([0, 5, 10_000]))
 def test_x5_whatever_changes_live_and_resumed_streams_tell_what_the_model_says(
     steps: Sequence[tuple[str, str]], way: str, most_events: int

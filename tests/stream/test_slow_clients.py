@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from teamchat import events
@@ -224,7 +224,7 @@ BURSTS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(
     bursts=BURSTS,
     takes=st.lists(st.integers(0, 60), max_size=60),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 from teamchat_files import thumbnailer, thumbnails
@@ -295,7 +295,7 @@ WHOLE = written(gradient(64, 48), "JPEG"), written(gradient(64, 48), "PNG"), wri
 
 
 async def test_damaged_pictures_never_cost_more_than_their_thumbnail(maker: Thumbnailer) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
     @given(st.sampled_from(WHOLE), st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=8))
     def damaged(whole: bytes, changes: list[tuple[int, int]]) -> None:
         data = bytearray(whole)

@@ -34,8 +34,10 @@ _COMMON = 128
 """What one document in so many has is common: enough is found going through them one by one."""
 _WEIGHED = 1024
 """In how many of the newest documents it is counted what is rare."""
-_MOST_SEGMENTS = 1999
-"""What FTS5 can have, less one; there are some ten."""
+_MERGED_OF = 4
+"""Of so many segments of one size a larger one is made."""
+_MOST_SEGMENTS = 500
+"""When FTS5 merges by itself after all, before it has 2,000, which is all that it can have."""
 _MOST_OF_ALL = 16_384
 """How many of what is rare are asked for at once, for each asking reads all."""
 
@@ -216,6 +218,10 @@ class Index(ABC):
         """Remove what erased messages have left; return how many, at most `limit`."""
 
     @abstractmethod
+    async def pieces(self, tx: Transaction) -> int:
+        """Return in how many pieces it is, if it is kept in few by being merged, else 0."""
+
+    @abstractmethod
     async def merge(self, tx: Transaction, pages: int) -> bool:
         """Do about so many pages of what keeps the index in few pieces; return whether there may be more.
 
@@ -224,7 +230,7 @@ class Index(ABC):
 
     @abstractmethod
     async def compact(self, tx: Transaction, pages: int) -> bool:
-        """Do about so many pages of what puts the index together; return whether there is more.
+        """Begin to put the index together, by so many pages; return whether there is more for `merge`.
 
         What was erased is in the file until then.
         """
@@ -293,7 +299,8 @@ class SqliteIndex(Index):
         return bool(await tx.fetch("select 1 from sqlite_master where name = 'search_adrift'"))
 
     async def prepare(self, tx: Transaction) -> None:
-        for name, value in (("automerge", 0), ("crisismerge", _MOST_SEGMENTS)):
+        settings = ("automerge", 0), ("usermerge", _MERGED_OF), ("crisismerge", _MOST_SEGMENTS)
+        for name, value in settings:
             await tx.fetch("insert into search_grams(search_grams, rank) values ($1, $2)", name, value)
 
     async def clear(self, tx: Transaction) -> None:
@@ -335,11 +342,20 @@ class SqliteIndex(Index):
             await tx.fetch("delete from search_erased where number <= $1", rows[-1][0])
         return len(rows)
 
+    async def pieces(self, tx: Transaction) -> int:
+        # From one to the next: to count them among their pages takes a thousand times as long.
+        [(count,)] = await tx.fetch(
+            """with recursive found(segid) as (select min(segid) from search_grams_idx union all
+            select (select min(i.segid) from search_grams_idx i where i.segid > found.segid) from found
+            where found.segid is not null) select count(segid) from found"""
+        )
+        return int(count)
+
     async def merge(self, tx: Transaction, pages: int) -> bool:
         return await self._merged(tx, pages)
 
     async def compact(self, tx: Transaction, pages: int) -> bool:
-        # A negative number merges all of the index into one segment, so many pages at a time (FTS5, "merge").
+        # A negative number has all of the index merged into one segment (FTS5, "merge"), from the beginning.
         return await self._merged(tx, -pages)
 
     async def _merged(self, tx: Transaction, pages: int) -> bool:
@@ -433,6 +449,9 @@ class PostgresIndex(Index):
         return False
 
     async def clean(self, tx: Transaction, limit: int) -> int:  # noqa: ARG002
+        return 0
+
+    async def pieces(self, tx: Transaction) -> int:  # noqa: ARG002
         return 0
 
     async def merge(self, tx: Transaction, pages: int) -> bool:  # noqa: ARG002

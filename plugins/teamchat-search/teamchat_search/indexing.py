@@ -45,10 +45,8 @@ _TOGETHER = 16
 """How many are looked at before others are let in."""
 _WALKED = 500
 _CLEANED = 200
-_MOST_PIECES = 4
-"""Of so many pieces of one size SQLite makes a larger one."""
-_MERGED_FOR = 128
-"""For how many documents the index is merged once more: so it keeps up with what is written."""
+_MOST_PIECES = 16
+"""In how many pieces the index may be while it is written."""
 _FEWEST_PAGES, _MOST_PAGES = 8, 128
 _SHORT_SECONDS, _LONG_SECONDS = 0.002, 0.006
 
@@ -73,10 +71,8 @@ class Indexing:
         self._renewed = 0
         """When the lease was last renewed, in epoch milliseconds."""
         self._position, self._is_filled = 0, False
-        self._pieces = self._written = 0
-        """How many pieces the index got since it was merged, and for how many documents."""
-        self._is_loose, self._owed = True, 0
-        """Whether it may be in many pieces, and how often it is merged before more is written."""
+        self._is_loose = self._is_compacting = False
+        """Whether there may be something to merge, and whether all is being put together."""
         self._pages = _FEWEST_PAGES
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
@@ -135,8 +131,6 @@ class Indexing:
         """Do one piece of what there is to do; return whether there was any."""
         state = await self._begun()
         self._position, self._is_filled = state.position, state.is_filled
-        if self._owed and self._is_loose:
-            return await self._merge()
         if await self._follow(state) or await self._move() or await self._clean():
             return True
         if await self._fill(state) or await self._verify():
@@ -149,6 +143,7 @@ class Indexing:
         while not await self._taken():  # noqa: ASYNC110  # It is another process that will let it go.
             await trio.sleep(_AGAIN_SECONDS)
         self._verified = ABOVE_ALL
+        self._is_loose, self._is_compacting = True, False
 
     async def _taken(self) -> bool:
         now = now_ms()
@@ -277,7 +272,9 @@ class Indexing:
             await self._hold(tx, position=position, filled_from=filled_from, written=len(documents))
             there = await self._corpus.there(tx, [one.id for one in documents])
             await self._index.write(tx, [one for one in documents if one.id in there])
-        self._owe(len(documents))
+        self._is_loose = True
+        while await self._is_in_too_many_pieces() and await self._merge():
+            await trio.lowlevel.checkpoint()
 
     async def _fill(self, state: State) -> bool:
         """Look at some more messages from the newest on, until all were. Returns whether there are more."""
@@ -346,26 +343,21 @@ class Indexing:
             await tx.fetch(
                 "update search_state set cleaned_at = $1 where id = 1 and cleaned_at = 0", now_ms()
             )
-        self._owe(_CLEANED)
+        self._is_loose = True
         return True
 
-    def _owe(self, documents: int) -> None:
-        """Note that so many were written or taken out, as another piece of the index."""
-        self._pieces += 1
-        self._written += documents
-        if self._pieces >= _MOST_PIECES:
-            self._is_loose = True
-            self._owed += 1 + self._written // _MERGED_FOR
-            self._pieces = self._written = 0
+    async def _is_in_too_many_pieces(self) -> bool:
+        """Return whether it is to be merged before more is written."""
+        async with self._storage.read() as tx:
+            return await self._index.pieces(tx) > _MOST_PIECES
 
     async def _merge(self) -> bool:
-        """Have some of the index merged. Returns True, for there may be more to do."""
-        self._owed = max(0, self._owed - 1)
+        """Have some of the index merged. Returns whether there may be more."""
         async with self._storage.write() as tx:
             await self._hold(tx)
             with self._timed():
                 self._is_loose = await self._index.merge(tx, self._pages)
-        return True
+        return self._is_loose
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -393,8 +385,9 @@ class Indexing:
         async with self._storage.write() as tx:
             await self._hold(tx)
             with self._timed():
-                has_more = await self._index.compact(tx, self._pages)
-        if has_more:
+                merge = self._index.merge if self._is_compacting else self._index.compact
+                self._is_compacting = await merge(tx, self._pages)
+        if self._is_compacting:
             return True
         async with self._storage.read() as tx:
             most = max(LOOSE, await self._index.count(tx) // 8)

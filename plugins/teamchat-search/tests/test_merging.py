@@ -7,10 +7,13 @@ import string
 from importlib import import_module
 from pathlib import Path
 
+import pytest
 import trio
+from teamchat_search import indexing as indexing_module
 from teamchat_search.index import MADE_BY
-from teamchat_search.indexing import LOOSE
+from teamchat_search.indexing import LOOSE, Indexing
 
+from teamchat.chat.privacy import PrivacyChange
 from tests.storages import sqlite_only
 
 pytestmark = sqlite_only("PostgreSQL keeps an index of its own together itself")
@@ -53,10 +56,10 @@ async def test_what_is_written_is_merged_a_few_pages_at_a_time_and_not_by_who_wr
             pass
         before = await pieces(world)
         ids = []
-        for _ in range(20):
+        for _ in range(14):
             ids.insert(0, await world.say(" ".join(["needle", *(_word(chance) for _ in range(400))])))
             assert await indexing._follow(await indexing._begun())
-        assert await pieces(world) == before + 20
+        assert await pieces(world) == before + 14
         merged = 0
         while indexing._is_loose:
             await indexing._merge()
@@ -78,15 +81,65 @@ async def test_the_longer_it_takes_the_less_is_merged_at_once(
         assert pages == [8, 16, 32, 32, 16, 8, 8, 16, 32, 64, *[128] * 6]
 
 
+@pytest.mark.parametrize(("at_once", "words"), [(1, 1), (12, 10), (30, 10), (3, 600)])
 async def test_an_index_that_follows_has_few_pieces_though_there_is_always_more_to_write(
-    tmp_path: Path,
+    tmp_path: Path, at_once: int, words: int
 ) -> None:
+    chance = random.Random(at_once)
     async with opened(tmp_path) as world:
         assert await world.indexing._taken()
-        for _ in range(100):
-            await world.say("needle")
+        for _ in range(60):
+            for _ in range(at_once):
+                await world.say(" ".join(_word(chance) for _ in range(words)))
             assert await world.indexing.step()
-        assert await pieces(world) < 10
+            assert await pieces(world) <= 16
+
+
+async def test_an_index_has_few_pieces_while_a_room_is_moved_within_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexing_module, "_AT_ONCE", 2)
+    async with opened(tmp_path) as world:
+        room = await world.public("Moving")
+        ids = [await world.say("needle", room) for _ in range(80)]
+        await world.indexing.catch_up()
+        closing = PrivacyChange(is_private=True, members=[world.ada.user.id])
+        await world.app.chat.privacy.change(world.ada, room, closing)
+        assert await world.indexing._taken()
+        assert await world.indexing._move()
+        assert await pieces(world) <= 16
+        assert sorted(await world.find("needle")) == ids
+
+
+async def test_an_index_is_put_together_also_while_people_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("_FEWEST_PAGES", "_MOST_PAGES"):
+        monkeypatch.setattr(indexing_module, name, 1)
+    chance = random.Random(7)
+    async with opened(tmp_path) as world:
+        indexing = Indexing(world.app, world.indexing._index)
+        assert await indexing._taken()
+        for _ in range(20):
+            await world.say(" ".join(_word(chance) for _ in range(400)))
+            assert await indexing.step()
+        while await indexing.step():
+            pass
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update search_state set loose = $1", LOOSE)
+        posts = 0
+        while await _loose(world) >= LOOSE:
+            await world.say("needle")
+            posts += 1
+            assert posts < 100
+            for _ in range(4):
+                await indexing.step()
+        assert posts > 1
+
+
+async def _loose(world: World) -> int:
+    async with world.app.storage.read() as tx:
+        return int((await tx.fetch("select loose from search_state"))[0][0])
 
 
 async def test_an_index_of_an_earlier_version_is_merged_by_who_keeps_it_too(tmp_path: Path) -> None:
@@ -97,7 +150,7 @@ async def test_an_index_of_an_earlier_version_is_merged_by_who_keeps_it_too(tmp_
         assert await world.indexing._taken()
         async with world.app.storage.read() as tx:
             settings = dict(await tx.fetch("select k, v from search_grams_config"))
-        assert (settings["automerge"], settings["crisismerge"]) == (0, 1999)
+        assert [settings[name] for name in ("automerge", "usermerge", "crisismerge")] == [0, 4, 500]
 
 
 def _word(chance: random.Random) -> str:

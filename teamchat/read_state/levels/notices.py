@@ -18,7 +18,7 @@ from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.levels.levels import COLUMNS, Listening
 from teamchat.read_state.levels.settings import QuietHours
 from teamchat.read_state.places import places_of_all, states_of_all
-from teamchat.read_state.positions import began_by_default, moment
+from teamchat.read_state.positions import began_by_default, moment, moment_of_account
 from teamchat.read_state.tables import BEGINNING
 from teamchat.read_state.threads import states as threads
 from teamchat.read_state.threads.follows import followers
@@ -171,7 +171,7 @@ class _Row:
         self.is_there = gone_at is None
         self._sees, self._first_seen = bool(sees), first_seen
         self.is_member = membership is not None or (bool(is_default) and departed is None)
-        self.there_since = max(moment(made_at), user_id) if joined_at is None else moment(joined_at)
+        self.there_since = moment_of_account(user_id, made_at) if joined_at is None else moment(joined_at)
         if position is None and base is not None:
             # As `Place.of` has it: where somebody stands who has never read there.
             if is_default:
