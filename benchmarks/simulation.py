@@ -281,20 +281,20 @@ def installation_of(users: int, measured: Measured, nodes: int = 0) -> Installat
 
 MEASURED = Measured(
     Costs(
-        commit=0.00128,
-        read=0.000229,
-        read_database=8.5e-05,
-        follow=4.56e-05,
-        delivery=9.38e-06,
+        commit=0.00123,
+        read=0.000174,
+        read_database=6.5e-05,
+        follow=4.09e-05,
+        delivery=8.44e-06,
         membership_bytes=488,
-        stream_bytes=7837,
+        stream_bytes=7984,
     ),
     {
-        "a post": Kind(0.0, 0.000409, 343, is_logged=True, node=0.000345, database=0.000125),
-        "a page": Kind(0.0, node=0.000378, database=0.000183),
-        "a reaction": Kind(0.0, 0.000977, 158, is_logged=True, node=0.000341, database=0.000133),
-        "a read mark": Kind(0.0, 0.00254, 347, node=0.000331, database=0.000271, is_together=True),
-        "a search": Kind(0.0, node=0.0016, database=0.0216),
+        "a post": Kind(0.0, 0.000393, 343, is_logged=True, node=0.00033, database=0.000107),
+        "a page": Kind(0.0, node=0.000344, database=0.000146),
+        "a reaction": Kind(0.0, 0.000917, 158, is_logged=True, node=0.000315, database=0.000126),
+        "a read mark": Kind(0.0, 0.00242, 347, node=0.00032, database=0.000227, is_together=True),
+        "a search": Kind(0.0, node=0.00154, database=0.0186),
     },
 )
 """What the scenario has measured on a quiet machine (docs/explanation/how-far-it-goes.md): two servers, each
