@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from teamchat.interfaces import Transaction
 from teamchat.storage.statements import chunks
 
-# Whom it concerns were members then: as `Place.of` has it, from where it is stored that they began, and as
-# `moment_of_account` has it, of one millisecond by the ids.
+# Whom it concerns were members then: as `Place.of` has it, from where it is stored that they began. Who got
+# their account in the millisecond of a message is told by the ids, where these are of that time.
 CONCERNS = """w.author_id <> u.id and case
   when w.parent_id is not null then exists (select 1 from threads_states s
     where s.user_id = u.id and s.message_id = w.parent_id and s.is_following = 1 and s.since < w.message_id)

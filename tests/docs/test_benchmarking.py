@@ -14,7 +14,7 @@ from tests.docs.pages import DOCS, blocks
 from tests.docs.recipes import recipe
 
 PAGE = "how-to/run-the-benchmarks.md"
-ALL, ONE, COMPANY, SIMULATED, TWO_VERSIONS = blocks(PAGE, "sh")
+ALL, ONE, PEER, COMPANY, SIMULATED, TWO_VERSIONS = blocks(PAGE, "sh")
 
 
 def given(typed: str) -> list[str]:
@@ -29,6 +29,7 @@ def given(typed: str) -> list[str]:
     [
         (ALL, None, Sizes()),
         (ONE, ["fan-out"], Sizes(streams=(1000,), posts=100)),
+        (PEER, ["peer"], Sizes(peer="http://127.0.0.1:9002")),
         (COMPANY, ["company"], Sizes(times_real=1)),
     ],
 )

@@ -34,7 +34,7 @@ _COMMON = 128
 """What one document in so many has is common: enough is found going through them one by one."""
 _WEIGHED = 1024
 """In how many of the newest documents it is counted what is rare."""
-_MERGED_OF = 4
+MERGED_OF = 4
 """Of so many segments of one size a larger one is made."""
 _MOST_SEGMENTS = 500
 """When FTS5 merges by itself after all, before it has 2,000, which is all that it can have."""
@@ -91,6 +91,8 @@ class Index(ABC):
     definitions: ClassVar[Sequence[str]]
     numbered: ClassVar[Sequence[str]]
     """The tables in which numbers stand that are in use."""
+    is_merged: ClassVar[bool]
+    """Whether it is kept in few pieces by who keeps it, with `merge` and `compact`."""
     first: ClassVar[Reach]
     """What the first statement of a question may look at and return."""
     most_classes: ClassVar[int | None]
@@ -219,7 +221,7 @@ class Index(ABC):
 
     @abstractmethod
     async def pieces(self, tx: Transaction) -> int:
-        """Return in how many pieces it is, if it is kept in few by being merged, else 0."""
+        """Return in how many pieces it is, 1 where the database sees to that."""
 
     @abstractmethod
     async def merge(self, tx: Transaction, pages: int) -> bool:
@@ -230,9 +232,9 @@ class Index(ABC):
 
     @abstractmethod
     async def compact(self, tx: Transaction, pages: int) -> bool:
-        """Begin to put the index together, by so many pages; return whether there is more for `merge`.
+        """Do about so many pages of what puts the index together; return whether there is more.
 
-        What was erased is in the file until then.
+        It begins anew after something was written in between. What was erased is in the file until the end.
         """
 
     @abstractmethod
@@ -292,6 +294,7 @@ class SqliteIndex(Index):
         contentless_delete=1, detail=none, tokenize='ascii')""",
     )
     numbered = ("search_documents", "search_erased")
+    is_merged = True
     first = Reach(16_384, 128)
     most_classes = 100
 
@@ -299,7 +302,7 @@ class SqliteIndex(Index):
         return bool(await tx.fetch("select 1 from sqlite_master where name = 'search_adrift'"))
 
     async def prepare(self, tx: Transaction) -> None:
-        settings = ("automerge", 0), ("usermerge", _MERGED_OF), ("crisismerge", _MOST_SEGMENTS)
+        settings = ("automerge", 0), ("usermerge", MERGED_OF), ("crisismerge", _MOST_SEGMENTS)
         for name, value in settings:
             await tx.fetch("insert into search_grams(search_grams, rank) values ($1, $2)", name, value)
 
@@ -355,7 +358,7 @@ class SqliteIndex(Index):
         return await self._merged(tx, pages)
 
     async def compact(self, tx: Transaction, pages: int) -> bool:
-        # A negative number has all of the index merged into one segment (FTS5, "merge"), from the beginning.
+        # A negative number has all of the index merged into one segment (FTS5, "merge").
         return await self._merged(tx, -pages)
 
     async def _merged(self, tx: Transaction, pages: int) -> bool:
@@ -412,6 +415,7 @@ class PostgresIndex(Index):
         with (gin_pending_list_limit = 256)""",
     )
     numbered = ("search_documents",)
+    is_merged = False
     first = Reach(4096, 128)
     most_classes = None
 
@@ -452,7 +456,7 @@ class PostgresIndex(Index):
         return 0
 
     async def pieces(self, tx: Transaction) -> int:  # noqa: ARG002
-        return 0
+        return 1
 
     async def merge(self, tx: Transaction, pages: int) -> bool:  # noqa: ARG002
         return False

@@ -18,7 +18,7 @@ import trio
 from teamchat import StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
-from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Index, State
+from teamchat_search.index import ABOVE_ALL, MADE_BY, MERGED_OF, MOST_TAIL, Index, State
 from teamchat_search.matching import fields
 from teamchat_search.tokens import Document
 
@@ -47,6 +47,10 @@ _WALKED = 500
 _CLEANED = 200
 _MOST_PIECES = 16
 """In how many pieces the index may be while it is written."""
+_MOST_MERGES = 32
+"""How often it is merged after something was written, where it is in more."""
+_MOST_WAITING = MOST_TAIL // 2
+"""How many events may wait while the index is put together, for a search looks through them."""
 _FEWEST_PAGES, _MOST_PAGES = 8, 128
 _SHORT_SECONDS, _LONG_SECONDS = 0.002, 0.006
 
@@ -71,8 +75,10 @@ class Indexing:
         self._renewed = 0
         """When the lease was last renewed, in epoch milliseconds."""
         self._position, self._is_filled = 0, False
-        self._is_loose = self._is_compacting = False
-        """Whether there may be something to merge, and whether all is being put together."""
+        self._written = 0
+        """How many pieces the index got since there was something to merge."""
+        self._is_loose = self._is_compacting = self._has_followed = False
+        """Whether there may be something to merge, all is put together now, and events were followed last."""
         self._pages = _FEWEST_PAGES
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
@@ -123,17 +129,33 @@ class Indexing:
         """
         if not self._is_filled:
             return worked
-        waiting = await self._storage.position() - self._position
-        rest = worked * _MOST_REST * max(0.0, 1 - waiting / (MOST_TAIL / 2))
+        waiting = await self._waiting()
+        rest = worked * _MOST_REST * max(0.0, 1 - waiting / _MOST_WAITING)
+        if self._is_compacting:
+            return rest
         return max(rest, _GATHER_SECONDS) if 0 < waiting < _EVENTS else rest
+
+    async def _waiting(self) -> int:
+        """Return about how many events are to be followed."""
+        return await self._storage.position() - self._position
 
     async def step(self) -> bool:
         """Do one piece of what there is to do; return whether there was any."""
         state = await self._begun()
         self._position, self._is_filled = state.position, state.is_filled
-        if await self._follow(state) or await self._move() or await self._clean():
+        if self._is_compacting and await self._waiting() < _MOST_WAITING and await self._compact():
             return True
-        if await self._fill(state) or await self._verify():
+        self._is_compacting = False
+        # Where there is always something to follow, the rest has its turn too.
+        if self._has_followed and await self._tidy(state):
+            self._has_followed = False
+            return True
+        self._has_followed = await self._follow(state)
+        return self._has_followed or await self._tidy(state)
+
+    async def _tidy(self, state: State) -> bool:
+        """Do one piece of what is not to follow events; return whether there was any."""
+        if await self._move() or await self._clean() or await self._fill(state) or await self._verify():
             return True
         return (self._is_loose and await self._merge()) or await self._compact()
 
@@ -143,7 +165,7 @@ class Indexing:
         while not await self._taken():  # noqa: ASYNC110  # It is another process that will let it go.
             await trio.sleep(_AGAIN_SECONDS)
         self._verified = ABOVE_ALL
-        self._is_loose, self._is_compacting = True, False
+        self._is_loose, self._is_compacting = self._index.is_merged, False
 
     async def _taken(self) -> bool:
         now = now_ms()
@@ -272,9 +294,22 @@ class Indexing:
             await self._hold(tx, position=position, filled_from=filled_from, written=len(documents))
             there = await self._corpus.there(tx, [one.id for one in documents])
             await self._index.write(tx, [one for one in documents if one.id in there])
-        self._is_loose = True
-        while await self._is_in_too_many_pieces() and await self._merge():
-            await trio.lowlevel.checkpoint()
+        if self._index.is_merged and documents:
+            await self._keep_in_few_pieces()
+
+    async def _keep_in_few_pieces(self) -> None:
+        """See to it that another piece is not one too many."""
+        self._written += 1
+        if self._written >= MERGED_OF:
+            self._written, self._is_loose = 0, True
+        for _ in range(_MOST_MERGES):
+            async with self._storage.read() as tx:
+                if await self._index.pieces(tx) <= _MOST_PIECES:
+                    return
+            began = trio.current_time()
+            if not await self._merge():
+                return
+            await trio.sleep(trio.current_time() - began)
 
     async def _fill(self, state: State) -> bool:
         """Look at some more messages from the newest on, until all were. Returns whether there are more."""
@@ -343,13 +378,8 @@ class Indexing:
             await tx.fetch(
                 "update search_state set cleaned_at = $1 where id = 1 and cleaned_at = 0", now_ms()
             )
-        self._is_loose = True
+        self._is_loose = self._index.is_merged
         return True
-
-    async def _is_in_too_many_pieces(self) -> bool:
-        """Return whether it is to be merged before more is written."""
-        async with self._storage.read() as tx:
-            return await self._index.pieces(tx) > _MOST_PIECES
 
     async def _merge(self) -> bool:
         """Have some of the index merged. Returns whether there may be more."""
@@ -374,7 +404,10 @@ class Indexing:
             self._pages = max(self._pages // 2, _FEWEST_PAGES)
 
     async def _compact(self) -> bool:
-        """Put the index together, if much was written or something erased. Returns whether there is more."""
+        """Put the index together, if much was written or something erased. Returns whether there is more.
+
+        Nothing is written until it is done, unless too much waits for that: it would begin anew.
+        """
         async with self._storage.read() as tx:
             [(cleaned_at, loose, most)] = await tx.fetch(
                 "select cleaned_at, loose, most_loose from search_state where id = 1"
@@ -385,8 +418,7 @@ class Indexing:
         async with self._storage.write() as tx:
             await self._hold(tx)
             with self._timed():
-                merge = self._index.merge if self._is_compacting else self._index.compact
-                self._is_compacting = await merge(tx, self._pages)
+                self._is_compacting = await self._index.compact(tx, self._pages)
         if self._is_compacting:
             return True
         async with self._storage.read() as tx:

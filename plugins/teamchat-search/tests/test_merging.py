@@ -111,35 +111,70 @@ async def test_an_index_has_few_pieces_while_a_room_is_moved_within_it(
         assert sorted(await world.find("needle")) == ids
 
 
-async def test_an_index_is_put_together_also_while_people_write(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("most_waiting", [2500, 1])
+async def test_what_was_erased_is_out_of_the_file_once_all_was_put_together_also_while_people_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_waiting: int
 ) -> None:
+    """Whether what they write waits for that, or is so much that it goes first, and all begins anew."""
     for name in ("_FEWEST_PAGES", "_MOST_PAGES"):
         monkeypatch.setattr(indexing_module, name, 1)
+    monkeypatch.setattr(indexing_module, "_MOST_WAITING", most_waiting)
     chance = random.Random(7)
     async with opened(tmp_path) as world:
         indexing = Indexing(world.app, world.indexing._index)
         assert await indexing._taken()
-        for _ in range(20):
-            await world.say(" ".join(_word(chance) for _ in range(400)))
-            assert await indexing.step()
+        ids = [await world.say(" ".join(_word(chance) for _ in range(150))) for _ in range(20)]
+        await _put_together(world, indexing)
+        await world.app.chat.messages.delete(world.ada, ids[2])
         while await indexing.step():
             pass
         async with world.app.storage.write() as tx:
-            await tx.fetch("update search_state set loose = $1", LOOSE)
-        posts = 0
-        while await _loose(world) >= LOOSE:
+            assert await tx.fetch("update search_state set cleaned_at = 1 where cleaned_at > 1 returning 1")
+        steps = 0
+        while await _state(world, "cleaned_at"):
+            if steps < 30 and steps % 3 == 1:
+                await world.say("needle")
+            await indexing.step()
+            steps += 1
+            assert steps < 300
+        assert steps > 8
+        assert await _is_put_together(world)
+
+
+async def test_an_index_is_put_together_though_there_is_always_more_to_follow(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        indexing = Indexing(world.app, world.indexing._index)
+        assert await indexing._taken()
+        for _ in range(3):
             await world.say("needle")
-            posts += 1
-            assert posts < 100
-            for _ in range(4):
-                await indexing.step()
-        assert posts > 1
+            await indexing.step()
+        async with world.app.storage.write() as tx:
+            await tx.fetch("update search_state set loose = $1", LOOSE)
+        for _ in range(20):
+            await world.say("needle")
+            await indexing.step()
+        assert await _state(world, "loose") < LOOSE
 
 
-async def _loose(world: World) -> int:
+async def _put_together(world: World, indexing: Indexing) -> None:
+    while await indexing.step():
+        pass
+    async with world.app.storage.write() as tx:
+        await tx.fetch("update search_state set loose = $1", LOOSE)
+    while await indexing.step():
+        pass
+    assert await _is_put_together(world)
+
+
+async def _is_put_together(world: World) -> bool:
+    """Whether it is in one piece in which nothing is left of what was erased: there is nothing to be done."""
+    async with world.app.storage.write() as tx:
+        return await pieces(world) == 1 and not await world.indexing._index.compact(tx, 1)
+
+
+async def _state(world: World, column: str) -> int:
     async with world.app.storage.read() as tx:
-        return int((await tx.fetch("select loose from search_state"))[0][0])
+        return int((await tx.fetch(f"select {column} from search_state"))[0][0])
 
 
 async def test_an_index_of_an_earlier_version_is_merged_by_who_keeps_it_too(tmp_path: Path) -> None:
