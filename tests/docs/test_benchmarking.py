@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 
@@ -9,12 +10,14 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks.scenarios import SCENARIOS
+from benchmarks.server import EMAIL
 from benchmarks.sizes import Sizes
 from tests.docs.pages import DOCS, blocks
 from tests.docs.recipes import recipe
 
 PAGE = "how-to/run-the-benchmarks.md"
 ALL, ONE, PEER, COMPANY, SIMULATED, TWO_VERSIONS = blocks(PAGE, "sh")
+[OF_PEER] = blocks(PAGE, "json")
 
 
 def given(typed: str) -> list[str]:
@@ -37,6 +40,13 @@ def test_the_commands_are_understood(typed: str, only: list[str] | None, sizes: 
     understood = command._parser().parse_args(given(typed))
     assert understood.only == only
     assert command._sizes(understood) == sizes
+
+
+def test_the_peer_is_where_it_is_measured_and_lets_in_who_measures_it() -> None:
+    settings, sizes = json.loads(OF_PEER), command._sizes(command._parser().parse_args(given(PEER)))
+    assert f"http://{settings['server']['host']}:{settings['server']['port']}" == sizes.peer
+    assert settings["auth"]["appUrl"] == sizes.peer
+    assert settings["chat"]["initialUser"]["email"] == EMAIL
 
 
 def test_the_command_for_a_simulation_is_understood() -> None:
