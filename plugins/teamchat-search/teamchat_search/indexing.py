@@ -151,11 +151,11 @@ class Indexing:
             self._has_followed = False
             return True
         self._has_followed = await self._follow(state)
-        return self._has_followed or await self._tidy(state)
+        return self._has_followed or await self._tidy(state) or await self._verify()
 
     async def _tidy(self, state: State) -> bool:
-        """Do one piece of what is not to follow events; return whether there was any."""
-        if await self._move() or await self._clean() or await self._fill(state) or await self._verify():
+        """Do one piece of what else is to be done; return whether there was any."""
+        if await self._move() or await self._clean() or await self._fill(state):
             return True
         return (self._is_loose and await self._merge()) or await self._compact()
 
