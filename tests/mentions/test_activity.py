@@ -488,21 +488,13 @@ async def test_what_is_for_everybody_concerns_nobody_who_came_after_it_in_the_sa
         await it.say("ada", it.general, "@channel x")
         await it.app.accounts.users.add(it.callers["ada"], "new@example.org")
         message = (await it.say("ada", it.general, "@channel y")).message.id
-        _, tokens = await it.app.accounts.sign_in("new@example.org", "192.0.2.1", "tests")
-        it.callers["new"] = await it.app.accounts.authenticate(tokens.access_token)
+        await it.enter("new")
         assert await items(it, "new") == [("mention", message)]
 
 
 async def test_what_is_for_everybody_concerns_who_was_brought_in_with_any_id(world: Any) -> None:
     async with world() as it:
-        async with it.app.storage.write() as tx:
-            await tx.fetch(
-                """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at)
-                values ($1, 'strange', 'strange', 's@example.org', 's@example.org', 0, 1)""",
-                "f" * 32,
-            )
-        _, tokens = await it.app.accounts.sign_in("s@example.org", "192.0.2.1", "tests")
-        it.callers["new"] = await it.app.accounts.authenticate(tokens.access_token)
+        await it.bring_in("new", "f" * 32)
         message = (await it.say("ada", it.general, "@channel x")).message.id
         assert await items(it, "new") == [("mention", message)]
 

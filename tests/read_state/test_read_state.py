@@ -237,8 +237,7 @@ async def test_d4_of_a_default_channel_one_sees_what_came_after_oneself(
         await it.post("ada", it.general)
         await it.app.accounts.users.add(it.callers["ada"], "new@example.org")
         after = await it.post("ada", it.general)
-        _, tokens = await it.app.accounts.sign_in("new@example.org", "192.0.2.1", "tests")
-        it.callers["new"] = await it.app.accounts.authenticate(tokens.access_token)  # type: ignore[index]
+        await it.enter("new")
         state = await it.state("new", it.general)
         assert (state.unread_count, state.last_message_id, len(state.position)) == (1, after, 32)
 
@@ -247,16 +246,7 @@ async def test_d4_an_account_that_was_brought_in_begins_by_its_time_whatever_its
     """Ids of users may be anything in an export."""
     async with world() as it:
         before = await it.post("ada", it.general)
-        strange = "f" * 32
-        async with it.app.storage.write() as tx:
-            await tx.fetch(
-                """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at)
-                values ($1, 'strange', 'strange', 's@example.org', 's@example.org', 0, 1)""",
-                strange,
-            )
-        _, tokens = await it.app.accounts.sign_in("s@example.org", "192.0.2.1", "tests")
-        it.callers["new"] = await it.app.accounts.authenticate(tokens.access_token)  # type: ignore[index]
-        assert it.id("new") == strange
+        await it.bring_in("new", "f" * 32)
         last = await it.post("ada", it.general)
         state = await it.state("new", it.general)
         assert state.position < before < last == state.last_message_id

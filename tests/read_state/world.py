@@ -92,6 +92,22 @@ class World:
         [general] = await app.chat.channels.list(ada)
         return cls(app, callers, general.id)
 
+    async def enter(self, name: str) -> None:
+        """Sign somebody in who has got an account since."""
+        _, tokens = await self.app.accounts.sign_in(f"{name}@example.org", "192.0.2.1", "tests")
+        caller = await self.app.accounts.authenticate(tokens.access_token)
+        self.callers = {**self.callers, name: caller}
+
+    async def bring_in(self, name: str, user_id: str) -> None:
+        """Have an account from elsewhere, with any id, as an import makes it, and sign in."""
+        async with self.app.storage.write() as tx:
+            await tx.fetch(
+                """insert into users (id, user_name, user_name_key, email, email_key, is_admin, created_at)
+                values ($1, $2, $2, $3, $3, 0, 1)""",
+                *(user_id, name, f"{name}@example.org"),
+            )
+        await self.enter(name)
+
     def id(self, name: str) -> str:
         return self.callers[name].user.id
 

@@ -75,7 +75,7 @@ class Indexing:
         self._renewed = 0
         """When the lease was last renewed, in epoch milliseconds."""
         self._position, self._is_filled = 0, False
-        self._written = 0
+        self._new_pieces = 0
         """How many pieces the index got since there was something to merge."""
         self._is_loose = self._is_compacting = self._has_followed = False
         """Whether there may be something to merge, all is put together now, and events were followed last."""
@@ -299,9 +299,9 @@ class Indexing:
 
     async def _keep_in_few_pieces(self) -> None:
         """See to it that another piece is not one too many."""
-        self._written += 1
-        if self._written >= MERGED_OF:
-            self._written, self._is_loose = 0, True
+        self._new_pieces += 1
+        if self._new_pieces >= MERGED_OF:
+            self._new_pieces, self._is_loose = 0, True
         for _ in range(_MOST_MERGES):
             async with self._storage.read() as tx:
                 if await self._index.pieces(tx) <= _MOST_PIECES:
