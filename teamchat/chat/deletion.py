@@ -30,7 +30,7 @@ from teamchat.storage.log import blank
 from teamchat.storage.parts import in_parts
 from teamchat.storage.statements import chunks
 
-PART = 25
+PART = 15
 """How many messages, and how many images, go in one transaction."""
 LEASE = "deletion"
 _LEFT = (

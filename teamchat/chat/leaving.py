@@ -20,7 +20,7 @@ AT_ONCE = 10
 """How many rooms are left with an account in one transaction; all other writers wait meanwhile."""
 PART = 20
 """How many are seen to in each where there are more, and before somebody is shut out: that may not fail."""
-PART_SECONDS = 0.01
+PART_SECONDS = 0.005
 """Nor may it take long: a part ends after so long, and the next goes on, for a busy database is slow."""
 
 _ROOMS_OF = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
@@ -38,11 +38,12 @@ where u.removed_at is null and u.deactivated_at is null and u.is_bot = 0 and not
 and not exists (select 1 from departures d where d.room_id = r.id and d.user_id = u.id)
 order by {JOINED_AT}, coalesce(m.since_epoch, 0), u.id limit 1"""  # noqa: S608
 # Of a channel `r`, with the role of managers as $1: nobody who is there manages it, and whether one could.
-_IS_UNMANAGED = """r.kind = 'channel' and not exists (select 1
+# A single value is looked up for each channel; `exists` would have PostgreSQL join the members of all first.
+_IS_UNMANAGED = """r.kind = 'channel' and (select 1
 from memberships o join users u on u.id = o.user_id
-where o.room_id = r.id and o.role = $1 and u.deactivated_at is null)"""
-_HAS_SOMEBODY = """exists (select 1 from memberships o join users s on s.id = o.user_id
-where o.room_id = r.id and s.deactivated_at is null and s.is_bot = 0)"""
+where o.room_id = r.id and o.role = $1 and u.deactivated_at is null limit 1) is null"""
+_HAS_SOMEBODY = """(select 1 from memberships o join users s on s.id = o.user_id
+where o.room_id = r.id and s.deactivated_at is null and s.is_bot = 0 limit 1) = 1"""
 _UNMANAGED = f"""select {ROOM}, m.role, m.visible_from from memberships m join rooms r on r.id = m.room_id
 where m.user_id = $2 and m.role in ($1, $3) and {_IS_UNMANAGED} and (r.is_default = 1 or {_HAS_SOMEBODY})
 order by r.id limit $4"""  # noqa: S608

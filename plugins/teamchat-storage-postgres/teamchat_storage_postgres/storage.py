@@ -25,6 +25,7 @@ from teamchat_storage_postgres.migrations import migrate, present, rehearse
 from teamchat_storage_postgres.options import PostgresOptions
 from teamchat_storage_postgres.pool import Connect, Pool
 from teamchat_storage_postgres.position import Position
+from teamchat_storage_postgres.statistics import gather
 from teamchat_storage_postgres.transaction import ReadingTransaction, WritingTransaction
 from teamchat_storage_postgres.writer import Writer
 
@@ -166,6 +167,7 @@ async def open_postgres(options: PostgresOptions) -> AsyncIterator[PostgresStora
     connection = await connect()
     try:
         await migrate(connection)
+        await gather(connection)
     finally:
         await connection.close()
     storage, raised = PostgresStorage(connect, options), None
