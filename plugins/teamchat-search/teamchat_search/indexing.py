@@ -9,8 +9,7 @@ Whatever it has not done yet, a search sees for itself (`teamchat_search.candida
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import trio
@@ -18,25 +17,22 @@ import trio
 from teamchat import StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
-from teamchat_search.index import ABOVE_ALL, MADE_BY, MERGED_OF, MOST_TAIL, Index, State
+from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Index, State
 from teamchat_search.matching import fields
 from teamchat_search.tokens import Document
+from teamchat_search.upkeep import upkeep_of
 
 if TYPE_CHECKING:
     from teamchat import Teamchat
 
 HOLD_MS = 15_000
 """For how long a process holds the index that it does not renew."""
-CLEAN_MS = 24 * 3600 * 1000
-"""How often what erased messages have left is taken out of the file, if any were."""
 _AGAIN_SECONDS = 2.0
 _LOOK_SECONDS = 1.0
 """How often it looks for what is new: a post that comes while this commits waits for the disk twice."""
 _GATHER_SECONDS = 0.25
 """How long it waits for more where few wait."""
 _RENEW_SECONDS = 5.0
-LOOSE = 20_000
-"""After how many documents, or an eighth of all, the index is put together."""
 _MOST_REST = 8.0
 _EVENTS = 512
 _AT_ONCE = 256
@@ -44,15 +40,8 @@ _AT_ONCE = 256
 _TOGETHER = 16
 """How many are looked at before others are let in."""
 _WALKED = 500
-_CLEANED = 200
-_MOST_PIECES = 16
-"""In how many pieces the index may be while it is written."""
-_MOST_MERGES = 32
-"""How often it is merged after something was written, where it is in more."""
 _MOST_WAITING = MOST_TAIL // 2
 """How many events may wait while the index is put together, for a search looks through them."""
-_FEWEST_PAGES, _MOST_PAGES = 8, 128
-_SHORT_SECONDS, _LONG_SECONDS = 0.002, 0.006
 
 _log = get_logger(__name__)
 
@@ -75,11 +64,9 @@ class Indexing:
         self._renewed = 0
         """When the lease was last renewed, in epoch milliseconds."""
         self._position, self._is_filled = 0, False
-        self._new_pieces = 0
-        """How many pieces the index got since there was something to merge."""
-        self._is_loose = self._is_compacting = self._has_followed = False
-        """Whether there may be something to merge, all is put together now, and events were followed last."""
-        self._pages = _FEWEST_PAGES
+        self._has_followed = False
+        """Whether events were followed last."""
+        self._upkeep = upkeep_of(index, app.storage, self._hold)
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
 
@@ -131,7 +118,7 @@ class Indexing:
             return worked
         waiting = await self._waiting()
         rest = worked * _MOST_REST * max(0.0, 1 - waiting / _MOST_WAITING)
-        if self._is_compacting:
+        if self._upkeep.is_compacting:
             return rest
         return max(rest, _GATHER_SECONDS) if 0 < waiting < _EVENTS else rest
 
@@ -143,9 +130,10 @@ class Indexing:
         """Do one piece of what there is to do; return whether there was any."""
         state = await self._begun()
         self._position, self._is_filled = state.position, state.is_filled
-        if self._is_compacting and await self._waiting() < _MOST_WAITING and await self._compact():
+        upkeep = self._upkeep
+        if upkeep.is_compacting and await self._waiting() < _MOST_WAITING and await upkeep.compact():
             return True
-        self._is_compacting = False
+        upkeep.is_compacting = False
         # Where there is always something to follow, the rest has its turn too.
         if self._has_followed and await self._tidy(state):
             self._has_followed = False
@@ -155,9 +143,9 @@ class Indexing:
 
     async def _tidy(self, state: State) -> bool:
         """Do one piece of what else is to be done; return whether there was any."""
-        if await self._move() or await self._clean() or await self._fill(state):
+        if await self._move() or await self._upkeep.clean() or await self._fill(state):
             return True
-        return (self._is_loose and await self._merge()) or await self._compact()
+        return await self._upkeep.merge() or await self._upkeep.compact()
 
     # Which process it is.
 
@@ -165,7 +153,6 @@ class Indexing:
         while not await self._taken():  # noqa: ASYNC110  # It is another process that will let it go.
             await trio.sleep(_AGAIN_SECONDS)
         self._verified = ABOVE_ALL
-        self._is_loose, self._is_compacting = self._index.is_merged, False
 
     async def _taken(self) -> bool:
         now = now_ms()
@@ -183,7 +170,7 @@ class Indexing:
                 self._holder,
                 now + HOLD_MS,
             )
-            await self._index.prepare(tx)
+            await self._upkeep.begin(tx)
         return True
 
     async def _hold(
@@ -294,22 +281,8 @@ class Indexing:
             await self._hold(tx, position=position, filled_from=filled_from, written=len(documents))
             there = await self._corpus.there(tx, [one.id for one in documents])
             await self._index.write(tx, [one for one in documents if one.id in there])
-        if self._index.is_merged and documents:
-            await self._keep_in_few_pieces()
-
-    async def _keep_in_few_pieces(self) -> None:
-        """See to it that another piece is not one too many."""
-        self._new_pieces += 1
-        if self._new_pieces >= MERGED_OF:
-            self._new_pieces, self._is_loose = 0, True
-        for _ in range(_MOST_MERGES):
-            async with self._storage.read() as tx:
-                if await self._index.pieces(tx) <= _MOST_PIECES:
-                    return
-            began = trio.current_time()
-            if not await self._merge():
-                return
-            await trio.sleep(trio.current_time() - began)
+        if documents:
+            await self._upkeep.written()
 
     async def _fill(self, state: State) -> bool:
         """Look at some more messages from the newest on, until all were. Returns whether there are more."""
@@ -365,70 +338,6 @@ class Indexing:
                     "delete from search_moving where room_id = $1 and changes = $2", room_id, changes
                 )
         return bool(rooms)
-
-    async def _clean(self) -> bool:
-        """Take out of the index what was erased."""
-        async with self._storage.read() as tx:
-            if not await self._index.has_erased(tx):
-                return False
-        async with self._storage.write() as tx:
-            await self._hold(tx)
-            await self._index.clean(tx, _CLEANED)
-            # From now on grams of erased messages are in the file until it is compacted.
-            await tx.fetch(
-                "update search_state set cleaned_at = $1 where id = 1 and cleaned_at = 0", now_ms()
-            )
-        self._is_loose = self._index.is_merged
-        return True
-
-    async def _merge(self) -> bool:
-        """Have some of the index merged. Returns whether there may be more."""
-        async with self._storage.write() as tx:
-            await self._hold(tx)
-            with self._timed():
-                self._is_loose = await self._index.merge(tx, self._pages)
-        return self._is_loose
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        """Have more pages merged at once next time, or fewer, for all others wait for it.
-
-        Where much was erased one takes ten times as long.
-        """
-        began = trio.current_time()
-        yield
-        took = trio.current_time() - began
-        if took < _SHORT_SECONDS:
-            self._pages = min(2 * self._pages, _MOST_PAGES)
-        elif took > _LONG_SECONDS:
-            self._pages = max(self._pages // 2, _FEWEST_PAGES)
-
-    async def _compact(self) -> bool:
-        """Put the index together, if much was written or something erased. Returns whether there is more.
-
-        Nothing is written until it is done, unless too much waits for that: it would begin anew.
-        """
-        async with self._storage.read() as tx:
-            [(cleaned_at, loose, most)] = await tx.fetch(
-                "select cleaned_at, loose, most_loose from search_state where id = 1"
-            )
-            is_cleaned = cleaned_at and now_ms() - cleaned_at >= CLEAN_MS
-            if not is_cleaned and loose < most:
-                return False
-        async with self._storage.write() as tx:
-            await self._hold(tx)
-            with self._timed():
-                self._is_compacting = await self._index.compact(tx, self._pages)
-        if self._is_compacting:
-            return True
-        async with self._storage.read() as tx:
-            most = max(LOOSE, await self._index.count(tx) // 8)
-        async with self._storage.write() as tx:
-            await self._hold(tx)
-            await tx.fetch(
-                "update search_state set cleaned_at = 0, loose = 0, most_loose = $1 where id = 1", most
-            )
-        return True
 
 
 def _pieces(documents: Sequence[Document]) -> list[Sequence[Document]]:

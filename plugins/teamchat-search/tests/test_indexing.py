@@ -27,7 +27,7 @@ World, opened = _world.World, _world.opened
 
 async def test_one_process_indexes_at_a_time_and_another_takes_over(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
-        first, second = world.indexing, Indexing(world.app, world.indexing._index)
+        first, second = world.indexing, Indexing(world.app, world.index)
         assert await first._taken()
         assert not await second._taken()
         await world.say("needle")
@@ -44,7 +44,7 @@ async def test_one_process_indexes_at_a_time_and_another_takes_over(tmp_path: Pa
 
 async def test_a_lease_that_has_run_out_is_taken_and_who_was_away_writes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
-        first, second = world.indexing, Indexing(world.app, world.indexing._index)
+        first, second = world.indexing, Indexing(world.app, world.index)
         assert await first._taken()
         async with world.app.storage.write() as tx:
             await tx.fetch("update search_state set held_until = 1")
@@ -55,7 +55,7 @@ async def test_a_lease_that_has_run_out_is_taken_and_who_was_away_writes_nothing
 
 async def test_a_lease_of_a_clock_that_was_ahead_holds_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
-        first, second = world.indexing, Indexing(world.app, world.indexing._index)
+        first, second = world.indexing, Indexing(world.app, world.index)
         assert await first._taken()
         async with world.app.storage.write() as tx:
             await tx.fetch("update search_state set held_until = held_until + $1", 24 * 3_600_000)
@@ -118,7 +118,7 @@ async def test_nothing_is_lost_wherever_it_is_broken_off(tmp_path: Path, seed: i
             if number % 7 == 3:
                 await world.app.chat.messages.delete(world.ada, ids.pop(chance.randrange(len(ids))))
             with trio.CancelScope() as scope:
-                indexing = Indexing(world.app, world.indexing._index)
+                indexing = Indexing(world.app, world.index)
                 indexing._holder = world.indexing._holder
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(indexing.catch_up)

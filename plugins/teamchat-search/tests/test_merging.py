@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 import trio
 from teamchat_search import indexing as indexing_module
-from teamchat_search.index import MADE_BY
-from teamchat_search.indexing import LOOSE, Indexing
+from teamchat_search import upkeep as upkeep_module
+from teamchat_search.index import MADE_BY, Segments
+from teamchat_search.indexing import Indexing
+from teamchat_search.upkeep import LOOSE, SegmentsUpkeep
 
 from teamchat.chat.privacy import PrivacyChange
 from tests.storages import sqlite_only
@@ -61,8 +63,7 @@ async def test_what_is_written_is_merged_a_few_pages_at_a_time_and_not_by_who_wr
             assert await indexing._follow(await indexing._begun())
         assert await pieces(world) == before + 14
         merged = 0
-        while indexing._is_loose:
-            await indexing._merge()
+        while await indexing._upkeep.merge():
             merged += 1
         assert merged > 2
         assert await pieces(world) < 10
@@ -73,11 +74,13 @@ async def test_the_longer_it_takes_the_less_is_merged_at_once(
     tmp_path: Path, mock_clock: trio.testing.MockClock
 ) -> None:
     async with opened(tmp_path) as world:
-        pages = [world.indexing._pages]
+        upkeep = world.indexing._upkeep
+        assert isinstance(upkeep, SegmentsUpkeep)
+        pages = [upkeep._pages]
         for milliseconds in (1, 1, 3, 9, 9, 9, *[1] * 9):
-            with world.indexing._timed():
+            with upkeep._timed():
                 mock_clock.jump(milliseconds / 1000)
-            pages.append(world.indexing._pages)
+            pages.append(upkeep._pages)
         assert pages == [8, 16, 32, 32, 16, 8, 8, 16, 32, 64, *[128] * 6]
 
 
@@ -117,11 +120,11 @@ async def test_what_was_erased_is_out_of_the_file_once_all_was_put_together_also
 ) -> None:
     """Whether what they write waits for that, or is so much that it goes first, and all begins anew."""
     for name in ("_FEWEST_PAGES", "_MOST_PAGES"):
-        monkeypatch.setattr(indexing_module, name, 1)
+        monkeypatch.setattr(upkeep_module, name, 1)
     monkeypatch.setattr(indexing_module, "_MOST_WAITING", most_waiting)
     chance = random.Random(7)
     async with opened(tmp_path) as world:
-        indexing = Indexing(world.app, world.indexing._index)
+        indexing = Indexing(world.app, world.index)
         assert await indexing._taken()
         ids = [await world.say(" ".join(_word(chance) for _ in range(150))) for _ in range(20)]
         await _put_together(world, indexing)
@@ -143,7 +146,7 @@ async def test_what_was_erased_is_out_of_the_file_once_all_was_put_together_also
 
 async def test_an_index_is_put_together_though_there_is_always_more_to_follow(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
-        indexing = Indexing(world.app, world.indexing._index)
+        indexing = Indexing(world.app, world.index)
         assert await indexing._taken()
         for _ in range(3):
             await world.say("needle")
@@ -169,7 +172,12 @@ async def _put_together(world: World, indexing: Indexing) -> None:
 async def _is_put_together(world: World) -> bool:
     """Whether it is in one piece in which nothing is left of what was erased: there is nothing to be done."""
     async with world.app.storage.write() as tx:
-        return await pieces(world) == 1 and not await world.indexing._index.compact(tx, 1)
+        return await pieces(world) == 1 and not await _segments(world).compact(tx, 1)
+
+
+def _segments(world: World) -> Segments:
+    assert world.index.segments is not None
+    return world.index.segments
 
 
 async def _state(world: World, column: str) -> int:
@@ -180,7 +188,7 @@ async def _state(world: World, column: str) -> int:
 async def test_an_index_of_an_earlier_version_is_merged_by_who_keeps_it_too(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         async with world.app.storage.write() as tx:
-            await world.indexing._index.make(tx)
+            await world.index.make(tx)
             await tx.fetch("insert into search_grams(search_grams, rank) values ('automerge', 4)")
         assert await world.indexing._taken()
         async with world.app.storage.read() as tx:

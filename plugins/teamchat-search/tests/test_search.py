@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import trio
 from msgspec import UNSET
-from teamchat_search import index
 from teamchat_search import search as search_module
 from teamchat_search.asking import Request
 from teamchat_search.grammar import parsed
+from teamchat_search.index import Reach, base, postgres
 from teamchat_search.limits import Limits
 from teamchat_search.matching import holds
 from teamchat_search.names import Names
@@ -606,12 +606,12 @@ async def test_small_pages_and_windows_find_the_same_in_public_and_private(
             for room in [chance.choice(rooms)]
         ]
         await world.indexing.catch_up()
-        kind = type(world.indexing._index)
-        monkeypatch.setattr(kind, "first", index.Reach(5, 4))
-        monkeypatch.setattr(index, "_MOST_PAGE", 8)
-        monkeypatch.setattr(index, "_MOST_WINDOW", 10)
-        monkeypatch.setattr(index, "_MOST_OF_ALL", 8)
-        monkeypatch.setattr(index, "_COMMON", common)
+        kind = type(world.index)
+        monkeypatch.setattr(kind, "first", Reach(5, 4))
+        monkeypatch.setattr(base, "_MOST_PAGE", 8)
+        monkeypatch.setattr(base, "_MOST_WINDOW", 10)
+        monkeypatch.setattr(postgres, "_MOST_OF_ALL", 8)
+        monkeypatch.setattr(postgres, "_COMMON", common)
         if kind.most_classes is not None:
             monkeypatch.setattr(kind, "most_classes", 1)
         for caller, seen in ((world.ada, rooms), (world.bob, [rooms[0], rooms[2]]), (world.eve, rooms[:1])):

@@ -10,7 +10,7 @@ from typing import Any
 
 from teamchat_search import SEARCHING
 from teamchat_search.asking import Request
-from teamchat_search.index import index_of
+from teamchat_search.index import Index, index_of
 from teamchat_search.indexing import Indexing
 from teamchat_search.limits import Limits
 from teamchat_search.search import Results, Search
@@ -41,6 +41,7 @@ class World:
 
     app: Application
     search: Search
+    index: Index
     indexing: Indexing
     ada: Caller
     bob: Caller
@@ -106,4 +107,4 @@ async def opened(tmp_path: Path, capabilities: Sequence[Capability] = ()) -> Asy
         assert index is not None
         search = Search(app, Limits(60))
         bob, eve = await user("bob@example.org"), await user("eve@example.org")
-        yield World(app, search, Indexing(app, index), ada, bob, eve, channel.id)
+        yield World(app, search, index, Indexing(app, index), ada, bob, eve, channel.id)
