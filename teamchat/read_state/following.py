@@ -6,6 +6,7 @@ here: whatever is counted is counted from what is there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -43,15 +44,15 @@ _ADOPTED = f"""insert into read_state_rooms (room_id, base, default_base, first_
 select r.id, coalesce({NEWEST}, '{BEGINNING}'), coalesce({NEWEST}, '{BEGINNING}'), r.epoch, $1
 {_UNKNOWN}"""
 _ANY_UNKNOWN = f"select 1 {_UNKNOWN} limit 1"
-_OLD = """from read_state_left where left_at < $1 and (user_id = $2
+_OLD_LEFT = """from read_state_left where left_at < $1 and (user_id = $2
 or not exists (select 1 from rooms r where r.id = read_state_left.room_id))"""
-_ANY_OLD, _FORGET = f"select 1 {_OLD} limit 1", f"delete {_OLD}"
+_OLD_GONE = "from read_state_gone where left_at < $1"
 _LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
 values {} on conflict (user_id, room_id)
 do update set generation = excluded.generation, changed = excluded.changed, left_at = excluded.left_at"""
-_ALL_LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
-select m.user_id, m.room_id, 0, $2, $3 from memberships m where m.room_id = $1
-on conflict (user_id, room_id) do update set changed = excluded.changed, left_at = excluded.left_at"""
+_GONE = """insert into read_state_gone (room_id, members, changed, left_at) values ($1, $2, $3, $4)
+on conflict (room_id) do update
+set members = excluded.members, changed = excluded.changed, left_at = excluded.left_at"""
 _UNSETTLED = """select m.user_id, s.position, s.generation, s.is_marked,
 u.created_at, m.since_epoch, m.joined_at from memberships m join users u on u.id = m.user_id
 left join read_state s on s.room_id = m.room_id and s.user_id = m.user_id
@@ -135,9 +136,10 @@ class Following(Changes):
             await _end_default(tx, room.id, changed)
 
     async def room_going(self, tx: Transaction, room: Room) -> None:
-        """Its read states go with it."""
+        """Its read states go with it; one row says of all members that they have left."""
         changed, now = await tick(tx), now_ms()
-        await tx.fetch(_ALL_LEFT, room.id, changed, now)
+        members = await tx.fetch("select user_id from memberships where room_id = $1", room.id)
+        await tx.fetch(_GONE, room.id, json.dumps([user_id for (user_id,) in members]), changed, now)
         if room.is_default:
             await _left(tx, [(BY_DEFAULT, room.id, 0, changed, now)])
 
@@ -186,15 +188,20 @@ class Upkeep:
     async def run(self) -> None:
         """Do it; nobody waits for it unless there is something to do."""
         before = now_ms() - KEPT_MS
+        may_be_old: list[tuple[str, Sequence[Any]]] = [
+            (_OLD_LEFT, [before, BY_DEFAULT]),
+            (_OLD_GONE, [before]),
+        ]
         async with self._storage.read() as tx:
             has_new = bool(await tx.fetch(_ANY_UNKNOWN))
-            has_old = bool(await tx.fetch(_ANY_OLD, before, BY_DEFAULT))
+            old = [one for one in may_be_old if await tx.fetch(f"select 1 {one[0]} limit 1", *one[1])]
         if has_new:
             async with self._storage.write() as tx:
                 await tx.fetch(_ADOPTED, await tick(tx))
-        if has_old:
+        if old:
             async with self._storage.write() as tx:
-                await tx.fetch(_FORGET, before, BY_DEFAULT)
+                for rows, parameters in old:
+                    await tx.fetch(f"delete {rows}", *parameters)
 
 
 async def _now(tx: Transaction, room_id: str) -> tuple[str, bool, int]:

@@ -34,7 +34,8 @@ _SINCE = re.compile(r"([0-9]{1,18})\.([0-9]{1,15})")
 # Who came later was never a member of what others were by default.
 _LEFT = """select l.room_id from read_state_left l where l.changed > $2 and (l.user_id = $1
 or (l.user_id = $3 and l.left_at >= (select u.created_at from users u where u.id = $1)))
-order by l.room_id"""
+union select g.room_id from read_state_gone g where g.changed > $2 and g.members like $4
+order by room_id"""
 
 
 class Overview(NamedTuple):
@@ -172,7 +173,7 @@ async def _left(tx: Transaction, user_id: str, places: Sequence[Place], after: i
     """Return what was left since, or archived; not what somebody is in again."""
     there = {one.id for one in places if not one.is_archived}
     archived = [one.id for one in places if one.is_archived and _has_changed(one, after)]
-    rows = await tx.fetch(_LEFT, user_id, after, BY_DEFAULT)
+    rows = await tx.fetch(_LEFT, user_id, after, BY_DEFAULT, f'%"{user_id}"%')
     gone = [room_id for (room_id,) in rows if room_id not in there]
     return list(dict.fromkeys(gone + archived))
 

@@ -80,6 +80,14 @@ MIGRATIONS = (
     Migration(2, _MENTIONED),
     # Where the membership began, as far as that is known apart: what was said to all before was not for them.
     Migration(3, ("alter table read_state add column began text",)),
+    # Who was a member, with a row, of a room that is gone: their ids, a JSON array. They may be thousands.
+    Migration(
+        4,
+        (
+            """create table read_state_gone (room_id text primary key, members text not null,
+               changed {int} not null, left_at {int} not null){table_end}""",
+        ),
+    ),
 )
 
 CHECKS = (

@@ -490,6 +490,17 @@ async def test_retention_and_the_end_of_a_channel_or_a_user_need_nothing_more(wo
             assert await tx.fetch("select 1 from read_state where user_id = $1", it.id("bob")) == []
 
 
+async def test_that_a_channel_is_gone_is_told_to_who_was_in_it_alone(world: Opened) -> None:
+    async with world() as it:
+        room = await it.private("ada", "bob")
+        marks = {name: (await it.overview(name)).mark for name in ("ada", "bob", "eve")}
+        await it.app.chat.channels.delete(it.callers["ada"], room)
+        told = {name: (await it.overview(name, mark)).left for name, mark in marks.items()}
+        assert told == {"ada": [room], "bob": [room], "eve": []}
+        later = (await it.overview("bob")).mark
+        assert (await it.overview("bob", later)).left == []
+
+
 async def test_states_of_a_deleted_channel_are_removed_some_at_a_time(
     world: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -535,11 +546,14 @@ async def test_what_was_left_long_ago_is_forgotten(world: Opened) -> None:
             await it.app.chat.members.remove(it.callers["ada"], one, it.id("bob"))
         await it.app.chat.channels.delete(it.callers["ada"], room)
         async with it.app.storage.write() as tx:
-            await tx.fetch("update read_state_left set left_at = left_at - $1", KEPT_MS + 1)
+            for table in ("read_state_left", "read_state_gone"):
+                await tx.fetch(f"update {table} set left_at = left_at - $1", KEPT_MS + 1)
         await Upkeep(it.app.storage).run()
         async with it.app.storage.read() as tx:
             left = {one for (one,) in await tx.fetch("select distinct room_id from read_state_left")}
+            gone = await tx.fetch("select room_id from read_state_gone")
         assert left == {other}  # by its generation, should they come back
+        assert gone == []
 
 
 async def test_states_and_marks_ask_for_no_more_than_they_need(
