@@ -44,6 +44,7 @@ from teamchat.storage.log import logged_in
 from teamchat.testing import CapabilityContract
 from tests.storages import open_storage
 
+HOUR = 3_600_000  # Milliseconds, as the sender's clock counts them.
 LOCAL = PushOptions(contact="mailto:admin@example.org", allowed_hosts=["127.0.0.1"])
 
 

@@ -6,9 +6,7 @@ import pytest
 from teamchat_web_push import sender as module
 
 from teamchat.model import now_ms
-from tests.push_world import World
-
-HOUR = 3_600_000
+from tests.push_world import HOUR, World
 
 
 async def test_a_subscription_that_its_service_has_forgotten_goes(world: World) -> None:
