@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 import trio
+from teamchat_web_push.judging import ACTIVE_MS
 from teamchat_web_push.loopback import Browser
-from teamchat_web_push.sender import ACTIVE_MS
 from teamchat_web_push.why import decisions
 from trio.testing import MockClock
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from teamchat_web_push import sender as module
+from teamchat_web_push.sender import seconds_of
 
 from teamchat.model import now_ms
 from tests.push_world import HOUR, World
@@ -151,9 +151,9 @@ async def test_one_host_that_is_away_keeps_nobody_elses_pushes(world: World) -> 
 
 
 def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
-    assert module.seconds_of("120", 0) == 120
-    assert module.seconds_of("Thu, 01 Jan 1970 00:01:00 GMT", 0) == 60
-    assert module.seconds_of("Thu, 01 Jan 1970 00:01:00 GMT", 90_000) == 0
-    assert module.seconds_of("soon", 0) is None
-    assert module.seconds_of("9" * 40, 0) == 24 * 3600
-    assert module.seconds_of(None, 0) is None
+    assert seconds_of("120", 0) == 120
+    assert seconds_of("Thu, 01 Jan 1970 00:01:00 GMT", 0) == 60
+    assert seconds_of("Thu, 01 Jan 1970 00:01:00 GMT", 90_000) == 0
+    assert seconds_of("soon", 0) is None
+    assert seconds_of("9" * 40, 0) == 24 * 3600
+    assert seconds_of(None, 0) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from teamchat_web_push.sender import WITHOUT_FACTOR_MS
+from teamchat_web_push.judging import WITHOUT_FACTOR_MS
 
 from tests.push_world import HOUR, PushContract, opened
 
