@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 import trio
+import trio.testing
 from msgspec.structs import replace
 from teamchat_auth_magic_link.rules import MagicLinks
 from teamchat_second_factor.endpoints import SecondProof, finish
@@ -227,6 +228,24 @@ async def test_a_session_that_was_left_open_sets_none_up_and_takes_none_away(tmp
         await world.factors.remove(world.bob, begun.id, HOME, world.code(begun.secret))
         await world.login()
         assert await world.rows("select 1 from second_factor_recovery") == []
+
+
+async def test_one_that_is_confirmed_meanwhile_is_not_taken_away_without_a_code(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        begun, ended = await world.factors.begin(world.bob, HOME, None, None), dict[str, str]()
+        await world.make_older()
+
+        async def do(name: str, doing: Awaitable[Any]) -> None:
+            ended[name] = await outcome(doing)
+
+        async with trio.open_nursery() as nursery, world.app.storage.write():
+            code = world.code(begun.secret)
+            nursery.start_soon(do, "confirm", world.factors.confirm(world.bob, begun.id, code, HOME))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            nursery.start_soon(do, "remove", world.factors.remove(world.bob, begun.id, HOME, None))
+            await trio.testing.wait_all_tasks_blocked(0.05)
+        assert ended == {"confirm": "done", "remove": "Conflict"}
+        assert [one.id for one in (await world.factors.own(world.bob)).second_factors] == [begun.id]
 
 
 async def test_passwords_that_are_asked_again_are_counted(tmp_path: Path) -> None:

@@ -156,7 +156,8 @@ class Factors:
         """Take a factor away; with the last one go the recovery codes.
 
         Raises `NotFound` for none of the caller's, `Forbidden` for who has not signed in just now and gives
-        no right code, and for the last one where the server wants one.
+        no right code, and for the last one where the server wants one; `Conflict` for one that was confirmed
+        while it was looked at.
         """
         user_id = caller.user.id
         async with self._app.storage.read() as tx:
@@ -164,7 +165,8 @@ class Factors:
         if is_confirmed and not await self._is_recent(caller):
             await self._check_code(caller, ip, code)
         async with self._app.storage.write() as tx:
-            await self._is_confirmed(tx, user_id, id_)
+            if await self._is_confirmed(tx, user_id, id_) != is_confirmed:
+                raise Conflict("This second factor was confirmed meanwhile. Try again.")
             await tx.fetch("delete from second_factor_totp where id = $1 and user_id = $2", id_, user_id)
             if is_confirmed and not await self._count(tx, user_id):
                 if self._app.accounts.second_steps.is_demanded_of(caller.user):
