@@ -355,6 +355,15 @@ async def test_where_it_is_wanted_nothing_is_done_before_and_the_last_one_stays(
         assert len((await world.factors.own(bob)).second_factors) == 1
 
 
+async def test_who_became_an_admin_meanwhile_keeps_the_one_that_admins_must_have(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        demanding(world, "admins")
+        own, _, _ = await world.set_up(world.bob)
+        await world.app.accounts.users.set_role(world.ada, world.bob.user.id, "admin")
+        with pytest.raises(Forbidden):
+            await world.factors.remove(world.bob, own, HOME, None)
+
+
 async def test_where_admins_must_have_one_who_becomes_an_admin_must(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         demanding(world, "admins")

@@ -169,7 +169,7 @@ class Factors:
                 raise Conflict("This second factor was confirmed meanwhile. Try again.")
             await tx.fetch("delete from second_factor_totp where id = $1 and user_id = $2", id_, user_id)
             if is_confirmed and not await self._count(tx, user_id):
-                if self._app.accounts.second_steps.is_demanded_of(caller.user):
+                if await self._app.accounts.second_steps.is_missing_in(tx, user_id):
                     raise Forbidden("This server wants a second factor of you. Set up another one first.")
                 await recovery.forget_in(tx, user_id)
             if is_confirmed:
