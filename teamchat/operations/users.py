@@ -20,6 +20,7 @@ from teamchat.application import Application
 from teamchat.capabilities import ChangeFailed
 from teamchat.chat import Chat
 from teamchat.errors import BadRequest, OperatorError, Problem, SettingsError
+from teamchat.events import StreamsEnded
 from teamchat.interfaces import ImageStore, Storage, Transaction
 from teamchat.model import ListedUser, User, text
 from teamchat.operations.installation import Installation
@@ -106,7 +107,10 @@ class UserOffice:
         return user
 
     async def remove_second_factor(self, who: str) -> User:
-        """Take a user's second factors away, as when a phone was lost; it ends all their sessions."""
+        """Take a user's second factors away, as when a phone was lost; it ends all their sessions.
+
+        Where they must have one, so do the streams of their tokens, which are good again when they have.
+        """
         step = self._accounts.second_steps.step
         if step is None:
             raise SettingsError("No plugin that is on keeps second factors.")
@@ -116,6 +120,8 @@ class UserOffice:
                 if not await step.forget_in(tx, user.id):
                     raise BadRequest(f"{user.email} has no second factor.")
                 await self._accounts.sessions.end_all_in(tx, user.id)
+                if await self._accounts.second_steps.is_missing_in(tx, user.id):
+                    await tx.append(StreamsEnded(user.id).to())
                 await note(tx, "second-factor.remove", "user", user.id)
         return user
 

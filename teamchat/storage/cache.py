@@ -43,7 +43,7 @@ _UNTOUCHED = {
     "NEW_CHANNEL", "UPDATE_CHANNEL", "NEW_USER", "NEW_CONVERSATION", "NEW_DM_MESSAGE", "UPDATE_DM_MESSAGE",
     "DELETE_DM_MESSAGE", "NEW_WEBHOOK", "DELETE_WEBHOOK", "UPDATE_SERVER_SETTINGS",
     "CHANNEL_MEMBERS_ADDED", "CHANNEL_MEMBER_REMOVED", "CHANNEL_MEMBER_UPDATED",
-    Blanked.type, MemberJoined.type, StreamsDisplaced.type, StreamsEnded.type,
+    Blanked.type, MemberJoined.type, StreamsDisplaced.type,
 }  # fmt: skip
 
 
@@ -95,6 +95,7 @@ _TAGS: dict[str, Callable[[_Fields], tuple[str, ...]]] = {
     RoomChanged.type: lambda fields: (room(fields.room_id),),
     RoomGone.type: lambda fields: (room(fields.room_id),),
     SessionsEnded.type: lambda fields: tuple(session(one) for one in fields.session_ids),
+    StreamsEnded.type: lambda fields: (user(fields.user_id),),
     UserGone.type: lambda fields: (user(fields.user_id),),
 }
 
