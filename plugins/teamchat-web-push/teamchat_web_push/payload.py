@@ -21,12 +21,15 @@ MOST_BODY = 200
 MOST_SUMMED = 500
 """How many messages a summary counts; that many are at least that many."""
 _MOST_TITLE = 120
+_MOST_READ = 5 * MOST_BODY
+"""So much of a message is looked at for its beginning, marks and addresses of links included."""
 _MOST_NAMES = 3
 _PREVIEWS: tuple[Preview, ...] = ("none", "sender", "full")
 LANGUAGES = ("en", "de")
 _FENCE = re.compile(r"^```.*$", re.MULTILINE)
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\([^)\n]*\)")
-_MARKS = re.compile(r"(\*\*|\*|__|~~|`)(?=\S)(.+?)(?<=\S)\1")
+# Whoever writes chooses the text: what stands before the next mark of a kind is looked at once.
+_LINK = re.compile(r"!?\[([^\[\]\n]*)\]\([^)\n]*\)")
+_MARKS = re.compile(r"(\*\*|\*|__|~~|`)(?=\S)((?:(?!\1).)+)(?<=\S)\1")
 _LINE_MARKS = re.compile(r"^(?:>+ ?|#{1,6} )", re.MULTILINE)
 
 
@@ -149,7 +152,7 @@ def _words(message: Noticed, kind: str, preview: str, language: str, server: str
         return server, f"{say['reminder']}: {body}" if kind == "reminder" else body
     where = f"{message.author_name} · {place}" if message.room_kind == "channel" else message.author_name
     title = f"{say['reminder']}: {where}" if kind == "reminder" else where
-    text = plain(message.content)
+    text = plain(message.content[:_MOST_READ])
     if not text and message.image_count:
         text = say["images"].format(count=message.image_count)
     return title, text
