@@ -212,16 +212,23 @@ class Accounts:
         `way` is how, for the log; without it, by ``auth.authMode``.  The first proof ends what the account
         had before (decision D-40); without `is_proved` it is nothing but a claim, as in dev mode.  Raises
         `BadRequest` for what can't be an email, `Unauthorized` for an unknown one when invites are required
-        (interface, part 5 rule 10), `SecondFactorNeeded` for who has a second factor if `code` is not of it.
+        (interface, part 5 rule 10) and for a proof of another mailbox than the account's,
+        `SecondFactorNeeded` for who has a second factor if `code` is not of it.
         """
+
+        def is_theirs(user: User) -> bool:
+            return not is_proved or text.is_same_mailbox(user.email, email)
+
         async with self.storage.read() as tx:
             known = await user_by_email(tx, text.email(email))
         tried = attempt(email, ip, way or self.settings.auth_mode)
         verify = self.proofs.verify if is_proved else self.second_steps.verify
-        passed = await verify(tried, known.id if known else None, code)
+        passed = await verify(tried, known.id if known and is_theirs(known) else None, code)
         try:
             async with self.storage.write() as tx:
                 user = await self.users.find_or_create_in(tx, email)
+                if not is_theirs(user):
+                    raise Unauthorized("Nobody signs in with this email.")
                 start_in = self.proofs.sign_in_in if is_proved else self.sessions.start_in
                 signed_in = await start_in(tx, user.id, ip, user_agent, passed=passed)
         except Unauthorized:

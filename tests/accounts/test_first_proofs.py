@@ -86,6 +86,17 @@ async def test_d40_dev_mode_proves_nothing(world: World) -> None:
     assert await is_over(dev, taken)
 
 
+async def test_who_is_vouched_for_at_one_mailbox_is_nobody_at_another_that_is_equal_but_for_case(
+    world: World,
+) -> None:
+    accounts = by_link(world)
+    theirs, _ = await accounts.sign_in("strasse@example.org", HOME, "")
+    with pytest.raises(Unauthorized):
+        await accounts.sign_in("stra\u00dfe@example.org", HOME, "")
+    again, _ = await accounts.sign_in("Strasse@Example.org", HOME, "")
+    assert again == theirs
+
+
 async def test_d40_who_lost_their_password_that_way_may_have_another_mailed(world: World) -> None:
     accounts = with_passwords(world)
     await Passwords(accounts).register(VICTIM, PASSWORD, HOME, "")
