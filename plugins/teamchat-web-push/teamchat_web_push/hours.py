@@ -10,6 +10,8 @@ from teamchat import QuietTimes
 _NONE = QuietTimes()
 _DAYS = 8
 """After so many days every pattern of a week has come again."""
+_LAST_MS = 253_370_764_800_000
+"""The year 9999 begins, with which calendars end; who pauses for longer has no quiet hours after that."""
 
 
 def quiet_until(times: QuietTimes | None, now: int) -> int | None:
@@ -28,7 +30,7 @@ def quiet_until(times: QuietTimes | None, now: int) -> int | None:
 
 def _end_of_hours(times: QuietTimes, now: int) -> int | None:
     """Return when the quiet hours end that a time is in; those past midnight are of the day they begin on."""
-    if times.hours is None:
+    if times.hours is None or now >= _LAST_MS:
         return None
     zone_name, days, start, end = times.hours
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -16,7 +16,7 @@ BERLIN = ZoneInfo("Europe/Berlin")
 EVERY_DAY = [1, 2, 3, 4, 5, 6, 7]
 
 
-def at(text: str, zone: ZoneInfo = BERLIN) -> int:
+def at(text: str, zone: tzinfo = BERLIN) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=zone).timestamp() * 1000)
 
 
@@ -58,6 +58,13 @@ def test_a_pause_within_quiet_hours_lasts_as_long_as_both() -> None:
     assert quiet_until(QuietTimes(paused_until=now + 1), now) == now + 1
     assert quiet_until(QuietTimes(paused_until=now), now) is None
     assert quiet_until(None, now) is None
+
+
+@pytest.mark.parametrize("paused", [2**53 - 1, at("9999-12-31T23:00", UTC), at("9999-01-01T00:00", UTC) - 1])
+def test_who_pauses_until_calendars_end_has_a_pause_all_the_same(paused: int) -> None:
+    until = quiet_until(times("22:00", "06:00", paused=paused), at("2026-11-23T20:00"))
+    assert until is not None
+    assert paused <= until <= paused + 8 * 3_600_000
 
 
 def test_a_zone_that_the_machine_has_lost_makes_no_hours() -> None:
