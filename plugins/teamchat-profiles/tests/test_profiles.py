@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 from PIL import Image
-from teamchat_profiles import PROFILES
+from teamchat_profiles import PROFILES, profiles
 from teamchat_profiles.avatars import MOST_BYTES, SIZES, Avatars
 from teamchat_profiles.fields import full_names
 from teamchat_profiles.profiles import BETWEEN_MS, NewStatus, ProfileChange, Profiles
@@ -151,6 +151,20 @@ async def test_what_can_not_stand_in_a_profile_is_refused(tmp_path: Path, change
         with pytest.raises(BadRequest):
             await world.profiles.change(world.ada, change)
         assert await world.told() == []
+
+
+async def test_the_files_of_time_zones_are_looked_through_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = iter([{"Europe/Rome"}])
+    monkeypatch.setattr(profiles, "available_timezones", lambda: next(looked))
+    profiles._zones.cache_clear()
+    try:
+        async with opened(tmp_path) as world:
+            for _ in range(3):
+                await world.profiles.change(world.ada, ProfileChange(timezone="Europe/Rome"))
+    finally:
+        profiles._zones.cache_clear()
 
 
 @pytest.mark.parametrize(
