@@ -39,8 +39,10 @@ _STORE = """insert into web_push_subscriptions (id, user_id, session_id, endpoin
 p256dh, auth, device_name, language, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)"""
 _CHANGE = """update web_push_subscriptions set session_id = $2, p256dh = $3, auth = $4, device_name = $5,
 language = $6, left_at = null where id = $1"""
+# Of those of one moment none is older by its id: the one that was just made, $3, is the newest.
 _SURPLUS = """delete from web_push_subscriptions where user_id = $1 and id not in (select s.id from
-web_push_subscriptions s where s.user_id = $1 order by s.created_at desc, s.id desc limit $2)"""
+web_push_subscriptions s where s.user_id = $1
+order by case when s.id = $3 then 0 else 1 end, s.created_at desc, s.id desc limit $2)"""
 _ONE = f"select {_SHOWN} from web_push_subscriptions where id = $1 and user_id = $2"  # noqa: S608
 _SESSIONS = "select distinct session_id from web_push_subscriptions where left_at is null"
 _ID = re.compile(r"[0-9a-f]{32}")
@@ -249,7 +251,7 @@ async def _keep(tx: Transaction, caller: Caller, about: tuple[str, str, str], ch
         await tx.fetch("delete from web_push_subscriptions where id = $1", old)
     id_ = uuid4().hex
     await tx.fetch(_STORE, id_, caller.user.id, caller.session_id, *about, *chosen, now_ms())
-    await tx.fetch(_SURPLUS, caller.user.id, MOST)
+    await tx.fetch(_SURPLUS, caller.user.id, MOST, id_)
     return id_
 
 

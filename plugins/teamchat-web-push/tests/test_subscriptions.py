@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+from teamchat_web_push import subscriptions as module
 from teamchat_web_push.subscriptions import KEPT_MS, MOST, SubscriptionDraft, Subscriptions
 
 from teamchat import BadRequest, NotFound
@@ -171,6 +172,17 @@ async def test_x11_they_are_listed_in_pages_and_a_cursor_survives_what_it_points
     assert await subscriptions.page(world.bob, 2, cursor) == (oldest[4:], None)
     with pytest.raises(BadRequest, match="cursor"):
         await subscriptions.page(world.bob, 2, "1.2")
+
+
+async def test_of_many_that_are_made_in_one_moment_the_last_is_kept(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = now_ms()
+    monkeypatch.setattr(module, "now_ms", lambda: moment)
+    for _ in range(3 * MOST):
+        _, made = await world.subscribe(world.bob)
+        assert made.id in await ids(world)
+    assert len(await ids(world)) == MOST
 
 
 @pytest.mark.slow
