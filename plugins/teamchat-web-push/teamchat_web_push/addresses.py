@@ -8,7 +8,9 @@ name may be resolved otherwise a moment later.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from socket import SOCK_STREAM, getaddrinfo
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -74,12 +76,16 @@ def target_of(endpoint: str, allowed: Collection[str]) -> Target:
     return Target(host, port, is_allowed, is_tls, parts.netloc, path)
 
 
-async def addresses_of(target: Target) -> Sequence[str]:
+async def addresses_of(target: Target, lookups: trio.CapacityLimiter) -> Sequence[str]:
     """Resolve a host and return its addresses, those alone that may be connected to.
+
+    Somebody else chose the name, and who answers for it may take a minute: so `lookups` holds a place for
+    each that is being resolved, also when nobody waits for it any more, and no other thread is taken.
 
     Raises `Refused` if there is none of these, `OSError` if the name can't be resolved now.
     """
-    found = await trio.socket.getaddrinfo(target.host, target.port, type=trio.socket.SOCK_STREAM)
+    resolve = partial(getaddrinfo, target.host, target.port, type=SOCK_STREAM)
+    found = await trio.to_thread.run_sync(resolve, limiter=lookups, abandon_on_cancel=True)
     addresses = list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
     public = [one for one in addresses if target.is_allowed or is_public(one)]
     if not public:

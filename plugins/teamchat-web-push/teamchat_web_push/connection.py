@@ -61,12 +61,12 @@ class Connection:
         self._received = 0
 
     @classmethod
-    async def to(cls, target: Target) -> Self:
+    async def to(cls, target: Target, lookups: trio.CapacityLimiter) -> Self:
         """Connect by an address that was checked, so that no other can take its place.
 
         Raises `NotConnected`, and `Refused` for a private network.
         """
-        socket = await _connected(target)
+        socket = await _connected(target, lookups)
         stream = await _secured(socket, target.host) if target.is_tls else socket
         return cls(target.origin, socket, stream)
 
@@ -125,6 +125,7 @@ class Services:
     def __init__(self, allowed: Collection[str]) -> None:
         self.pace = Pace()
         self._allowed = allowed
+        self._lookups = trio.CapacityLimiter(AT_ONCE)
         self._idle: list[Connection] = []
 
     async def post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:
@@ -145,7 +146,7 @@ class Services:
             return Answer(0, f"the connection failed ({type(error).__name__})")
 
     async def _post(self, target: Target, headers: Mapping[str, str], body: bytes) -> Answer:
-        connection = await self._kept(target) or await Connection.to(target)
+        connection = await self._kept(target) or await Connection.to(target, self._lookups)
         try:
             return await connection.post(target, headers, body, self.pace)
         finally:
@@ -191,9 +192,9 @@ async def open_services(allowed: Collection[str]) -> AsyncIterator[Services]:
         await services.close()
 
 
-async def _connected(target: Target) -> trio.SocketStream:
+async def _connected(target: Target, lookups: trio.CapacityLimiter) -> trio.SocketStream:
     try:
-        addresses = await addresses_of(target)
+        addresses = await addresses_of(target, lookups)
     except OSError as error:
         raise NotConnected("the name can't be resolved") from error
     failed: BaseException | None = None

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
+import trio
 from msgspec import Struct
 
 from teamchat import BadRequest, Changes, KeyedRequest, NotFound, Transaction
@@ -32,6 +33,8 @@ GONE = frozenset({404, 410})
 """What a push service answers of a device that it has forgotten."""
 MOST_ERROR = 120
 _MOST_NAME = 80
+_LOOKUPS = 4
+_LOOKUP_SECONDS = 3.0
 _SHOWN = "id, device_name, created_at, last_sent_at, last_error"
 _OWN = f"""select {_SHOWN} from web_push_subscriptions where user_id = $1
 and (created_at, id) > ($2, $3) order by created_at, id limit $4"""  # noqa: S608
@@ -103,6 +106,7 @@ class Subscriptions:
         self._storage = app.storage
         self._sessions = app.accounts.sessions
         self._allowed = allowed_hosts
+        self._lookups = trio.CapacityLimiter(_LOOKUPS)
 
     async def add(self, caller: Caller, draft: SubscriptionDraft, key: str | None = None) -> Subscription:
         """Keep a subscription of the caller's session; one that is known, whoever's, becomes theirs.
@@ -111,12 +115,11 @@ class Subscriptions:
         to, or keys that are none.
         """
         target = target_of(draft.endpoint, self._allowed)
-        try:
-            await addresses_of(target)
-        except Refused:
-            raise BadRequest("endpoint is in a private network.") from None
-        except OSError:
-            pass  # It is asked again when something is sent.
+        with trio.move_on_after(_LOOKUP_SECONDS), suppress(OSError):  # It is asked again when it is sent to.
+            try:
+                await addresses_of(target, self._lookups)
+            except Refused:
+                raise BadRequest("endpoint is in a private network.") from None
         _check_keys(draft.keys)
         device_name = text.name("deviceName", draft.device_name, most=_MOST_NAME) if draft.device_name else ""
         language = draft.language if draft.language in LANGUAGES else LANGUAGES[0]

@@ -8,6 +8,7 @@ import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
+from teamchat_web_push import addresses
 from teamchat_web_push.addresses import Refused, Target, addresses_of, is_public, target_of
 
 from teamchat import BadRequest
@@ -19,14 +20,14 @@ async def test_a_name_of_a_private_network_is_refused_and_one_of_both_goes_to_th
     target = target_of("https://push.example.net/1", [])
     found = ["192.168.1.1"]
 
-    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+    def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
         return [(0, 0, 0, "", (one, port)) for one in found]
 
-    monkeypatch.setattr(trio.socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr(addresses, "getaddrinfo", getaddrinfo)
     with pytest.raises(Refused):
-        await addresses_of(target)
+        await addresses_of(target, trio.CapacityLimiter(1))
     found = ["10.0.0.1", "1.1.1.1"]
-    assert await addresses_of(target) == ["1.1.1.1"]
+    assert await addresses_of(target, trio.CapacityLimiter(1)) == ["1.1.1.1"]
 
 
 def test_a_host_that_is_named_may_be_http_and_nothing_else_is_named_with_it() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trio
 import trustme
-from teamchat_web_push import connection
+from teamchat_web_push import addresses, connection
 from teamchat_web_push.connection import Answer, open_services
 from teamchat_web_push.loopback import LoopbackService
 
@@ -21,7 +21,7 @@ def _resolving(*addresses: str) -> Any:
     """Return what resolves every name to these addresses, one more each time."""
     left = list(addresses)
 
-    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+    def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
         found = left.pop(0) if len(left) > 1 else left[0]
         return [(0, 0, 0, "", (found, port))]
 
@@ -34,7 +34,7 @@ async def test_a_name_that_is_resolved_otherwise_a_moment_later_reaches_nothing_
     service = LoopbackService()
     async with service.running(), open_services([]) as services:
         endpoint = f"https://push.example.net:{service.port}/1"
-        monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("127.0.0.1"))
+        monkeypatch.setattr(addresses, "getaddrinfo", _resolving("127.0.0.1"))
         answer = await services.post(endpoint, {}, b"")
         assert (answer.status, answer.reason) == (0, connection.PRIVATE)
     assert service.requests == 0
@@ -44,7 +44,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: 
     """Were the name resolved a second time to connect, it would be to another address."""
     service = LoopbackService()
     async with service.running(), open_services(["push.example.net"]) as services:
-        monkeypatch.setattr(trio.socket, "getaddrinfo", _resolving("127.0.0.1", "192.0.2.1"))
+        monkeypatch.setattr(addresses, "getaddrinfo", _resolving("127.0.0.1", "192.0.2.1"))
         answer = await services.post(f"http://push.example.net:{service.port}/1", {}, b"")
         assert answer.status == 404
     assert service.requests == 1
@@ -144,7 +144,7 @@ async def test_a_push_that_was_taken_is_not_sent_again_whatever_comes_after_that
 async def test_an_address_that_does_not_answer_leaves_time_for_the_next(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+    def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
         return [(0, 0, 0, "", (address, port)) for address in ("192.0.2.1", "127.0.0.1")]
 
     async def open_tcp_stream(host: str, port: int) -> trio.SocketStream:
@@ -154,7 +154,7 @@ async def test_an_address_that_does_not_answer_leaves_time_for_the_next(
 
     opened = trio.open_tcp_stream
     async with answering(_TAKEN) as (endpoint, _), open_services(["push.lan"]) as services:
-        monkeypatch.setattr(trio.socket, "getaddrinfo", getaddrinfo)
+        monkeypatch.setattr(addresses, "getaddrinfo", getaddrinfo)
         monkeypatch.setattr(trio, "open_tcp_stream", open_tcp_stream)
         monkeypatch.setattr(connection, "_CONNECT_SECONDS", 0.05)
         answer = await services.post(endpoint.replace("127.0.0.1", "push.lan"), {}, b"x")

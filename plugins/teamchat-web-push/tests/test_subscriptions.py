@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import msgspec
 import pytest
 import trio
+from teamchat_web_push import addresses
 from teamchat_web_push import subscriptions as module
 from teamchat_web_push.subscriptions import KEPT_MS, MOST, SubscriptionDraft, Subscriptions
 
@@ -221,12 +223,39 @@ async def test_an_address_that_no_push_goes_to_is_refused(world: World, endpoint
 async def test_a_name_that_can_not_be_resolved_now_is_taken(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def unknown(host: str, port: int, **_: Any) -> list[Any]:
+    def unknown(host: str, port: int, **_: Any) -> list[Any]:
         raise OSError("no such name")
 
-    monkeypatch.setattr(trio.socket, "getaddrinfo", unknown)
+    monkeypatch.setattr(addresses, "getaddrinfo", unknown)
     await world.subscribe(world.bob, world.service.browser(), endpoint="https://push.example.net/1")
     assert len(await ids(world)) == 1
+
+
+async def test_names_that_are_resolved_slowly_keep_nobody_elses_threads_and_are_taken(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = threading.Event()
+
+    def slow(host: str, port: int, **_: Any) -> list[Any]:
+        answered.wait(10)
+        raise OSError("no answer")
+
+    monkeypatch.setattr(addresses, "getaddrinfo", slow)
+    monkeypatch.setattr(module, "_LOOKUP_SECONDS", 0.1)
+    subscriptions, others = Subscriptions(world.app, []), trio.to_thread.current_default_thread_limiter()
+    try:
+        async with trio.open_nursery() as nursery:
+            for number in range(50):
+                given = {
+                    **world.service.browser().subscription,
+                    "endpoint": f"https://{number}.example.net/1",
+                }
+                nursery.start_soon(subscriptions.add, world.bob, msgspec.convert(given, SubscriptionDraft))
+            await trio.sleep(0.05)
+            assert others.borrowed_tokens == 0
+        assert len(await ids(world)) == MOST
+    finally:
+        answered.set()
 
 
 @pytest.mark.slow
