@@ -81,6 +81,12 @@ def test_what_is_there_already_is_left_as_it_is(tmp_path: Path) -> None:
     assert (made / "README.md").read_text() == "mine"
 
 
+def test_a_plugin_that_is_installed_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="teamchat-files is installed here already"):
+        make("routes", "files", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_command_says_what_comes_next(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-m", "teamchat", "new-plugin", "lunch", "--kind", "service"],

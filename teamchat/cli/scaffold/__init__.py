@@ -10,6 +10,7 @@ import keyword
 import re
 import shutil
 from collections.abc import Iterator
+from importlib import metadata
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -56,8 +57,8 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 def make(kind: str, name: str, directory: Path) -> Path:
     """Write a plugin called `name` into ``directory/teamchat-<name>`` and return that.
 
-    Raises `SettingsError` if the kind or the name is none, if something is there already, or if it can't be
-    written; then nothing is left of it.
+    Raises `SettingsError` if the kind or the name is none, if something is there already, if a plugin of that
+    name is installed, or if it can't be written; then nothing is left of it.
     """
     if kind not in KINDS:
         raise SettingsError(f"There is no kind {kind!r} of plugin. There are: {', '.join(KINDS)}.")
@@ -68,6 +69,11 @@ def make(kind: str, name: str, directory: Path) -> Path:
         )
     target = directory / f"teamchat-{plugin}"
     words = _words(kind, plugin)
+    if _is_installed(words["distribution"]) and not target.exists():
+        raise SettingsError(
+            f"{words['distribution']} is installed here already, and this one would take its place. "
+            "Choose another name, or uninstall it first."
+        )
     try:
         target.mkdir(parents=True)
         try:
@@ -81,6 +87,14 @@ def make(kind: str, name: str, directory: Path) -> Path:
     except OSError as error:
         raise SettingsError(f"{target} can't be made: {error.strerror or type(error).__name__}.") from None
     return target
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        metadata.distribution(distribution)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def _words(kind: str, plugin: str) -> dict[str, str]:
