@@ -225,8 +225,9 @@ class Processing:
                 large,
                 len(pictures.large) if pictures else None,
             )
-            if not changed:
-                return  # It is gone; what was made for it is doomed already.
+            if not changed:  # It is gone, or another process was faster.
+                await stored.let_go_of_made(tx, found.key)
+                return
             if pictures is not None and small is not None and large is not None:
                 await stored.now_kept(tx, small, len(pictures.small))
                 await stored.now_kept(tx, large, len(pictures.large))

@@ -181,6 +181,13 @@ async def let_go(tx: Transaction, keys: Iterable[str]) -> None:
             await doom(tx, one)
 
 
+async def let_go_of_made(tx: Transaction, key: str) -> None:
+    """Doom what was made for a file, and its thumbnails, before any of it was noted; it goes at once."""
+    if key and not await tx.fetch("select 1 from files where key = $1 limit 1", key):
+        for made in (key, small_key(key), large_key(key)):
+            await doom(tx, made)
+
+
 async def end_uploads(tx: Transaction, column: str, id_: str) -> None:
     """End the uploads with an id in a column, `place_id` or `uploader_id`: what had arrived is removed."""
     await tx.fetch(_DOOM_UPLOADS.format(column), id_)

@@ -21,6 +21,7 @@ from tests.web.client import Answer, Client
 
 _world = import_module("plugins.teamchat-files.tests.world")
 opened = _world.opened
+_location = import_module("plugins.teamchat-files.tests.test_location")
 
 
 class TestFiles(_world.FilesContract):
@@ -169,6 +170,21 @@ async def test_g7_a_file_that_has_had_its_time_leaves_its_entry(tmp_path: Path) 
         async with world.app.storage.read() as tx:
             told = [one for one in await logged_in(tx, 0, 1000) if one.type == "FILE_CHANGED"]
         assert [msgspec.json.decode(one.payload)["state"] for one in told] == ["expired"]
+
+
+async def test_g3_what_is_made_for_a_file_goes_with_it_if_that_goes_meanwhile(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        id_ = await world.upload(_location.written("JPEG", exif=_location.exif()), name="a.jpg")
+        message = await world.posted(id_)
+
+        class Deleting(Checking):
+            async def check(self, file: CheckedFile, chunks: AsyncIterator[bytes]) -> bool:
+                await world.ada.ok("DELETE", f"/messages/{message}")
+                return await super().check(file, chunks)
+
+        world.app.file_checks.append(Deleting(True))
+        await world.look_at(id_)
+        assert await world.keys() == set()
 
 
 # Looking at them
