@@ -44,6 +44,12 @@ class Imported(Protocol):
     def user(self, user_id: str) -> str | None:
         """Return the id that a user of the export has here; None for one who is not in it."""
 
+    async def account(self, tx: Transaction, user_id: str) -> str | None:
+        """Return the id that a user of the export has here; None also for one who was removed.
+
+        What went with an account is to be looked up so, or it would come back by an export of before.
+        """
+
     def room(self, room_id: str) -> str | None:
         """Return the id of a channel or conversation here; None for one that was left out."""
 

@@ -287,6 +287,26 @@ class CapabilityContract(RoutesContract):
         found = [line for line in exports.records(second, name) if message.id in line]
         assert not found, "a record of a message came in that is not there"
 
+    async def test_what_went_with_an_account_does_not_come_back_by_an_import(self, tmp_path: Path) -> None:
+        name, before = self.capability().name, tmp_path / "before"
+        gone, after = tmp_path / "gone", tmp_path / "after"
+        if self.capability().export is None:
+            return
+        async with self.application(tmp_path / "one") as app:
+            caller, message = await posted(app)
+            await self.use(app, caller, message)
+            await exports.export(app, before)
+            await app.accounts.users.add(caller, "successor@example.org", "admin")
+            successor = await _signed_in(app, "successor@example.org")
+            await app.accounts.users.remove(successor, caller.user.id)
+            await exports.export(app, gone)
+            await exports.bring_in(app, before)
+            await exports.export(app, after)
+        assert exports.records(after, name) == exports.records(gone, name), (
+            "an import of what was exported before a user was removed brings records of theirs back: what "
+            "went with an account is to be looked up by Imported.account"
+        )
+
     def test_its_words_in_the_client_are_the_same_in_every_language(self) -> None:
         folder = _folder(self.capability())
         tables = {} if folder is None else _words(folder)

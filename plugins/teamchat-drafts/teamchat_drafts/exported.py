@@ -58,7 +58,7 @@ class DraftsExported(ExportPart):
             await self._take(tx, record, imported)
 
     async def _take(self, tx: Transaction, record: PortableDraft, imported: Imported) -> None:
-        user, room = imported.user(record.user_id), imported.room(record.place_id)
+        user, room = await imported.account(tx, record.user_id), imported.room(record.place_id)
         thread = record.thread_id and await imported.message(tx, record.thread_id, record.place_id)
         try:
             id_, content = checked_id(record.id), text.storable("content", record.content)
@@ -66,7 +66,7 @@ class DraftsExported(ExportPart):
             imported.omit("a draft", problem.sentence)
             return
         if user is None:
-            imported.omit(id_, "by nobody among the users of the export")
+            imported.omit(id_, "by nobody who has an account here")
         elif room is None or (record.thread_id and thread is None):
             imported.omit(id_, "its place was left out")
         elif await row_of(tx, user, id_):

@@ -67,9 +67,12 @@ class HistoryExported(ExportPart):
             except Problem as problem:
                 imported.omit(record.message_id, problem.sentence)
                 continue
-            room, author = imported.room(record.channel_id), imported.user(record.author_id)
-            if message is None or room is None or author is None:
+            room, author = imported.room(record.channel_id), await imported.account(tx, record.author_id)
+            if message is None or room is None:
                 imported.omit(record.message_id, "its message was left out")
+                continue
+            if author is None:
+                imported.omit(record.message_id, "by nobody who has an account here")
                 continue
             entities = [one for each in record.entities if (one := _renamed(each, imported))]
             encoded = msgspec.json.encode(entities).decode() if entities and content is not None else None

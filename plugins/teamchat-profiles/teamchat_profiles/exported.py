@@ -43,10 +43,10 @@ class ProfilesExported(ExportPart):
     async def take(self, tx: Transaction, records: Sequence[PortableProfile], imported: Imported) -> None:
         """Take up the profiles of those who have none here."""
         for record in records:
-            user = imported.user(record.user_id)
+            user = await imported.account(tx, record.user_id)
             texts = (record.full_name, record.title, record.pronouns, record.timezone, record.locale)
             if user is None:
-                imported.omit(record.user_id, "by nobody among the users of the export")
+                imported.omit(record.user_id, "by nobody who has an account here")
             elif not all(_can_stand(one) for one in texts):
                 imported.omit(record.user_id, "a field can't stand in a profile")
             else:

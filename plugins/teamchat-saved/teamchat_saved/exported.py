@@ -49,7 +49,7 @@ class SavedExported(ExportPart):
             await self._take(tx, record, imported)
 
     async def _take(self, tx: Transaction, record: PortableSaved, imported: Imported) -> None:
-        user = imported.user(record.user_id)
+        user = await imported.account(tx, record.user_id)
         message = await imported.message(tx, record.message_id, record.channel_id)
         try:
             note = text.note("note", record.note, most=MOST_NOTE)
@@ -60,7 +60,7 @@ class SavedExported(ExportPart):
         if message is None or room is None:
             imported.omit(record.message_id, "its message was left out")
         elif user is None:
-            imported.omit(record.message_id, "by nobody among the users of the export")
+            imported.omit(record.message_id, "by nobody who has an account here")
         elif await _count(tx, user) >= MOST_SAVED:
             imported.omit(record.message_id, f"a user keeps {MOST_SAVED} at most")
         else:

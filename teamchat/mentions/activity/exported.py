@@ -22,7 +22,7 @@ join messages m on m.id = a.message_id where (a.message_id, a.user_id) > ($1, $2
 order by a.message_id, a.user_id limit $3"""
 _STANDS = """select m.author_id from reactions r join messages m on m.id = r.message_id
 where r.message_id = $1 and r.user_id = $2 and r.reaction = $3 and m.author_id <> r.user_id
-and exists (select 1 from users u where u.id = m.author_id)"""
+and exists (select 1 from users u where u.id = m.author_id and u.removed_at is null)"""
 
 
 class PortableActivity(Struct, frozen=True, rename="camel"):
@@ -62,9 +62,9 @@ class ActivityExported(ExportPart):
     async def take(self, tx: Transaction, records: Sequence[PortableActivity], imported: Imported) -> None:
         """Take in what is not here yet."""
         for record in records:
-            user_id = imported.user(record.user_id)
+            user_id = await imported.account(tx, record.user_id)
             if user_id is None:
-                imported.omit(record.message_id, "of nobody among the users of the export")
+                imported.omit(record.message_id, "of nobody who has an account here")
             elif record.kind == "read":
                 made = await tx.fetch(
                     """insert into activity_read (user_id, position, generation) values ($1, $2, 0)

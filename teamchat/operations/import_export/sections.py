@@ -29,6 +29,7 @@ NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}\Z")
 """The name of a capability; it is also that of a file."""
 _IMAGES = "select count(*) from message_images where message_id = $1"
 _GONE = f"{GONE} union all select id from messages where room_id in ({GONE})"  # noqa: S608
+_ACCOUNT = "select 1 from users where id = $1 and removed_at is null"
 _MESSAGE = "select 1 from messages where id = $1 and room_id = $2"
 
 
@@ -118,6 +119,10 @@ class SectionTaker:
 
     def user(self, user_id: str) -> str | None:
         return self._users.get(user_id)
+
+    async def account(self, tx: Transaction, user_id: str) -> str | None:
+        user = self.user(user_id)
+        return user if user is not None and await tx.fetch(_ACCOUNT, user) else None
 
     def room(self, room_id: str) -> str | None:
         return self._rooms.get(room_id)

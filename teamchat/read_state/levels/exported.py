@@ -77,9 +77,9 @@ class NotificationsExported(ExportPart):
     ) -> None:
         """Take in what users have chosen who have chosen nothing here; who has keeps it."""
         for record in records:
-            user = imported.user(record.user_id)
+            user = await imported.account(tx, record.user_id)
             if user is None:
-                imported.omit(record.user_id, "nobody among the users of the export")
+                imported.omit(record.user_id, "nobody who has an account here")
             elif await tx.fetch(_HAS, user):
                 imported.find()
             else:

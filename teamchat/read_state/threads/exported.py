@@ -53,11 +53,11 @@ class ThreadStatesExported(ExportPart):
             await self._take(tx, record, imported)
 
     async def _take(self, tx: Transaction, record: PortableThreadState, imported: Imported) -> None:
-        user = imported.user(record.user_id)
+        user = await imported.account(tx, record.user_id)
         parent = await imported.message(tx, record.message_id, record.channel_id)
         where = f"{record.user_id} in {record.message_id}"
         if user is None:
-            imported.omit(where, "of nobody among the users of the export")
+            imported.omit(where, "of nobody who has an account here")
         elif parent is None or not await states.sees_thread(tx, user, parent):
             imported.omit(where, "its message was left out, or they do not see it")
         elif await tx.fetch(_HAS, user, parent):
