@@ -16,9 +16,12 @@ _Time = Annotated[int, Meta(ge=0, lt=2**48)]
 _Count = Annotated[int, Meta(ge=0, lt=2**31)]
 _AFTER = """select message_id, room_id, author_id, number, set_at, ended_at, content, entities
 from edit_history where (message_id, number) > ($1, $2) order by message_id, number limit $3"""
+# Before a row that is empty, its author has dropped all, here.
 _STORE = """insert into edit_history
 (message_id, room_id, author_id, number, content, entities, set_at, ended_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing returning message_id"""
+select $1, $2, $3, $4, $5, $6, $7, $8 where not exists
+(select 1 from edit_history where message_id = $1 and number > $4 and content is null)
+on conflict do nothing returning message_id"""
 
 
 class PortableEntity(Struct, frozen=True, rename="camel"):

@@ -28,7 +28,7 @@ from teamchat.read_state.levels.offer import LEVELS
 from teamchat.read_state.threads.offer import THREADS
 from teamchat.settings import Settings
 from teamchat.storage.log import logged_in
-from teamchat.testing import CapabilityContract
+from teamchat.testing import CapabilityContract, exports
 from tests.storages import open_storage
 
 
@@ -199,6 +199,18 @@ async def test_the_author_alone_drops_it(tmp_path: Path) -> None:
         assert {content for (content,) in rows} == {None}
         await world.edit(message, "four")
         assert await world.texts(message) == ["four", "three"]
+
+
+async def test_what_was_dropped_does_not_come_back_by_an_import(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        message = await world.post("my password")
+        for text in ("hello", "hello all"):
+            await world.edit(message, text)
+        await exports.export(world.app, tmp_path / "before")
+        await world.history.drop(world.bob, message.id)
+        await world.edit(message, "hello everybody")
+        await exports.bring_in(world.app, tmp_path / "before")
+        assert await world.texts(message) == ["hello everybody", "hello all"]
 
 
 async def test_fifty_texts_are_kept_the_present_one_among_them(tmp_path: Path) -> None:
