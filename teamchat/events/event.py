@@ -24,6 +24,7 @@ CONNECTED = "CONNECTED"
 _OF_TWO = {"NEW_CONVERSATION", "NEW_DM_MESSAGE", "UPDATE_DM_MESSAGE", "DELETE_DM_MESSAGE"} | {
     *("NEW_REACTION", "DELETE_REACTION"),  # In all other rooms they are for who is in the room.
 }
+_OF_CONVERSATION = ('"channelId":"dm:', '"placeId":"dm:')
 _encode = msgspec.json.Encoder().encode
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 
@@ -92,8 +93,8 @@ class LoggedEvent(Struct, frozen=True):
         """
         if isinstance(self.audience, InRoom):
             return self.audience.kind
-        is_direct = self.type in _OF_TWO or '"channelId":"dm:' in self.payload
-        return "direct" if self.audience is not None and is_direct else None
+        is_direct = self.type in _OF_TWO or any(name in self.payload for name in _OF_CONVERSATION)
+        return "direct" if self.audience is not None and len(self.audience) == 2 and is_direct else None
 
     @property
     def is_for_outsiders(self) -> bool:

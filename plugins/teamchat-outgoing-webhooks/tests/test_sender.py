@@ -127,7 +127,9 @@ def of_rooms() -> dict[str, LoggedEvent]:
         "notes": ("NEW_MESSAGE", notes, {"channelId": "notes"}),
         "direct": ("NEW_DM_MESSAGE", ("u1", "u2"), {"channelId": "dm:1"}),
         "direct reaction": ("NEW_REACTION", ("u1", "u2"), {"messageId": "m"}),
-        "direct pin": ("PIN_ADDED", ("u1", "u2"), {"channelId": "dm:1"}),
+        "direct pin": ("MESSAGE_PINNED", ("u1", "u2"), {"messageId": "m", "placeId": "dm:1"}),
+        "direct plugin's": ("SOMETHING_OF_TWO", ("u1", "u2"), {"channelId": "dm:1"}),
+        "direct activity": ("NEW_ACTIVITY", ("u1",), {"messageId": "m", "placeId": "dm:1"}),
         "private reaction": ("NEW_REACTION", room, {"messageId": "m"}),
         "made private": ("DELETE_CHANNEL", room.of_outsiders, {"id": "p1", "reason": "private"}),
         "made public": ("NEW_CHANNEL", opened.of_outsiders, {"id": "p1"}),
@@ -142,7 +144,7 @@ def of_rooms() -> dict[str, LoggedEvent]:
 
 
 ALWAYS = {"public", "made private", "made public"}
-DIRECT = {"direct", "direct reaction", "direct pin"}
+DIRECT = {"direct", "direct reaction", "direct pin", "direct plugin's"}
 
 
 @pytest.mark.parametrize(
