@@ -114,6 +114,28 @@ def test_what_is_fetched_later_is_attached_to_messages_that_are_there(tmp_path: 
 
 
 @pytest.mark.slow
+def test_an_image_that_is_of_another_kind_than_its_name_says_comes_in_as_a_file(tmp_path: Path) -> None:
+    installation, slack = fresh(tmp_path / "one"), workspace(tmp_path / "slack")
+    (slack / "engineering" / "2017-07-16.json").write_text(
+        json.dumps(
+            [{"type": "message", "user": "U1", "ts": "1500200000.000000", "text": "",
+              "files": [{"id": "F8", "name": "photo.jpg"}, {"id": "F9", "name": "page.png"}]}]
+        )
+    )  # fmt: skip
+    for name, data in {"F8/photo.jpg": GIF, "F9/page.png": b"<p>Sign in, please.</p>"}.items():
+        (slack / "__uploads" / name).parent.mkdir(parents=True)
+        (slack / "__uploads" / name).write_bytes(data)
+
+    async def imported() -> tuple[list[str], dict[str, Any]]:
+        return await bring_in(installation, slack, Wishes()), await files_in(installation)
+
+    said, found = trio.run(imported)
+    assert "image" not in "".join(one for one in said if one.startswith("Left out"))
+    assert found["photo.jpg"] == ("image/gif", "", GIF)
+    assert found["page.png"][2] == b"<p>Sign in, please.</p>"
+
+
+@pytest.mark.slow
 def test_where_files_are_off_their_names_stand_in_messages(tmp_path: Path) -> None:
     slack = workspace(tmp_path / "slack")
     fetch(slack)

@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 
 from teamchat.capabilities import ImportedFile
-from teamchat.chat.image_formats import MAX_BYTES
+from teamchat.chat.image_formats import MAX_BYTES, check_image
+from teamchat.errors import BadRequest
 from teamchat.model import slack as slack_text
 from teamchat.model.ids import id_at
-from teamchat.operations.import_export.files import AnyPath, file_inside
+from teamchat.operations.import_export.files import AnyPath, TooLong, file_inside
 from teamchat.operations.import_export.form import (
     PortableAuthor,
     PortableChannel,
@@ -53,6 +54,7 @@ class SlackExport:
         self._files = files
         self._keeps_files = keeps_files
         self._report = report
+        self._are_images: dict[str, bool] = {}
         self._rooms = SlackRooms(files, report, public_only=public_only)
 
     def users(self) -> Iterator[PortableUser]:
@@ -286,8 +288,19 @@ class SlackExport:
         path = self._path_of(where, file) if ending in _IMAGE_ENDINGS else None
         if path is None or not self._keeps_files:
             return path
-        found = file_inside(self._files.root, path)
-        return None if found is not None and found.size > MAX_BYTES else path
+        if (known := str(path)) not in self._are_images:
+            self._are_images[known] = self._is_image(path, ending)
+        return path if self._are_images[known] else None
+
+    def _is_image(self, path: AnyPath, ending: str) -> bool:
+        """Return whether a message can have it as an image here: many are of another kind than named."""
+        try:
+            data = self._files.read(path, MAX_BYTES)
+            if data is not None:  # What can't be read is left out, as any image.
+                check_image(data, ending)
+        except (TooLong, BadRequest):
+            return False
+        return True
 
     def _file_of(self, where: str, file: Record) -> AnyPath | None:
         """Return where the bytes are of a file that comes along as one."""
