@@ -211,9 +211,12 @@ class Uploads:
         async with self._app.storage.read() as tx:
             return await self._find(tx, caller, upload_id)
 
-    async def _find(self, tx: Transaction, caller: Caller, upload_id: str) -> Upload:
+    async def _find(
+        self, tx: Transaction, caller: Caller, upload_id: str, *, is_ended: bool = False
+    ) -> Upload:
         found = await _own(tx, caller, upload_id)
-        await self.place(tx, caller, found.place_id)
+        # In an archived channel nothing is written, but what one may delete is deleted (extension B-6).
+        await (self._app.room if is_ended else self.place)(tx, caller, found.place_id)
         if found.is_over or found.expires_at <= now_ms():
             raise Gone("This upload has expired. Begin it anew.")
         return found
@@ -367,7 +370,7 @@ class Uploads:
     async def end(self, caller: Caller, upload_id: str) -> None:
         """End an upload: what has arrived is removed, unless it stands in a message."""
         async with self._write_tx() as tx:
-            upload = await self._find(tx, caller, upload_id)
+            upload = await self._find(tx, caller, upload_id, is_ended=True)
             await tx.fetch("delete from files_uploads where id = $1", upload.id)
             if upload.is_whole:
                 rows = await tx.fetch(

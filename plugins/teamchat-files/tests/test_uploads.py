@@ -251,6 +251,19 @@ async def test_another_pairs_conversation_is_403_and_an_archived_channel_too(tmp
         assert (await world.begin(5, made["channel"]["id"])).status == 403
 
 
+async def test_b6_an_upload_to_a_channel_that_was_archived_goes_no_further_and_can_be_ended(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        begun = (await world.begin(10)).headers["location"]
+        whole = f"/uploads/{await world.upload()}"
+        await world.ada.ok("POST", f"/channels/{world.channel}/archive")
+        assert (await world.patch(begun.rpartition("/")[2], 0, b"12345")).status == 403
+        for target in (begun, whole):
+            assert (await world.ada.call("DELETE", target, headers=TUS.items())).status == 204
+        assert await world.keys() == set()
+
+
 async def test_x13_a_retried_post_is_the_same_upload(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         key = {"Idempotency-Key": "once"}
