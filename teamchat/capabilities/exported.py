@@ -59,6 +59,12 @@ class Imported(Protocol):
         What hangs on a message is to be looked up so: an id alone could be one of a private room here.
         """
 
+    def was_edited(self, message_id: str) -> bool:
+        """Return whether a message was edited here after what the export has of it.
+
+        What an edit may have taken out of a message is not to come back.
+        """
+
     async def image_count(self, tx: Transaction, message_id: str) -> int:
         """Return how many images a message has here."""
 

@@ -129,6 +129,8 @@ async def _target(tx: Transaction, record: PortableFile, imported: Imported) -> 
         imported.omit(record.where, "by nobody among the users of the export")
     elif await tx.fetch("select 1 from files where id = $1", id_):
         imported.find()
+    elif imported.was_edited(message):
+        imported.omit(record.where, "its message was edited here since")
     elif await _attached(tx, message, imported) >= MOST:
         imported.omit(record.where, f"a message has {MOST} images and files at most")
     else:

@@ -57,6 +57,17 @@ async def test_a_file_comes_back_with_its_bytes_and_is_looked_at_first(tmp_path:
         assert len(await world.keys()) == 1
 
 
+async def test_g3_a_file_that_was_edited_out_since_does_not_come_back(tmp_path: Path) -> None:
+    async with opened(tmp_path / "one") as world:
+        message = await world.posted(await world.ready(DATA))
+        await exports.export(world.app, tmp_path / "out")
+        await world.ada.ok("PUT", f"/messages/{message}", {"content": "text", "files": []})
+        said = await exports.bring_in(world.app, tmp_path / "out")
+        assert "Left out: 1 × record of files (its message was edited here since)" in said
+        assert await world.shown(message) == []
+        assert await world.keys() == set()
+
+
 @pytest.mark.parametrize(
     ("changed", "state", "note"),
     [

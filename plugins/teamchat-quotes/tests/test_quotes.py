@@ -23,7 +23,7 @@ from teamchat.chat.retention import Retention
 from teamchat.model import Caller, Message
 from teamchat.model.pages import Page
 from teamchat.storage.log import logged_in
-from teamchat.testing import CapabilityContract
+from teamchat.testing import CapabilityContract, exports
 from tests.storages import open_storage
 
 SECRET = "what nobody shall read"
@@ -339,6 +339,15 @@ async def test_an_import_keeps_that_something_was_quoted_which_is_gone(tmp_path:
         assert (await world.page())[two["id"]]["quotedMessageId"] == one["id"]
 
 
+async def test_a_quote_that_was_taken_away_since_does_not_come_back_by_an_import(tmp_path: Path) -> None:
+    async with opened(tmp_path / "one") as world:
+        message = await world.post("about it", (await world.post(SECRET))["id"])
+        await exports.export(world.app, tmp_path / "out")
+        await world.edit(message, "about nothing", quoted_message_id=None)
+        await exports.bring_in(world.app, tmp_path / "out")
+        assert "quotedMessageId" not in (await world.page())[message["id"]]
+
+
 async def _made_old(world: World, message: dict[str, Any]) -> dict[str, Any]:
     """Have a message be one of 1970."""
     old = "0" * 24 + message["id"][24:]
@@ -365,6 +374,9 @@ class Found:
     async def message(self, tx: Transaction, message_id: str, room_id: str) -> str | None:
         sql = "select 1 from messages where id = $1 and room_id = $2"
         return message_id if await tx.fetch(sql, message_id, self.room(room_id) or "") else None
+
+    def was_edited(self, message_id: str) -> bool:
+        return False
 
     def create(self, count: int = 1) -> None:
         self.created += count

@@ -67,6 +67,7 @@ class Importer:
         self._users: dict[str, str] = {}
         self._rooms: dict[str, str] = {}
         self._firsts: dict[str, str] = {}
+        self._edited: set[str] = set()
 
     async def run(self, tell: Tell = lambda *_: None) -> None:
         """Import everything. Raises an `OperatorError`."""
@@ -101,7 +102,8 @@ class Importer:
             section = sections.get(taken.name)
             if section is not None and section.version <= part.version:
                 files = self._source.file, self._files
-                takers.append(SectionTaker(taken, part, self._users, self._rooms, self._report, files))
+                known = self._users, self._rooms, self._edited
+                takers.append(SectionTaker(taken, part, *known, self._report, files))
         tables = [one.tables for one in takers if one.tables is not None]
         await refuse_older(self._storage, tables)
         for name in sorted(set(sections) - {one.name for one in takers}):
@@ -109,7 +111,9 @@ class Importer:
         return takers
 
     async def _messages(self, tell: Tell) -> None:
-        writer = MessageWriter(self._users, self._rooms, self._firsts, self._report, self._stranger)
+        writer = MessageWriter(
+            self._users, self._rooms, self._firsts, self._edited, self._report, self._stranger
+        )
         done = 0
         for replies in (False, True):
             for messages in _paged(self._source.messages(replies=replies)):

@@ -30,7 +30,8 @@ values ($1, 0, 0, '', '[]') on conflict do nothing"""
 class MessageWriter:
     """Writes messages whose users and rooms have the ids given by `users` and `rooms`.
 
-    `firsts` are the first messages that rooms may be given (`channels.Destination`).
+    `firsts` are the first messages that rooms may be given (`channels.Destination`).  To `edited` those are
+    added that were edited here after what is read of them.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class MessageWriter:
         users: Mapping[str, str],
         rooms: Mapping[str, str],
         firsts: Mapping[str, str],
+        edited: set[str],
         report: Report,
         stranger: Stranger,
     ) -> None:
         self._users = users
         self._rooms = rooms
         self._firsts = firsts
+        self._edited = edited
         self._report = report
         self._stranger = stranger
 
@@ -65,7 +68,9 @@ class MessageWriter:
         if refused is not None:
             self._report.omit("message", message.origin or message.id, refused)
             return False
-        if await tx.fetch("select 1 from messages where id = $1", message.id):
+        if rows := await tx.fetch("select updated_at from messages where id = $1", message.id):
+            if (rows[0][0] or 0) > (message.updated_at or 0):
+                self._edited.add(message.id)
             self._report.find("messages" if message.thread_id is None else "replies")
             return False
         if (message.thread_id or message.id) < self._firsts.get(message.channel_id, ""):

@@ -7,7 +7,7 @@ What belongs to a room or a message that was deleted, and is being removed, is l
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -97,6 +97,7 @@ class SectionTaker:
         part: ExportPart,
         users: Mapping[str, str],
         rooms: Mapping[str, str],
+        edited: Collection[str],
         report: Report,
         files: tuple[Callable[[str], ImportedFile | None], FileStore | None],
     ) -> None:
@@ -105,6 +106,7 @@ class SectionTaker:
         self._part = part
         self._users = users
         self._rooms = rooms
+        self._edited = edited
         self._report = report
         self.name, self.kind, self.tables = taken.name, part.record, taken.tables
         self.options = taken.options
@@ -130,6 +132,9 @@ class SectionTaker:
     async def message(self, tx: Transaction, message_id: str, room_id: str) -> str | None:
         room = self.room(room_id)
         return message_id if room is not None and await tx.fetch(_MESSAGE, message_id, room) else None
+
+    def was_edited(self, message_id: str) -> bool:
+        return message_id in self._edited
 
     async def image_count(self, tx: Transaction, message_id: str) -> int:
         [(count,)] = await tx.fetch(_IMAGES, message_id)
