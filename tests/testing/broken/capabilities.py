@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from teamchat import (
     Capability,
+    Changes,
     Event,
     ExportPart,
     Imported,
@@ -313,6 +314,25 @@ class TestTakesAll(Notes):
 
     def capability(self) -> Capability:
         return replace(NOTES, tables=[Migration(1, (TABLE.format(hangs=""),))], export=self.Trusting())
+
+
+class TestGivesBack(Notes):
+    """Its notes go with whoever wrote the message, and are taken in again."""
+
+    found_by: ClassVar[dict[str, str]] = {
+        "test_what_went_with_an_account_does_not_come_back_by_an_import": "brings records of theirs back",
+    }
+
+    class Forgetting(Changes):
+        async def user_gone(self, tx: Any, user_id: str) -> None:
+            own = "select id from messages where author_id = $1"
+            await tx.fetch(f"delete from notes where message_id in ({own})", user_id)
+
+    def capability(self) -> Capability:
+        def forgetting(app: Any, options: Any) -> Parts:
+            return replace(parts(app, options), changes=self.Forgetting())
+
+        return replace(NOTES, parts=forgetting)
 
 
 class TestOtherWords(Notes):
