@@ -79,6 +79,9 @@ class MentionsExported(ExportPart):
         if any([await _there(tx, message, table) for table in _TABLES]):
             imported.find()
             return
+        if imported.was_edited(message):  # What is told of stood in the text before.
+            imported.omit(record.message_id, "its message was edited here since")
+            return
         [(parent_id, author_id, content)] = await tx.fetch(_MESSAGE, message)
         entities = [one for each in record.entities if (one := _named(each, content, imported)) is not None]
         await store(tx, message, entities)

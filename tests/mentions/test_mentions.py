@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from teamchat.mentions.entities import Entity
 from teamchat.model import Message
 from teamchat.model.pages import Page
 from teamchat.read_state.levels import keywords
+from teamchat.testing import exports
 from tests.mentions.world import Offered
 
 
@@ -560,6 +562,20 @@ async def test_e1_a_rename_changes_nothing_of_what_was_said(world: Any) -> None:
         assert entities(edited) == [("user", 9, 4, it.id("bob"))]
         assert await it.mentions("bob", it.general) == 1
         assert await it.mentions("eve", it.general) == 0
+
+
+async def test_e1_what_an_edit_has_taken_away_does_not_come_back_by_an_import(
+    world: Any, tmp_path: Path
+) -> None:
+    async with world() as it:
+        text, channel = "see #General", Entity("channel", 4, 8, it.general)
+        message = (await it.say("ada", it.general, text, [channel])).message
+        await exports.export(it.app, tmp_path / "out")
+        await it.edit("ada", message.id, "see for yourself", [])
+        await exports.bring_in(it.app, tmp_path / "out")
+        async with it.app.storage.read() as tx:
+            [read] = await it.app.chat.messages.seen(tx, it.callers["bob"], [message.id])
+        assert entities(read) == []
 
 
 @pytest.mark.parametrize("before", ["", "\N{GRINNING FACE} "])
