@@ -1,6 +1,7 @@
 """What goes out now of what is due, and with what in it (J-3 to J-6).
 
-A row is judged when it is due by all that is so by then, whatever was so when it was queued.
+A row is judged when it is due by all that is so by then, whatever was so when it was queued.  One that can't
+be judged ends by itself: it would be due again whenever the server is started.
 """
 
 from __future__ import annotations
@@ -8,14 +9,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 from msgspec.structs import replace
 
-from teamchat import Noticed, Notices, QuietTimes, Transaction, Verdict
+from teamchat import Noticed, Notices, QuietTimes, StorageError, Transaction, Unavailable, Verdict
+from teamchat.observability.logs import get_logger
 from teamchat_web_push.decided import Decided
 from teamchat_web_push.hours import quiet_until
 from teamchat_web_push.payload import Writer, least
@@ -36,6 +39,8 @@ OTHER_TTL_SECONDS = 12 * 3600
 MOST_AT_ONCE = 32
 """Few at a time: on SQLite others wait while they are judged, and who waits for long is judged again."""
 _WRITTEN_AT_ONCE = 8
+
+_log = get_logger(__name__)
 
 
 class Push(NamedTuple):
@@ -93,13 +98,14 @@ class Judge:
                     message = await self._notices.noticed(tx, message_id)
                     if message is None:  # Deleted, and its rows with it.
                         continue
-                    goes, else_decided = await self._judged(tx, message, reached, same, live)
-                    going += goes
-                    decided += else_decided
+                    with _each_by_itself(same, decided):
+                        goes, else_decided = await self._judged(tx, message, reached, same, live)
+                        going += goes
+                        decided += else_decided
         if not going:
             return [], decided
         async with self._storage.read() as tx:
-            return await self._written(tx, going), decided
+            return await self._written(tx, going, decided), decided
 
     async def _judged(
         self, tx: Transaction, message: Noticed, reached: str, rows: Sequence[Due], live: Collection[str]
@@ -115,20 +121,21 @@ class Judge:
         going: list[Going] = []
         decided: list[Decided] = []
         for row in rows:
-            verdict, times = verdicts[row.device.user_id], quiet.get(row.device.user_id)
-            if row.device.id in were_told:
-                decided.append(Decided(row, "skipped", "told"))
-            elif (held := self._held(row, message, verdict, times)) is not None:
-                decided.append(held)
-            elif row.device.user_id in shut_out:
-                # Their session is good for nothing before (extension M-1). The time of the push goes on.
-                again = self._clock() + WITHOUT_FACTOR_MS
-                decided.append(Decided.later(row, again, "second factor", is_held=True))
-            else:
-                preview = "full" if times is None else times.preview
-                if row.device.session_id not in live:
-                    preview = "none"
-                going.append(Going(row, message, verdict, least(preview, self._most_shown)))
+            with _each_by_itself([row], decided):
+                verdict, times = verdicts[row.device.user_id], quiet.get(row.device.user_id)
+                if row.device.id in were_told:
+                    decided.append(Decided(row, "skipped", "told"))
+                elif (held := self._held(row, message, verdict, times)) is not None:
+                    decided.append(held)
+                elif row.device.user_id in shut_out:
+                    # Their session is good for nothing before (extension M-1). The time of the push goes on.
+                    again = self._clock() + WITHOUT_FACTOR_MS
+                    decided.append(Decided.later(row, again, "second factor", is_held=True))
+                else:
+                    preview = "full" if times is None else times.preview
+                    if row.device.session_id not in live:
+                        preview = "none"
+                    going.append(Going(row, message, verdict, least(preview, self._most_shown)))
         return going, decided
 
     async def _verdicts(
@@ -164,16 +171,19 @@ class Judge:
             return Decided.later(row, last + JOINED_MS, "joined")
         return None
 
-    async def _written(self, tx: Transaction, going: Sequence[Going]) -> list[Push]:
+    async def _written(self, tx: Transaction, going: Sequence[Going], decided: list[Decided]) -> list[Push]:
         """Return the pushes of rows that go out now: those held for one device are one, as is one place's."""
         server = await self._app.server_name(tx)
-        groups, ready = _joined(going), []
+        groups = _joined(going)
+        ready: list[Push] = []
         for start in range(0, len(groups), _WRITTEN_AT_ONCE):
             await trio.lowlevel.checkpoint()  # It may be long, and SQLite lets nobody in between.
             some = groups[start : start + _WRITTEN_AT_ONCE]
             users = sorted({group[0].row.device.user_id for group in some})
             badges = await self._notices.badges(tx, users)
-            ready += [self._push(group, badges[group[0].row.device.user_id], server) for group in some]
+            for group in some:
+                with _each_by_itself([one.row for one in group], decided):
+                    ready.append(self._push(group, badges[group[0].row.device.user_id], server))
         return ready
 
     def _push(self, group: Sequence[Going], badge: int, server: str) -> Push:
@@ -198,6 +208,18 @@ class Judge:
             trio.current_time(),
             is_summary,
         )
+
+
+@contextmanager
+def _each_by_itself(rows: Sequence[Due], decided: list[Decided]) -> Iterator[None]:
+    """Have rows end that can't be judged or written, whatever is wrong with them, and not what sends all."""
+    try:
+        yield
+    except (StorageError, Unavailable):
+        raise
+    except Exception as error:
+        _log.error("a push can't be made", exc_info=error)
+        decided += [Decided(row, "skipped", "failed") for row in rows]
 
 
 def topic(key: bytes, subscription_id: str, place: str) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from teamchat_web_push import judging
+from teamchat_web_push.payload import Writer
 from teamchat_web_push.why import decisions
 
-from teamchat import NotFound
+from teamchat import NotFound, QuietTimes
 from teamchat.chat import deletion
 from teamchat.mentions.activity.events import NewActivity
 from teamchat.model import now_ms
@@ -143,3 +147,44 @@ async def test_a_reminder_is_pushed_once(world: World) -> None:
         message,
         "Reminder: Admin · #General",
     )
+
+
+async def test_what_cannot_be_judged_ends_by_itself_and_others_are_pushed(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    cleo, _ = await world.subscribe(world.cleo)
+    await world.choose(world.bob, preview="none")
+
+    def fails_for_bob(times: QuietTimes | None, now: int) -> int | None:
+        if times is not None and times.preview == "none":
+            raise OverflowError(now)
+        return None
+
+    monkeypatch.setattr(judging, "quiet_until", fails_for_bob)
+    await world.post("@bob @cleo look")
+    await world.go()
+    assert bob.payloads == []
+    assert len(cleo.payloads) == 1
+    assert sorted(await world.reasons()) == [("sent", "mention"), ("skipped", "failed")]
+    assert "a push can't be made" in caplog.text
+
+
+async def test_what_cannot_be_written_ends_by_itself_and_others_are_pushed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    cleo, _ = await world.subscribe(world.cleo, language="de")
+    write = Writer.of_message
+
+    def fails_in_german(writer: Writer, *given: Any, language: str, **named: Any) -> Any:
+        if language == "de":
+            raise ValueError(language)
+        return write(writer, *given, language=language, **named)
+
+    monkeypatch.setattr(Writer, "of_message", fails_in_german)
+    await world.post("@bob @cleo look")
+    await world.go()
+    assert cleo.payloads == []
+    assert len(bob.payloads) == 1
+    assert sorted(await world.reasons()) == [("sent", "mention"), ("skipped", "failed")]
