@@ -81,18 +81,21 @@ class Administration:
         ]
         return AdminChannelPage(found, found[-1].id if len(rows) > limit else None)
 
+    async def check_enter(self, caller: Caller, channel_id: str) -> None:
+        """Raise what `enter` does to who may not enter a channel, and `NotFound` for none."""
+        await self._check_may_enter(caller)
+        async with self._storage.read() as tx:
+            await _entered(tx, caller, channel_id)
+
     async def enter(self, caller: Caller, channel_id: str, reason: str) -> Channel:
         """Make the caller a manager of a channel, also of an archived one or one without members.
 
         All members are told, and the audit log has an entry with the reason.  Raises `Forbidden` where
         the configuration does not let admins enter.
         """
-        await self.check(caller)
-        if not self._may_enter:
-            raise Forbidden("Admins may not enter channels here (chat.adminsMayEnter).")
+        await self._check_may_enter(caller)
         async with self._storage.write() as tx:
-            await _refuse_group(tx, caller, channel_id)
-            room = await _room(tx, caller, channel_id)
+            room = await _entered(tx, caller, channel_id)
             text.note("reason", reason, most=MAX_REASON, may_be_blank=False)
             user_id = caller.user.id
             if not await members_among(tx, room, [user_id]):
@@ -111,11 +114,20 @@ class Administration:
             room = await _room(tx, caller, channel_id)
             await delete(tx, self._capabilities, room, by=caller.user.id)
 
+    async def _check_may_enter(self, caller: Caller) -> None:
+        await self.check(caller)
+        if not self._may_enter:
+            raise Forbidden("Admins may not enter channels here (chat.adminsMayEnter).")
 
-async def _refuse_group(tx: Transaction, caller: Caller, channel_id: str) -> None:
-    """Raise `Forbidden` for a group or notes that the caller is in; to others it is not there (C-8)."""
+
+async def _entered(tx: Transaction, caller: Caller, channel_id: str) -> Room:
+    """Return the channel that an admin enters.
+
+    Raises `Forbidden` for a group or notes that the caller is in; to others it is not there (C-8).
+    """
     with suppress(NotFound):
         permissions.check_is_channel(await sight.channel(tx, caller, channel_id))
+    return await _room(tx, caller, channel_id)
 
 
 async def _room(tx: Transaction, caller: Caller, channel_id: str) -> Room:

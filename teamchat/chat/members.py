@@ -92,19 +92,20 @@ class Members:
                 await _note(tx, caller, "member.add", room, userIds=added)
         return AddedMembers(added, [one for one in wanted if one in present])
 
-    async def check_manage(self, caller: Caller, channel_id: str) -> None:
-        """Raise `NotFound` for no channel, `Forbidden` unless the caller manages it or is an admin."""
+    async def check_set_role(self, caller: Caller, channel_id: str, user_id: str) -> None:
+        """Raise `NotFound` for no channel, `Forbidden` unless the caller manages it or is an admin.
+
+        Raises `NotFound` to these for no member.
+        """
         async with self._storage.read() as tx:
-            permissions.check_manages(caller, await sight.channel(tx, caller, channel_id))
+            await _managed(tx, caller, channel_id, user_id)
 
     async def set_role(self, caller: Caller, channel_id: str, user_id: str, role: str) -> Member:
         """Make a member a manager, or one no longer. Raises `NotFound` for no member."""
         async with self._storage.write() as tx:
-            room = await sight.channel(tx, caller, channel_id)
-            permissions.check_manages(caller, room)
+            room, member = await _managed(tx, caller, channel_id, user_id)
             if role not in ROLES:
                 raise BadRequest("role is neither manager nor member.")
-            member = await _found(tx, room, user_id)
             if member.role == role:
                 return member
             if role != MANAGER:
@@ -165,6 +166,13 @@ async def _check_may_lower(tx: Transaction, caller: Caller, room: Room, user_id:
         user_id,
     ):
         raise BadRequest("The last manager stays one; make another manager first.")
+
+
+async def _managed(tx: Transaction, caller: Caller, channel_id: str, user_id: str) -> tuple[Room, Member]:
+    """Return a channel that the caller manages, and a member of it."""
+    room = await sight.channel(tx, caller, channel_id)
+    permissions.check_manages(caller, room)
+    return room, await _found(tx, room, user_id)
 
 
 async def _found(tx: Transaction, room: Room, user_id: str) -> Member:

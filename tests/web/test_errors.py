@@ -201,6 +201,21 @@ async def test_d03_existence_and_permission_come_before_what_a_body_asks_for(wor
         (await world.admin.call("GET", path)).problem(400)
 
 
+async def test_d03_members_and_channels_of_admins_are_looked_for_before_the_body(world: World) -> None:
+    channel = await world.channel()
+    people = [(await one.ok("GET", "/auth/me"))["user"]["id"] for one in (world.bob, world.eve)]
+    group = (await world.admin.ok("POST", "/groups", {"userIds": people}))["channel"]["id"]
+    member, entry = f"/channels/{channel}/members/", "/admin/channels/{}/enter"
+    for body in ({}, {"role": "owner", "reason": 1}):
+        (await world.admin.call("PUT", member + "unknown", body)).problem(404)
+        (await world.bob.call("PUT", member + "unknown", body)).problem(403)
+        (await world.admin.call("PUT", member + people[0], body)).problem(400)
+        (await world.admin.call("POST", entry.format("unknown"), body)).problem(404)
+        (await world.admin.call("POST", entry.format(group), body)).problem(403)
+        (await world.bob.call("POST", entry.format("unknown"), body)).problem(403)
+        (await world.admin.call("POST", entry.format(channel), body)).problem(400)
+
+
 async def test_x13_a_channel_is_made_once_under_a_key(world: World) -> None:
     for number, is_private in enumerate((True, False)):
         body = {"name": f"once {number}", "isPrivate": is_private}

@@ -33,7 +33,14 @@ def section_for(saved: Saved) -> Section:
         page = await saved.page(caller, read_limit(limit), cursor)
         return SavedMessages(page.items, page.next, str(page.as_of))
 
-    @section.endpoint("PUT", "/me/saved/:messageId", body=Keeping, answer=SavedAnswer, optional=True)
+    @section.endpoint(
+        "PUT",
+        "/me/saved/:messageId",
+        body=Keeping,
+        answer=SavedAnswer,
+        optional=True,
+        first=saved.check_sees,
+    )
     async def save_message(caller: Caller, message_id: str, body: Keeping) -> SavedAnswer:
         """Keep a message for later, with a note or a reminder."""
         return SavedAnswer(await saved.keep(caller, message_id, body))

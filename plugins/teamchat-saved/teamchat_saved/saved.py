@@ -69,6 +69,11 @@ class Saved:
     def __init__(self, app: Teamchat) -> None:
         self._app = app
 
+    async def check_sees(self, caller: Caller, message_id: str) -> None:
+        """Raise `NotFound` for no message that the caller sees."""
+        async with self._app.storage.read() as tx:
+            await self._app.message(tx, caller, message_id)
+
     async def keep(self, caller: Caller, message_id: str, body: Keeping) -> Item:
         """Keep a message, or what is said of one that is kept.
 

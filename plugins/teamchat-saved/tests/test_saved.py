@@ -32,6 +32,7 @@ from teamchat.read_state.threads.offer import THREADS
 from teamchat.storage.log import logged_in
 from teamchat.stream.rooms import Rooms
 from teamchat.testing import CapabilityContract
+from tests.harness import running
 from tests.storages import open_storage
 
 SOON = 60_000
@@ -171,6 +172,16 @@ async def test_what_is_wrong_is_refused_and_nothing_is_kept(tmp_path: Path) -> N
             await world.keep("f" * 32)
         assert await world.kept() == []
         assert (await world.keep(message, "n" * 500)).note == "n" * 500
+
+
+async def test_d03_the_message_is_looked_for_before_the_body(tmp_path: Path) -> None:
+    async with running(tmp_path) as server, await server.sign_in() as ada:
+        [channel] = (await ada.get("/channels")).json()["channels"]
+        said = (await ada.post(f"/channels/{channel['id']}/messages", json={"content": "hello"})).json()
+        for message_id, status in (("unknown", 404), (said["message"]["id"], 400)):
+            for body in ({"remindAt": 1}, {"note": 1}):
+                answer = await ada.put(f"/me/saved/{message_id}", json=body)
+                assert answer.status_code == status, answer.text
 
 
 async def test_x3_what_is_out_of_sight_is_as_what_was_never_kept(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ async def _check(app: Application, caller: Caller) -> None:
     await app.chat.administration.check(caller)
 
 
+async def _check_enter(app: Application, caller: Caller, channel_id: str) -> None:
+    await app.chat.administration.check_enter(caller, channel_id)
+
+
 async def _check_audit(app: Application, caller: Caller) -> None:
     await app.audit.check(caller)
 
@@ -58,7 +62,9 @@ async def list_all_channels(
     return await app.chat.administration.page(caller, read_limit(limit), cursor)
 
 
-@section.endpoint("POST", "/admin/channels/:channelId/enter", body=Reason, answer=OneChannel, first=_check)
+@section.endpoint(
+    "POST", "/admin/channels/:channelId/enter", body=Reason, answer=OneChannel, first=_check_enter
+)
 async def enter_channel(app: Application, caller: Caller, channel_id: str, body: Reason) -> OneChannel:
     """Become a manager of a channel; all its members are notified (admin)."""
     return OneChannel(await app.chat.administration.enter(caller, channel_id, body.reason))

@@ -39,8 +39,8 @@ async def _check_add(app: Application, caller: Caller, channel_id: str) -> None:
     await app.chat.members.check_add(caller, channel_id)
 
 
-async def _check_manage(app: Application, caller: Caller, channel_id: str) -> None:
-    await app.chat.members.check_manage(caller, channel_id)
+async def _check_set_role(app: Application, caller: Caller, channel_id: str, user_id: str) -> None:
+    await app.chat.members.check_set_role(caller, channel_id, user_id)
 
 
 async def _check_sees(app: Application, caller: Caller, channel_id: str) -> None:
@@ -98,7 +98,7 @@ async def add_members(app: Application, caller: Caller, channel_id: str, body: N
     scopes=("manage",),
     body=MemberRole,
     answer=OneMember,
-    first=_check_manage,
+    first=_check_set_role,
 )
 async def change_member(
     app: Application, caller: Caller, channel_id: str, user_id: str, body: MemberRole
