@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from teamchat.read_state.levels.offer import LEVELS
 from teamchat.read_state.threads.offer import THREADS
 from teamchat.storage.log import logged_in
 from teamchat.stream.rooms import Rooms
+from tests.harness import running
 from tests.mentions.world import Offered
 
 
@@ -516,3 +518,10 @@ async def test_who_has_left_a_default_channel_is_told_nothing_of_what_is_for_eve
         await it.say("ada", it.general, "@channel x")
         assert await kinds_told(it, "bob") == await kinds_told(it, "ada") == []
         assert await kinds_told(it, "eve") == ["NEW"]
+
+
+async def test_e9_what_is_unread_is_asked_for_by_true_and_false_alone(tmp_path: Path) -> None:
+    async with running(tmp_path) as server, await server.sign_in() as ada:
+        for unread, status in (("true", 200), ("false", 200), ("1", 400), ("True", 400), ("", 400)):
+            answer = await ada.get("/me/activity", params={"unread": unread})
+            assert answer.status_code == status, (unread, answer.text)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from teamchat.errors import BadRequest
 from teamchat.model import Caller, Message
 from teamchat.web import Answer, Section
 from teamchat.web.reader import read_limit
@@ -69,6 +70,8 @@ def section_for(feed: Feed) -> Section:
         caller: Caller, kinds: str | None, unread: str | None, limit: str | None, before: str | None
     ) -> Activity:
         """List what concerns one: mentions, replies, reactions, being added, reminders."""
+        if unread not in (None, "true", "false"):
+            raise BadRequest("unread is neither true nor false.")
         found = await feed.page(caller, kinds, before, read_limit(limit), only_unread=unread == "true")
         return Activity([_item(one, found) for one in found.items], found.unread, str(found.as_of))
 
