@@ -16,6 +16,7 @@ from teamchat.chat.channel_drafts import ChannelChange
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.errors import BadRequest
 from teamchat.mentions import MENTIONS
+from teamchat.mentions.activity import feed as feeds
 from teamchat.mentions.activity.offer import ACTIVITY, Upkeep
 from teamchat.mentions.activity.service import Feed
 from teamchat.mentions.activity.tables import KEPT_MS
@@ -518,6 +519,26 @@ async def test_who_has_left_a_default_channel_is_told_nothing_of_what_is_for_eve
         await it.say("ada", it.general, "@channel x")
         assert await kinds_told(it, "bob") == await kinds_told(it, "ada") == []
         assert await kinds_told(it, "eve") == ["NEW"]
+
+
+async def test_much_that_is_hidden_takes_few_looks(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+
+    async def look(tx: Any, caller: Any, kinds: Any, span: Any) -> Any:
+        looks.append(span)
+        return await batch(tx, caller, kinds, span)
+
+    batch = feeds._batch
+    monkeypatch.setattr(feeds, "_batch", look)
+    async with world() as it:
+        await it.say("ada", it.general, "@bob first")
+        room = await it.private("ada", "bob")
+        for number in range(60):
+            await it.say("ada", room, f"@bob {number}")
+        await it.app.chat.members.remove(it.callers["ada"], room, it.id("bob"))
+        looks.clear()
+        assert len((await feed(it, "bob", limit=1)).items) == 1
+        assert len(looks) < 10
 
 
 async def test_e9_what_is_unread_is_asked_for_by_true_and_false_alone(tmp_path: Path) -> None:

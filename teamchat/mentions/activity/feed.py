@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from teamchat.chat import sight
+from teamchat.chat.sight import FIRST_SEEN, SEEN
 from teamchat.interfaces import Transaction
 from teamchat.mentions.activity.noting import added_id
 from teamchat.mentions.activity.tables import KEPT_MS
@@ -22,11 +23,16 @@ KINDS = ("mention", "reply", "reaction", "added", "reminder")
 LAST = "g"
 """Greater than every id."""
 
+# What is hidden is passed over where it is found: who has left a place may have thousands of items there.
+_JOINED = """join rooms r on r.id = m.room_id
+left join memberships mine on mine.room_id = r.id and mine.user_id = $1"""
+_IS_SEEN = f"{SEEN} and coalesce(m.parent_id, m.id) >= {FIRST_SEEN}"
+
 # $1 is the user; items are before $2 and after $3, and $4 of them at most.
 # What mentions one and everybody is one item, whichever came first and whichever is there still.
 _MENTIONS = f"""select o.reached, m.id, m.room_id, m.author_id from read_state_mentions o
-join messages m on m.id = o.message_id
-where o.user_id = $1 and o.reached < $2 and o.reached > $3 and (o.is_there = 1 or exists
+join messages m on m.id = o.message_id {_JOINED}
+where o.user_id = $1 and {_IS_SEEN} and o.reached < $2 and o.reached > $3 and (o.is_there = 1 or exists
   (select 1 from read_state_wide w join users u on u.id = $1 {JOINED}
   where w.message_id = o.message_id and w.is_there = 1 and {CONCERNS}))
 order by o.reached desc limit $4"""  # noqa: S608
@@ -47,9 +53,13 @@ and (not exists (select 1 from read_state_wide w where w.message_id = m.id and w
   or exists (select 1 from notification_levels n
     where n.user_id = $1 and n.room_id = m.room_id and n.ignores_wide = 1))
 order by m.id desc limit $4"""
-_REACTIONS = """select max(a.reached), a.message_id, min(m.room_id), '' from activity_reactions a
-join messages m on m.id = a.message_id where a.author_id = $1 group by a.message_id
-having max(a.reached) < $2 and max(a.reached) > $3 order by max(a.reached) desc limit $4"""
+# Of each message the newest, found from the newest on: all that were ever given are not grouped for a page.
+_REACTIONS = f"""select a.reached, a.message_id, m.room_id, '' from activity_reactions a
+join messages m on m.id = a.message_id {_JOINED}
+where a.author_id = $1 and a.reached < $2 and a.reached > $3 and {_IS_SEEN} and not exists (select 1
+  from activity_reactions newer where newer.message_id = a.message_id
+  and (newer.reached, newer.user_id, newer.reaction) > (a.reached, a.user_id, a.reaction))
+order by a.reached desc limit $4"""  # noqa: S608
 _REACTED = """select message_id, user_id, reaction from activity_reactions
 where author_id = $1 and message_id in ({}) order by reached desc"""
 _ADDED = """select m.room_id, m.added_by, m.joined_at from memberships m join rooms r on r.id = m.room_id
@@ -89,11 +99,13 @@ async def page(
     """Return the newest items between two ids that the caller sees, newest first."""
     after, asked = max(after, moment(now_ms() - KEPT_MS)), set(kinds)
     found: list[Found] = []
+    most = limit
     while len(found) < limit:
-        batch, before = await _batch(tx, caller, asked, _Span(before, after, limit))
+        batch, before = await _batch(tx, caller, asked, _Span(before, after, most))
         found += batch
         if not before:
             break
+        most *= 2  # So thousands that a token does not reach are few looks.
     return found[:limit]
 
 
