@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
+import msgspec
 import pytest
 
 from teamchat import BadRequest, Capability, NotFound
@@ -328,6 +330,37 @@ async def test_groups_and_notes_have_threads_too(world: Opened) -> None:
             said: 0,
             noted: 0,
         }
+
+
+async def test_k1_threads_that_a_token_does_not_reach_take_few_looks(
+    world: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    async def look(*about: Any, **page: Any) -> Any:
+        looks.append(page)
+        return await page_of(*about, **page)
+
+    page_of = states.page_of
+    monkeypatch.setattr(states, "page_of", look)
+    async with world() as it:
+        group, _ = await it.app.chat.groups.open(
+            it.callers["bob"], GroupOf([it.callers[one].user.id for one in ("eve", "max")])
+        )
+        reached = [await it.post("bob", group.id) for _ in range(3)]
+        for parent in reached:
+            await it.reply("eve", parent)
+        for _ in range(30):
+            await it.reply("eve", await it.post("bob", it.general))
+        token = msgspec.structs.replace(it.callers["bob"], places=frozenset({group.id}))
+        threads, cursor = FollowedThreads(it.app), None
+        for parent in reversed(reached):
+            looks.clear()
+            page = await threads.page(token, None, 1, cursor)
+            assert [one.id for one, _ in page.threads] == [parent]
+            assert len(looks) < 8
+            cursor = page.next
+        assert cursor is None
 
 
 async def test_retention_takes_threads_along(world: Opened) -> None:

@@ -68,15 +68,17 @@ class FollowedThreads:
     ) -> list[ThreadMark]:
         """Return the next threads; for a token that is limited to places those that are in one of them."""
         found: list[ThreadMark] = []
+        most = limit
         while True:
-            marks = await states.page_of(tx, caller.user.id, after=after, limit=limit, is_unread=is_unread)
+            marks = await states.page_of(tx, caller.user.id, after=after, limit=most, is_unread=is_unread)
             if caller.places is None:
                 return list(marks)
             seen = {one.id for one in await self._app.messages(tx, caller, [one.message_id for one in marks])}
             found += [one for one in marks if one.message_id in seen]
-            if len(found) >= limit or len(marks) < limit:
+            if len(found) >= limit or len(marks) < most:
                 return found[:limit]
             after = _cursor_at(marks[-1])
+            most *= 2  # So thousands that the token does not reach are few looks.
 
     async def check_thread(self, caller: Caller, message_id: str) -> None:
         """Raise `NotFound` for no message that the caller sees, `BadRequest` for one without a thread."""
