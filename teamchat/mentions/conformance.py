@@ -93,6 +93,12 @@ area.required(
     "A mention counts where it is unread, and no longer once it is read or deleted",
     words=["that mention the user (E-6) and are unread where they stand"],
 )
+area.required(
+    "MENTION-COUNT-02",
+    "D-11",
+    "A reply of one's own reads what mentions one in its thread, and tells the state of its place",
+    words=["replying reads up to one's reply"],
+)
 
 _BEFORE = ("", "😀 ", "👩‍👩‍👧‍👦 ", "🇩🇪 ")
 
@@ -194,3 +200,23 @@ async def everybody_is_mentioned(run: Run) -> None:
         (await run.v.put(at("me", "places", place, "read"), {"position": said["id"]})).ok()
         require(await _mentions(run.v, place) == 0, "a mention that was read counts still")
         require(await _mentions(run.a, place) == 0, "one's own mention counts")
+
+
+@area.scenario("MENTION-COUNT-02")
+async def a_reply_reads_what_mentions_its_author(run: Run) -> None:
+    """Mention somebody in a thread, and have them reply there."""
+    if not run.announced.version("threads"):
+        return
+    place = await run.channel()
+    parent = str((await run.post(run.v, place))["id"])
+    (await run.u.post(at("messages", parent, "thread"), {"content": f"@{run.v.user_name}, look"})).ok()
+    with run.verdict("MENTION-COUNT-02"):
+        require(await _mentions(run.v, place) == 1, "a reply that mentions them does not count")
+        mark = (await run.v.get(at("me", "places"))).ok()["mark"]
+        async with run.listen(run.v, query="ephemeral=read") as devices:
+            await run.reply(run.v, parent)
+            require(await _mentions(run.v, place) == 0, "it counts still")
+            changed = (await run.v.get(at("me", "places", since=mark))).ok()["places"]
+            require(place in [one["placeId"] for one in changed], "it is not among what has changed")
+            event = await devices.expect("READ_STATE", seconds=run.wait(6), placeId=place)
+            require(event.payload["mentionCount"] == 0, "the event counts it still")

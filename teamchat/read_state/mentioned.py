@@ -15,6 +15,7 @@ from teamchat.interfaces import Transaction
 from teamchat.read_state.positions import Mark
 from teamchat.read_state.tables import COUNTED_UP_TO
 from teamchat.storage.statements import listed
+from teamchat.storage.supposing import likely
 
 _IGNORES = """exists (select 1 from notification_levels n
 where n.user_id = {} and n.room_id = w.room_id and n.ignores_wide = 1)"""
@@ -122,6 +123,12 @@ async def in_thread(tx: Transaction, user_id: str, message_id: str) -> int:
     """Return how many unread replies of one thread mention a user, seen or not."""
     [(count,)] = await tx.fetch(_IN_THREAD, user_id, message_id)
     return int(count)
+
+
+async def is_mentioned_in_thread(tx: Transaction, user_id: str, message_id: str) -> bool:
+    """Return whether an unread reply of a thread mentions a user, which it hardly ever does."""
+    [(count,)] = await likely(tx, _IN_THREAD, user_id, message_id, supposed=[(0,)])
+    return bool(count)
 
 
 async def in_threads(tx: Transaction, user_id: str) -> Mapping[str, int]:

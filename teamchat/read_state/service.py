@@ -19,7 +19,7 @@ from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.events import ReadStateChanged
 from teamchat.read_state.following import BY_DEFAULT, KEPT_MS, move
 from teamchat.read_state.marking import Change, Marking, Where
-from teamchat.read_state.places import Place, ReadState, places_of, states_of
+from teamchat.read_state.places import Place, ReadState, places_of, some_places, states_of
 from teamchat.read_state.positions import Mark, check_position
 from teamchat.read_state.threads import states as threads
 from teamchat.read_state.threads.states import ThreadState
@@ -139,7 +139,7 @@ class ReadStates:
             if marks:
                 await move(tx, marks)
         if marks:
-            await self.notify(caller, [place_id for _, place_id, _ in marks])
+            await self.notify(caller.user.id, [place_id for _, place_id, _ in marks])
         return len(marks)
 
     async def _moved(self, caller: Caller, place_id: str, change: Change) -> tuple[ReadState, bool]:
@@ -147,22 +147,21 @@ class ReadStates:
         is_changed = await self._marking.move(Where(caller, place_id), change)
         state, as_of = await self.state(caller, place_id)
         if is_changed:
-            self._send(caller, state, as_of)
+            self._send(caller.user.id, state, as_of)
         return state, is_changed
 
-    async def notify(self, caller: Caller, place_ids: Sequence[str]) -> None:
-        """Notify the caller's devices of the states of these places, as they are now."""
-        changed = set(place_ids)
+    async def notify(self, user_id: str, place_ids: Sequence[str]) -> None:
+        """Notify a user's devices of the states of these places, as they are now."""
         last = await self._storage.position()
         async with self._storage.read() as tx:
             as_of = await last_in(tx, last)
-            places = [one for one in await places_of(tx, caller.user.id) if one.id in changed]
-            states = await states_of(tx, caller.user.id, places)
+            places = await some_places(tx, [(user_id, one) for one in sorted(place_ids)])
+            states = await states_of(tx, user_id, sorted(places.values()))
         for state in states:
-            self._send(caller, state, as_of)
+            self._send(user_id, state, as_of)
 
-    def _send(self, caller: Caller, state: ReadState, as_of: int) -> None:
-        self._app.signal(ReadStateChanged(**asdict(state), as_of=str(as_of)), [caller.user.id])
+    def _send(self, user_id: str, state: ReadState, as_of: int) -> None:
+        self._app.signal(ReadStateChanged(**asdict(state), as_of=str(as_of)), [user_id])
 
 
 def _has_changed(place: Place, after: int) -> bool:

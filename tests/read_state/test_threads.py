@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import trio
 
 from teamchat import BadRequest, Capability, NotFound
 from teamchat.application import Application
@@ -19,10 +20,12 @@ from teamchat.chat.retention import Retention
 from teamchat.model import Caller, Message
 from teamchat.read_state import READ_STATE
 from teamchat.read_state.levels.offer import LEVELS
+from teamchat.read_state.mentioned import Where, reach
 from teamchat.read_state.positions import before
-from teamchat.read_state.threads import follows, states
+from teamchat.read_state.threads import follows, replying, states
 from teamchat.read_state.threads.follows import Thread
 from teamchat.read_state.threads.offer import THREADS
+from teamchat.read_state.threads.replying import Replying
 from teamchat.read_state.threads.service import FollowedThreads
 from teamchat.read_state.threads.tables import MIGRATIONS
 from teamchat.testing import CapabilityContract
@@ -157,6 +160,41 @@ async def test_ending_a_follow_lasts_until_one_replies_oneself(world: Opened) ->
         assert (await it.overview("bob")).threads == []
         own = await it.reply("bob", parent)
         assert (await it.followed("bob"))[parent].position == own
+
+
+async def test_d12_a_reply_of_ones_own_that_reads_a_mention_changes_the_state_of_its_place(
+    world: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world() as it:
+        parent, bob = await it.post("bob", it.general), it.id("bob")
+
+        async def mentioned() -> None:
+            reply = await it.reply("eve", parent)
+            async with it.app.storage.write() as tx:  # as a mention does
+                await reach(tx, Where(reply, it.general, parent, reply), {bob: "user"})
+
+        await mentioned()
+        assert (await it.state("bob", it.general)).mention_count == 1
+        mark = (await it.overview("bob")).mark
+        own = await it.reply("bob", parent)
+        [state] = (await it.overview("bob", mark)).states
+        assert (state.place_id, state.mention_count) == (it.general, 0)
+        mark = (await it.overview("bob")).mark
+        await it.reply("bob", parent)
+        assert (await it.overview("bob", mark)).states == []  # it has read nothing that counted
+        telling = Replying(it.heard)  # type: ignore[arg-type]
+        with monkeypatch.context() as patched:
+            patched.setattr(replying, "LATE_SECONDS", 0.0)
+            telling.has_read(bob, it.general, "0" * 32)  # It was taken back: nobody is told.
+        telling.has_read(bob, it.general, own)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(telling.run)
+            with trio.fail_after(10):
+                while not it.heard.signals:  # noqa: ASYNC110  # nothing else tells when it has
+                    await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
+        [(user_id, told)] = it.heard.signals
+        assert (user_id, told.place_id, told.mention_count) == (bob, it.general, 0)
 
 
 async def test_who_begins_to_follow_has_nothing_unread(world: Opened) -> None:

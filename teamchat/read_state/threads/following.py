@@ -10,6 +10,9 @@ from teamchat.capabilities import Changes
 from teamchat.chat.sight import Room
 from teamchat.interfaces import Transaction
 from teamchat.model import Message
+from teamchat.read_state.following import move
+from teamchat.read_state.mentioned import is_mentioned_in_thread
+from teamchat.read_state.places import place_of
 from teamchat.read_state.threads.follows import (
     Thread,
     enter,
@@ -18,15 +21,26 @@ from teamchat.read_state.threads.follows import (
     leave_all_but_members,
     reply_stored,
 )
+from teamchat.read_state.threads.replying import Replying
 
 
 class Following(Changes):
     """Begins follows and ends them. What is deleted takes its thread states along by itself."""
 
+    def __init__(self, replying: Replying) -> None:
+        self._replying = replying
+
     async def message_stored(self, tx: Transaction, message: Message, room: Room) -> None:
         """Who replies follows the thread, and who wrote the parent does from the first reply on."""
-        if message.thread_id is not UNSET and not message.author.is_bot:
-            await reply_stored(tx, Thread(message.thread_id, room.id), message.id, message.author.id)
+        if message.thread_id is UNSET or message.author.is_bot:
+            return
+        author_id = message.author.id
+        has_read = await is_mentioned_in_thread(tx, author_id, message.thread_id)
+        await reply_stored(tx, Thread(message.thread_id, room.id), message.id, author_id)
+        place = await place_of(tx, author_id, room.id) if has_read else None
+        if place is not None:  # It counts what mentions one in its threads (D-1): its state is another now.
+            await move(tx, [(author_id, room.id, place.mark)])
+            self._replying.has_read(author_id, room.id, message.id)
 
     async def thread_going(
         self,

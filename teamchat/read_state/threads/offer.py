@@ -10,6 +10,7 @@ from teamchat.read_state.threads.endpoints import section_for
 from teamchat.read_state.threads.events import ThreadStateChanged
 from teamchat.read_state.threads.exported import ThreadStatesExported
 from teamchat.read_state.threads.following import Following
+from teamchat.read_state.threads.replying import Replying
 from teamchat.read_state.threads.service import FollowedThreads
 from teamchat.read_state.threads.tables import CHECKS, MIGRATIONS
 
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
 
 def parts(app: Teamchat, _: Options) -> Parts:
     """Return what the capability brings to one server."""
+    replying = Replying(app)
     return Parts(
         limits={"countedUpTo": COUNTED_UP_TO},
         routes=[section_for(FollowedThreads(app))],
-        changes=Following(),
+        changes=Following(replying),
+        services=[replying],
     )
 
 

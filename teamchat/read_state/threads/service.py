@@ -143,7 +143,7 @@ class FollowedThreads:
         if changed != thread:
             self._app.signal(ThreadStateChanged(**asdict(state), as_of=str(as_of)), [caller.user.id])
         if moves_place:
-            await self._places.notify(caller, [thread.room_id])
+            await self._places.notify(caller.user.id, [thread.room_id])
         return state, changed != thread
 
 

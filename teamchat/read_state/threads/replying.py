@@ -1,0 +1,63 @@
+"""Tells one's other devices that a reply of one's own has read what mentioned one in its thread.
+
+A reply is told by its event, from which a client knows that the thread is read up to it (D-8), but not what
+its place counts since (D-11).  That is told once the reply is committed.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+import trio
+
+from teamchat.errors import StorageError, Unavailable
+from teamchat.read_state.service import ReadStates
+
+if TYPE_CHECKING:
+    from teamchat.interfaces.api import Teamchat
+
+LATE_SECONDS = 5.0
+"""For so long a commit is waited for: what is not there by then was taken back."""
+_LOOK_SECONDS = 0.02
+_MOST_WAITING = 1000
+
+
+class _Reply(NamedTuple):
+    id: str
+    author_id: str
+    room_id: str
+    deadline: float
+
+
+class Replying:
+    """A `teamchat.Service`. What is told may be lost, as any signal: the state is in the database."""
+
+    name = "thread replies"
+
+    def __init__(self, app: Teamchat) -> None:
+        self._storage = app.storage
+        self._places = ReadStates(app)
+        self._tell, self._told = trio.open_memory_channel[_Reply](_MOST_WAITING)
+
+    def has_read(self, author_id: str, room_id: str, reply_id: str) -> None:
+        """Have an author's devices told of a place, in the transaction that stores their reply there."""
+        with suppress(trio.WouldBlock):
+            self._tell.send_nowait(_Reply(reply_id, author_id, room_id, trio.current_time() + LATE_SECONDS))
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Tell until cancelled."""
+        task_status.started()
+        async for reply in self._told:
+            with suppress(StorageError, Unavailable):
+                if await self._is_there(reply):
+                    await self._places.notify(reply.author_id, [reply.room_id])
+
+    async def _is_there(self, reply: _Reply) -> bool:
+        while True:
+            async with self._storage.read() as tx:
+                if await tx.fetch("select 1 from messages where id = $1", reply.id):
+                    return True
+            if trio.current_time() >= reply.deadline:
+                return False
+            await trio.sleep(_LOOK_SECONDS)
