@@ -18,7 +18,7 @@ from teamchat.interfaces import FileStore, ImageStore, Storage, Transaction
 from teamchat.model import now_ms
 from teamchat.operations.archive import FORMAT, VERSION, ArchiveWriter, Manifest, TableEntry, written
 from teamchat.operations.installation import Installation
-from teamchat.operations.stored_files import kept_in, pieces_of
+from teamchat.operations.stored_files import kept_in, pieces_of, unoffered
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.settings.signing import kept_secret
 from teamchat.storage.capability_tables import tables_in
@@ -30,7 +30,7 @@ from teamchat.storage.tables import LOG, Table
 
 async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_: None) -> list[str]:
     """Write a backup and return what is to be said about it. Raises an `OperatorError`."""
-    keeping = installation.capabilities().kept_files
+    keeping = installation.kept_files()
     async with (
         installation.existing_storage() as storage,
         installation.images() as images,
@@ -61,7 +61,8 @@ async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_
         lost = await _still_named(storage, missing)
         async with storage.read() as tx:
             named = {one.key for one in await _kept(tx, keeping)}
-    return _said(file, lost, len(named.intersection(gone)), has_secret=has_secret)
+            unknown = await unoffered(tx, installation.offered_namespaces())
+    return [*_said(file, lost, len(named.intersection(gone)), has_secret=has_secret), *unknown]
 
 
 async def _write_tables(

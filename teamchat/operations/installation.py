@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from teamchat.capabilities import Capabilities
+from teamchat.capabilities import Capabilities, KeepsFiles
 from teamchat.errors import SettingsError, StorageError
 from teamchat.interfaces import FileStore, ImageStore, Storage
 from teamchat.plugins import Plugins
 from teamchat.settings import Settings, backend_options, load
+from teamchat.storage.capability_tables import namespace
 from teamchat.storage.moving import refuse_unfinished
 from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.sqlite import DATABASE_NAME, refuse_closed
@@ -49,6 +50,19 @@ class Installation:
         """Return those of `capabilities` that a server with these settings has."""
         return self.plugins.capabilities(self.settings.plugins, self.settings)
 
+    def kept_files(self) -> list[KeepsFiles]:
+        """Return what capabilities keep in the store of files, also those that are turned off."""
+        return [kept for kept, _ in self.plugins.kept_files(self.settings.plugins)]
+
+    def offered_namespaces(self) -> set[str]:
+        """Return the namespaces of the tables of all capabilities that are offered, on or off."""
+        return {namespace(offer.name) for _, offer in self.plugins.capability_offers()}
+
+    @property
+    def _file_backend(self) -> str | None:
+        """The name of the store of files; None if no capability keeps any."""
+        return next((name for _, name in self.plugins.kept_files(self.settings.plugins)), None)
+
     @property
     def directory(self) -> Path:
         """The data directory."""
@@ -64,7 +78,7 @@ class Installation:
     @property
     def file_directory(self) -> Path | None:
         """The directory of the files, or None if their store has none. Raises `SettingsError`."""
-        name = self.capabilities().file_backend
+        name = self._file_backend
         if name is None:
             return None
         _, options = self.plugins.file_store(name, self.settings)
@@ -132,8 +146,8 @@ class Installation:
 
     @asynccontextmanager
     async def files(self) -> AsyncIterator[FileStore | None]:
-        """Open the store of files; None if no capability that is on keeps any."""
-        name = self.capabilities().file_backend
+        """Open the store of files; None if no capability keeps any."""
+        name = self._file_backend
         if name is None:
             yield None
             return
@@ -146,7 +160,7 @@ class Installation:
         return self._location_of_files() == other._location_of_files()
 
     def _location_of_files(self) -> object:
-        name, directory = self.capabilities().file_backend, self.file_directory
+        name, directory = self._file_backend, self.file_directory
         if name is None:
             return None
         if directory is not None:

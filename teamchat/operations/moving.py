@@ -12,7 +12,7 @@ from teamchat.errors import SettingsError
 from teamchat.interfaces import Storage
 from teamchat.operations.installation import Installation
 from teamchat.operations.running import refuse_running
-from teamchat.operations.stored_files import copy_files
+from teamchat.operations.stored_files import copy_files, unoffered
 from teamchat.operations.stored_images import copy_images
 from teamchat.settings.signing import keep_secret, kept_secret
 from teamchat.storage.capability_tables import tables_in
@@ -50,19 +50,23 @@ async def _move_images(source: Installation, target: Installation, old: Storage,
 
 async def _move_files(source: Installation, target: Installation, old: Storage, tell: Tell) -> list[str]:
     """Copy the bytes of files, unless both sides keep them at the same location, or there is none."""
-    keeping = source.capabilities().kept_files
+    keeping = source.kept_files()
     async with old.read() as tx:
         there = {table.name for table in await tables_in(tx)}
+        unknown = await unoffered(tx, source.offered_namespaces())
     keeping = [one for one in keeping if one.table in there]
     if not keeping or source.keeps_files_as(target):
-        return []
+        return unknown
     async with source.files() as from_, target.files() as to:
         if from_ is None or to is None:
-            return ["The files were not copied, for the capability that keeps them is off on one side."]
+            return [
+                "The files were not copied, for no active plugin offers what keeps them on one side.",
+                *unknown,
+            ]
         missing = await copy_files(old, keeping, from_, to, tell)
     if missing:
-        return [f"The files were copied. {len(missing)} of them had no bytes where they were kept."]
-    return ["The files were copied."]
+        return [f"The files were copied. {len(missing)} of them had no bytes where they were kept.", *unknown]
+    return ["The files were copied.", *unknown]
 
 
 def _move_secret(source: Installation, target: Installation) -> list[str]:

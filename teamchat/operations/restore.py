@@ -155,14 +155,15 @@ async def _images_put(
 async def _files_put(store: FileStore | None, archive: Archive, tell: Tell) -> AsyncIterator[None]:
     """Put the files into their store; if what is done with them fails, take out what was not there.
 
-    Raises `StorageError` if there are some and no store: the capability that keeps them is off.
+    Raises `StorageError` if there are some and no store: no plugin offers what keeps them.
     """
     put, total = [], archive.manifest.files.rows
     try:
         for done, (key, size, pieces) in enumerate(archive.files(), start=1):
             if store is None:
                 raise StorageError(
-                    "The backup has files, and the capability that keeps them is off here. Turn it on."
+                    "The backup has files, and no active plugin offers what keeps them. Install it, or take "
+                    "it out of plugins.disabled."
                 )
             if not await is_there(store, key):
                 put.append(key)
@@ -182,7 +183,7 @@ async def _others_taken_out(
     installation: Installation, storage: Storage, store: FileStore | None
 ) -> AsyncIterator[None]:
     """Take out the files that were there before and that nothing names after what is done meanwhile."""
-    keeping = installation.capabilities().kept_files
+    keeping = installation.kept_files()
     before = await keys_in(storage, keeping)
     yield
     if store is not None and before:

@@ -5,13 +5,13 @@ No more than a piece of a file is in memory, and no transaction is open while a 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
 from contextlib import aclosing
 
 from teamchat.capabilities.kept_files import KeepsFiles, KeptFile
 from teamchat.errors import Problem, StorageError
 from teamchat.interfaces import FileStore, Storage, Transaction
-from teamchat.storage.capability_tables import tables_in
+from teamchat.storage.capability_tables import stored_in, tables_in
 
 PIECE_BYTES = 64 * 1024
 _PAGE = 500
@@ -33,6 +33,16 @@ async def keys_in(storage: Storage, keeping: Sequence[KeepsFiles]) -> set[str]:
     async with storage.read() as tx:
         tables = {table.name for table in await tables_in(tx)}
         return {file.key for file in await kept_in(tx, [one for one in keeping if one.table in tables])}
+
+
+async def unoffered(tx: Transaction, offered: Collection[str]) -> list[str]:
+    """Return what is to be said of capabilities that no plugin offers: their files are not known."""
+    return [
+        f"No active plugin offers {name}: of it only what the database has came along. If it keeps files, "
+        "install it, or take it out of plugins.disabled, and do this again."
+        for name in sorted(await stored_in(tx))
+        if name not in offered
+    ]
 
 
 async def pieces_of(store: FileStore, key: str) -> AsyncGenerator[bytes, None] | None:

@@ -12,7 +12,7 @@ import pluggy
 from msgspec import Struct
 from msgspec.structs import replace
 
-from teamchat.capabilities import Capabilities, Capability, Options
+from teamchat.capabilities import Capabilities, Capability, KeepsFiles, Options
 from teamchat.errors import OperatorError, PluginError, SettingsError
 from teamchat.interfaces import NO_TRAITS, Backend, OAuthProvider, SignInTraits, hookspecs
 from teamchat.interfaces.offers import AuthBackend, ImagesInFiles
@@ -214,6 +214,14 @@ class Plugins:
         """Return every capability that is offered, on or off, with the name of its plugin."""
         offers = self._from_all("capabilities")
         return [(self._bringer(offer).name, offer) for offer in offers]
+
+    def kept_files(self, settings: PluginsSettings) -> list[tuple[KeepsFiles, str]]:
+        """Return what capabilities keep in which store of files, also those that are turned off: it stays."""
+        return [
+            (offer.files, offer.files.backend(plugin_options(settings, plugin, offer.options)))
+            for plugin, offer in self.capability_offers()
+            if isinstance(offer, Capability) and offer.files is not None
+        ]
 
     def tables(self) -> dict[str, type[Options]]:
         """Return what the tables of the configuration that capabilities have are read into, by name."""

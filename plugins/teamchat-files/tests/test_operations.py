@@ -85,6 +85,35 @@ async def test_what_is_replaced_leaves_no_bytes_of_before(tmp_path: Path) -> Non
     assert await has_the_file(tmp_path / "one", id_)
 
 
+def turned_off(directory: Path, **sections: dict[str, Any]) -> Installation:
+    config = directory / "teamchat.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | sections))
+    return installation(directory)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["moved", "restored"])
+async def test_files_go_along_also_while_they_are_turned_off(tmp_path: Path, way: str) -> None:
+    id_ = await with_a_file(tmp_path / "one")
+    two = installation(tmp_path / "two", tmp_path / "one")
+    one = turned_off(tmp_path / "one", files={"enabled": False})
+    if way == "moved":
+        await move_installation(one, two, lambda *_: None)
+    else:
+        await back_up(one, tmp_path / "backup.zip")
+        await restore(two, tmp_path / "backup.zip")
+    assert await has_the_file(tmp_path / "two", id_)
+
+
+async def test_a_backup_tells_of_files_that_it_can_not_know_of(tmp_path: Path) -> None:
+    await with_a_file(tmp_path / "one")
+    one = turned_off(tmp_path / "one", plugins={"disabled": ["files"]})
+    said = await back_up(one, tmp_path / "backup.zip")
+    assert any(sentence.startswith("No active plugin offers files") for sentence in said), said
+    said = await move_installation(one, installation(tmp_path / "two", tmp_path / "one"), lambda *_: None)
+    assert any(sentence.startswith("No active plugin offers files") for sentence in said), said
+
+
 async def test_a_backup_whose_file_is_not_what_was_written_changes_nothing(tmp_path: Path) -> None:
     await with_a_file(tmp_path / "one")
     file = tmp_path / "backup.zip"

@@ -108,7 +108,7 @@ async def _sample_files(installation: Installation, store: FileStore, storage: S
     keys: list[str] = []
     async with storage.read() as tx:
         there = {table.name for table in await tables_in(tx)}
-        for one in installation.capabilities().kept_files:
+        for one in installation.kept_files():
             if one.table in there:
                 for start in ("", secrets.token_hex(2)):  # The first, and some that are others each time.
                     keys += [file.key for file in await one.after(tx, start, _SAMPLED)]
