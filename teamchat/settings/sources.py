@@ -8,6 +8,7 @@ container platforms put there for a service that is named teamchat (``TEAMCHAT_P
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ from teamchat.settings.unused import PREFIX, unused
 _log = get_logger(__name__)
 _SEPARATOR = "__"
 _POSITION = re.compile(r"\(at [a-z0-9 ,]+\)\Z")
+_BYTE = re.compile(r"\(byte ([0-9]+)\)\Z")
 Tree = dict[str, Any]
 T = TypeVar("T", bound=Struct)
 
@@ -109,8 +111,8 @@ def _read_file(file: Path | None) -> Tree:
     if file.suffix not in {".toml", ".json"}:
         raise SettingsError(f"{file}: a configuration file must end in .toml or .json.")
     try:
-        data = file.read_bytes()
-        tree = tomllib.loads(data.decode()) if file.suffix == ".toml" else msgspec.json.decode(data)
+        text = file.read_bytes().decode("utf-8-sig")
+        tree = tomllib.loads(text) if file.suffix == ".toml" else _json(text)
     except OSError as error:
         raise SettingsError(f"{file} can't be read ({type(error).__name__}).") from None
     except (ValueError, RecursionError) as error:
@@ -120,8 +122,28 @@ def _read_file(file: Path | None) -> Tree:
     return tree
 
 
+def _json(text: str) -> Any:
+    """Return what JSON says; a key that is given twice is a mistake, as it is in TOML."""
+    data = text.encode()
+    try:
+        tree = msgspec.json.decode(data)
+    except msgspec.DecodeError as error:
+        found = _BYTE.search(str(error))
+        before = data[: int(found[1])] if found else data
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        raise ValueError(f"(at line {line}, column {column})") from None
+    json.loads(text, object_pairs_hook=_refuse_doubles)
+    return tree
+
+
+def _refuse_doubles(pairs: list[tuple[str, Any]]) -> None:
+    names = [name for name, _ in pairs]
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise SettingsError(f'The configuration has "{doubled}" twice in one place. Give it once.')
+
+
 def _where(error: Exception) -> str:
-    """Return the position in a TOML error, and nothing of the text there."""
+    """Return the position in an error, and nothing of the text there."""
     found = _POSITION.search(str(error))
     position = f" {found.group()}" if found else ""
     if str(error).startswith("Cannot declare"):

@@ -68,6 +68,28 @@ def test_a_mistake_is_told_by_its_key_and_never_by_its_value(
     assert sentence in refused(text, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{\n  "server": {"port": 3000,}\n}', "is not valid JSON (at line 2, column 27)."),
+        ('{"server": {\n"port": 3000', "is not valid JSON (at line 2, column 13)."),
+        ('{"auth": {"isInviteRequired": true}, "auth": {}}', 'has "auth" twice in one place. Give it once.'),
+        ('{"server": {"port": 1, "port": 2}}', 'has "port" twice in one place. Give it once.'),
+    ],
+)
+def test_a_mistake_in_json_is_told_by_its_place(text: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(written(tmp_path, text, "teamchat.json"))
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("teamchat.json", '{"server": {"port": 7}}'), ("teamchat.toml", "[server]\nport = 7")]
+)
+def test_a_mark_of_the_byte_order_is_passed_over(name: str, text: str, tmp_path: Path) -> None:
+    assert load(written(tmp_path, f"\ufeff{text}", name)).server.port == 7
+
+
 def test_broken_json_and_files_of_another_kind_are_refused(tmp_path: Path) -> None:
     for text in (
         f'{{"auth": "{SENTINEL}',
