@@ -82,6 +82,9 @@ class FakePlugins:
         if self.error:
             raise self.error
 
+    def not_there(self, disabled: list[str]) -> list[str]:
+        return []
+
     def report(self) -> list[PluginReport]:
         return self.reports
 

@@ -92,6 +92,11 @@ def test_a_disabled_plugin_is_not_even_imported() -> None:
     assert [report.status for report in plugins.report()] == ["disabled", "active"]
 
 
+def test_a_name_that_disables_nothing_is_told() -> None:
+    [sentence] = Plugins.load(["a", "teamchat-a"], [Entry("a", plugin())]).not_there(["a", "teamchat-a"])
+    assert sentence.startswith('plugins.disabled names "teamchat-a", and no plugin')
+
+
 @pytest.mark.parametrize("error", [ImportError("no module named x"), SystemExit(3), SyntaxError("bad")])
 def test_a_failing_import_names_plugin_distribution_version_cause_and_remedy(error: BaseException) -> None:
     sentence = failure(Entry("mail", error, "teamchat-email"))

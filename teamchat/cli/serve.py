@@ -45,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
     logs.configure(level=settings.logs.level, format=settings.logs.format)
     plugins = Plugins.load(settings.plugins.disabled)
     plugins.require()
+    for sentence in plugins.not_there(settings.plugins.disabled):
+        logs.get_logger(__name__).warning(f"{sentence}; teamchat plugins lists their names")
 
     from teamchat.server import workers  # the web stack is loaded by this command alone
 

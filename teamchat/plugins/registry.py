@@ -76,6 +76,15 @@ class Plugins:
                 there = ", ".join(names) or "none"
                 raise SettingsError(f"plugins.{key} is for no plugin that is installed. There are: {there}.")
 
+    def not_there(self, disabled: Iterable[str]) -> list[str]:
+        """Return a sentence for each name in ``plugins.disabled`` that is no plugin's: it does nothing."""
+        names = {plugin.name for plugin in self._plugins}
+        return [
+            f'plugins.disabled names "{name}", and no plugin that is installed is called that'
+            for name in disabled
+            if name not in names
+        ]
+
     def report(self) -> list[PluginReport]:
         """Tell what became of each plugin, in name order."""
         return [plugin.report() for plugin in self._plugins]

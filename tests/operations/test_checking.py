@@ -217,6 +217,9 @@ async def test_a_directory_that_others_may_read_is_told(tmp_path: Path) -> None:
         ({"auth": {"authMode": "magic-link"}}, Level.PROBLEM, "email"),
         ({"auth": {"authMode": "password", "isInviteRequired": True, "appUrl": "http://chat.example.org"}},
          Level.WARNING, "https"),
+        ({"auth": {"authMode": "password", "isInviteRequired": True},
+          "plugins": {"disabled": ["teamchat-bots"]}},
+         Level.WARNING, 'names "teamchat-bots"'),
         ({"server": {"tls": {"certificate": "/nowhere", "key": "/nowhere"}}}, Level.PROBLEM, "certificate"),
     ],
 )  # fmt: skip

@@ -55,6 +55,8 @@ async def check_configuration(installation: Installation) -> list[Finding]:
                 "Serve the application by TLS, or passwords and tokens can be read on the way.",
             )
         )
+    for sentence in plugins.not_there(settings.plugins.disabled):
+        found.append(warning("configuration", sentence, "teamchat plugins lists their names."))
     found += _warnings_of_modes(installation)
     return found or [ok("configuration", f"in order; people sign in by {settings.auth.auth_mode}")]
 
