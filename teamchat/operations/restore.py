@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from teamchat.operations.archived import Archive, Damaged, opened
 from teamchat.operations.installation import Installation
 from teamchat.operations.restored_rows import image_keys_in, replace_rows
 from teamchat.operations.room import bytes_in, check_room
-from teamchat.operations.running import refuse_running
+from teamchat.operations.running import refuse_running, refuse_started_in
 from teamchat.operations.stored_files import is_there, keys_in, put_file
 from teamchat.operations.stored_images import put_image
 from teamchat.settings.signing import secret_to_keep
@@ -40,6 +40,7 @@ from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.tables import LOG, MARK, RESTORING
 
 _OF_SESSIONS = ("sessions", "refresh_tokens", "waiting_sign_ins")
+_WHICH = "this installation"
 _MARGIN = 1_000_000
 _TAKING_OUT_SECONDS = 60.0
 
@@ -67,7 +68,7 @@ async def restore(
         archive.verify()
         _check_room(installation, archive, wishes)
         async with installation.storage() as storage:
-            await refuse_running(storage, "this installation", waits)
+            silent = await refuse_running(storage, _WHICH, waits)
             await _refuse_used(storage, wishes)
             with _secret(installation, archive) as put_secret:
                 async with (
@@ -77,7 +78,7 @@ async def restore(
                     _others_taken_out(installation, storage, files),
                     _files_put(files, archive, tell),
                 ):
-                    await _put_rows(storage, archive, wishes, tell, marks=put_secret is not None)
+                    await _put_rows(storage, archive, wishes, tell, silent, marks=put_secret is not None)
                 if put_secret is not None:
                     put_secret()
                     async with storage.write() as tx:
@@ -196,10 +197,16 @@ async def _as_they_come(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def _put_rows(storage: Storage, archive: Archive, wishes: Wishes, tell: Tell, *, marks: bool) -> None:
-    """Replace all rows in one transaction; with `marks`, servers refuse them until the mark is gone."""
+async def _put_rows(
+    storage: Storage, archive: Archive, wishes: Wishes, tell: Tell, silent: Mapping[str, int], *, marks: bool
+) -> None:
+    """Replace all rows in one transaction; with `marks`, servers refuse them until the mark is gone.
+
+    Raises `StorageError` if a server has started since those `silent` were all that there were.
+    """
     _, last = await storage.log_bounds()
     async with storage.write() as tx:
+        await refuse_started_in(tx, _WHICH, silent)
         await tx.fetch("delete from marks where name in ($1, $2)", MARK, RESTORING)
         await replace_rows(tx, archive, tell, without=_OF_SESSIONS if wishes.ends_sessions else ())
         await tx.advance_log(max(last, archive.manifest.log_end) + _MARGIN)

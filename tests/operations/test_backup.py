@@ -17,11 +17,14 @@ import pytest
 import trio
 from hypothesis import given, settings
 
+from teamchat.cluster import Members
 from teamchat.errors import OperatorError, StorageError
+from teamchat.interfaces import ImageStore
 from teamchat.operations.archived import Damaged
 from teamchat.operations.backup import back_up
 from teamchat.operations.installation import Installation
 from teamchat.operations.restore import Wishes, restore
+from teamchat.operations.stored_images import put_image
 from teamchat.storage.tables import LOG, tables
 from teamchat.testing import listening
 from teamchat.testing.storage import append
@@ -185,6 +188,34 @@ async def test_an_installation_with_data_is_left_as_it_is_unless_it_is_to_be_rep
         assert differing == {"doomed_images"}, "the bytes of images that are gone are to be removed"
         async with right.read() as tx:
             assert await tx.fetch("select key from doomed_images") == [("1-a.png",)]
+
+
+async def test_a_server_that_starts_while_images_are_put_keeps_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
+    await started(one)
+    async with one.storage() as storage, storage.write() as tx:
+        await tx.fetch(
+            "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
+            " values ('1-a.png', 'x', '1', 1, 'image/png', 1)"
+        )
+    async with one.images() as store:
+        await store.put("1-a.png", b"a")
+    await back_up(one, file)
+
+    async def put(store: ImageStore, key: str, data: bytes) -> None:
+        await put_image(store, key, data)
+        async with two.storage() as storage, storage.write() as tx:
+            await Members(storage).join_in(tx)
+
+    monkeypatch.setattr("teamchat.operations.restore.put_image", put)
+    with pytest.raises(StorageError, match="A server runs on this installation"):
+        await restore(two, file)
+    async with two.storage() as storage, storage.read() as tx:
+        assert not await tx.fetch("select 1 from users")
+    async with two.images() as store:
+        assert await store.get("1-a.png") is None
 
 
 @pytest.mark.slow
