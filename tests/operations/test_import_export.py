@@ -110,6 +110,21 @@ def test_what_is_no_export_is_refused_and_a_damaged_one_is_named(tmp_path: Path)
         trio.run(export_to, installation, tmp_path / "out")
 
 
+def test_servers_that_run_hear_of_what_came_in_before_an_error(tmp_path: Path) -> None:
+    installation = fresh(tmp_path / "one")
+
+    async def broken_off() -> Any:
+        await export_to(installation, tmp_path / "out")
+        with (tmp_path / "out" / "messages.jsonl").open("a") as file:
+            file.write("{\n")
+        with pytest.raises(OperatorError, match="is no record of messages"):
+            await bring_in(installation, tmp_path / "out", Wishes())
+        async with installation.storage() as storage, storage.read() as tx:
+            return await tx.fetch("select type from events order by seq desc limit 1")
+
+    assert trio.run(broken_off) == [("RESYNC",)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("time", [10**30, 2**48, -1])
 def test_a_time_that_none_can_be_is_no_record(tmp_path: Path, time: int) -> None:

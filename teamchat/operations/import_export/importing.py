@@ -4,16 +4,18 @@
   is.  Users are the same who have the same email, channels that have the same name.
 * Times are kept, and ids tell them, so pages have the order in which things were said.
 * Nothing that only some could see becomes visible to all.
-* Rows are written without their events, a page a transaction; in the end one RESYNC in the log makes all
-  servers forget what they remember, and all clients reload (decision D-34).
+* Rows are written without their events, a page a transaction; in the end, also where that is an error, one
+  RESYNC in the log makes all servers forget what they remember, and all clients reload (decision D-34).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
+import trio
 from msgspec.structs import replace
 
 from teamchat.accounts import names
@@ -21,7 +23,7 @@ from teamchat.accounts.records import account_by_email
 from teamchat.accounts.users import bot_email
 from teamchat.capabilities import Capabilities
 from teamchat.chat.rooms_table import insert_direct, pair_key
-from teamchat.errors import BadRequest
+from teamchat.errors import BadRequest, TeamchatError
 from teamchat.events import Resync
 from teamchat.interfaces import FileStore, ImageStore, Storage, Transaction
 from teamchat.model import now_ms, text
@@ -43,6 +45,7 @@ from teamchat.storage.capability_tables import refuse_older
 from teamchat.storage.moving import Tell
 
 _PAGE = 200
+_TELLING_SECONDS = 10.0
 T = TypeVar("T")
 
 
@@ -72,6 +75,19 @@ class Importer:
     async def run(self, tell: Tell = lambda *_: None) -> None:
         """Import everything. Raises an `OperatorError`."""
         parts = await self._parts()
+        try:
+            await self._bring_in(parts, tell)
+        except BaseException:  # What was written by then is there, also for servers that run.
+            with trio.move_on_after(_TELLING_SECONDS, shield=True), suppress(TeamchatError, OSError):
+                await self._have_all_reload()
+            raise
+        await self._have_all_reload()
+
+    async def _have_all_reload(self) -> None:
+        async with self._storage.write() as tx:
+            await tx.append(Resync().to())
+
+    async def _bring_in(self, parts: Sequence[SectionTaker], tell: Tell) -> None:
         for users in _paged(self._source.users()):
             async with self._storage.write() as tx:
                 for user in users:
@@ -92,8 +108,6 @@ class Importer:
         for taker in parts:
             for records in _paged(self._source.section(taker.name, taker.kind)):
                 await taker.take(self._storage, records)
-        async with self._storage.write() as tx:
-            await tx.append(Resync().to())
 
     async def _parts(self) -> list[SectionTaker]:
         """Return what takes in the records of capabilities; note those that nothing here takes."""
