@@ -42,8 +42,9 @@ async def migrate(connection: Connection) -> None:
             f"The database has the encoding {encoding}, and not every message could be kept in it. "
             "Create it with encoding 'UTF8' template template0."
         )
+    is_new = not await present(connection)
     try:
-        while await _step(connection):
+        while await _step(connection, tells=not is_new):
             pass
     except ConnectionLost:
         raise DatabaseUnavailable("ended the connection") from None
@@ -100,13 +101,13 @@ def translated(statement: str) -> str:
     return _TEXT.sub('text collate "C"', statement) if statement.startswith(_DEFINES) else statement
 
 
-async def _step(connection: Connection) -> bool:
-    """Run the next migration and return whether there was one."""
+async def _step(connection: Connection, *, tells: bool) -> bool:
+    """Run the next migration and return whether there was one; the log says so if it `tells`."""
     await connection.command(_BEGIN)
     version = await _version(connection)
     migration = _after(version)
     if migration is not None:
-        if version:
+        if tells:
             _log.warning("upgrading the database to schema %d of %d", migration.number, MIGRATIONS[-1].number)
         await _apply(connection, migration)
     await connection.run("commit")

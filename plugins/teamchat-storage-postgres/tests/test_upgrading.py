@@ -61,3 +61,14 @@ async def test_the_schema_that_is_there_is_told_and_none_is_made_for_it(options:
     assert await present_schema(options) == 0
     async with open_postgres(options):
         assert await present_schema(options) == NEWEST
+
+
+async def test_an_upgrade_is_told_and_a_new_database_is_none(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrations, "MIGRATIONS", MIGRATIONS[:-1])
+        async with open_postgres(options):
+            assert "upgrading" not in caplog.text
+    async with open_postgres(options):
+        assert f"upgrading the database to schema {NEWEST} of {NEWEST}" in caplog.text
