@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from enum import Enum
 from pathlib import Path
 
 from teamchat import __version__
@@ -28,6 +29,17 @@ from teamchat.storage.schema import MIGRATIONS
 from teamchat.storage.tables import LOG, Table
 
 
+class _Secret(Enum):
+    """Where the signing secret is, as it is told."""
+
+    KEPT = "It holds the signing secret: who has this file can sign in as anyone. Keep it safe."
+    CONFIGURED = "auth.jwtSecret is configured, so it is not in the backup. Keep the configuration too."
+    MISSING = (
+        "There is no signing secret in storage.path, and so none in the backup. Is this the server's "
+        "directory? A relative path begins where the command is given."
+    )
+
+
 async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_: None) -> list[str]:
     """Write a backup and return what is to be said about it. Raises an `OperatorError`."""
     keeping = installation.kept_files()
@@ -41,7 +53,7 @@ async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_
             entries, keys, kept = await _write_tables(storage, archive, keeping, tell)
             missing = await _write_images(images, archive, keys, tell)
             gone = await _write_files(files, archive, kept, tell)
-            has_secret = _write_secret(installation, archive)
+            secret = _write_secret(installation, archive)
             _, log_end = await storage.log_bounds()
             archive.finish(
                 Manifest(
@@ -51,7 +63,7 @@ async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_
                     schema=MIGRATIONS[-1].number,
                     created_at=created_at,
                     log_end=log_end,
-                    has_secret=has_secret,
+                    has_secret=secret is _Secret.KEPT,
                     tables=entries,
                     images=archive.finish_images(),
                     missing_images=missing,
@@ -62,7 +74,7 @@ async def back_up(installation: Installation, file: Path, tell: Tell = lambda *_
         async with storage.read() as tx:
             named = {one.key for one in await _kept(tx, keeping)}
             unknown = await unoffered(tx, installation.offered_namespaces())
-    return [*_said(file, lost, len(named.intersection(gone)), has_secret=has_secret), *unknown]
+    return [*_said(file, lost, len(named.intersection(gone)), secret), *unknown]
 
 
 async def _write_tables(
@@ -139,13 +151,15 @@ async def _write_images(
     return missing
 
 
-def _write_secret(installation: Installation, archive: ArchiveWriter) -> bool:
+def _write_secret(installation: Installation, archive: ArchiveWriter) -> _Secret:
     """Write the signing secret if it is one that was generated; a configured one is in the configuration."""
+    if installation.settings.auth.jwt_secret is not None:
+        return _Secret.CONFIGURED
     secret = kept_secret(installation.settings)
-    if secret is None or installation.settings.auth.jwt_secret is not None:
-        return False
+    if secret is None:
+        return _Secret.MISSING
     archive.add_secret(secret)
-    return True
+    return _Secret.KEPT
 
 
 async def _still_named(storage: Storage, missing: Sequence[str]) -> int:
@@ -157,14 +171,10 @@ async def _still_named(storage: Storage, missing: Sequence[str]) -> int:
     return lost
 
 
-def _said(file: Path, lost: int, lost_files: int, *, has_secret: bool) -> list[str]:
+def _said(file: Path, lost: int, lost_files: int, secret: _Secret) -> list[str]:
     said = [f"{file} is written."]
     if lost_files:
         said.append(f"{lost_files} files have no bytes in their store, and so not in the backup either.")
     if lost:
         said.append(f"{lost} images have no bytes in the image store, and so not in the backup either.")
-    if has_secret:
-        said.append("It holds the signing secret: who has this file can sign in as anyone. Keep it safe.")
-    else:
-        said.append("auth.jwtSecret is configured, so it is not in the backup. Keep the configuration too.")
-    return said
+    return [*said, secret.value]

@@ -72,6 +72,12 @@ async def _move_files(source: Installation, target: Installation, old: Storage, 
 def _move_secret(source: Installation, target: Installation) -> list[str]:
     """Give the target the secret that signs tokens, unless it has one: with it everyone stays signed in."""
     secret, other = kept_secret(source.settings), kept_secret(target.settings)
+    if secret is None:
+        return [
+            "There is no signing secret in the storage.path of --from, so everyone has to sign in again. Is "
+            "this the server's directory? Images and files lie there too. A relative path begins where the "
+            "command is given."
+        ]
     if secret is not None and other is None:
         keep_secret(target.settings, secret)
         return ["The signing secret was copied to the storage.path of --to."]

@@ -448,6 +448,8 @@ async def test_a_backup_is_not_written_where_a_link_leads_nor_into_a_file_of_oth
 async def test_the_generated_secret_is_in_the_file_and_a_configured_one_is_not(tmp_path: Path) -> None:
     one = installation(tmp_path / "1")
     await started(one)
+    said = await back_up(one, tmp_path / "none.zip")
+    assert any(line.startswith("There is no signing secret in storage.path") for line in said)
     (one.directory / "jwt-secret").write_bytes(b"x" * 64 + b"\n")
     await back_up(one, tmp_path / "generated.zip")
     two = installation(tmp_path / "2")

@@ -166,6 +166,13 @@ def target(directory: Path, **sections: dict[str, Any]) -> Installation:
     return Installation.load(configure(directory / "c.json", **storage | sections), {})
 
 
+async def test_a_source_without_its_secret_is_told(tmp_path: Path) -> None:
+    source = await started(tmp_path / "source")
+    (source.directory / "jwt-secret").unlink(missing_ok=True)
+    said = await move_installation(source, target(tmp_path / "target"), lambda *_: None)
+    assert any(line.startswith("There is no signing secret in the storage.path of --from") for line in said)
+
+
 @pytest.mark.slow
 async def test_a_generated_secret_goes_along_and_one_that_is_there_stays(tmp_path: Path) -> None:
     source = await started(tmp_path / "source")
