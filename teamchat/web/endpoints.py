@@ -316,7 +316,8 @@ class Section:
         - `failed`: a function of ``app`` and the exception, which makes the answer of what was raised.
         - `static`: these are files of a client: no part of the interface, not in the OpenAPI document, and
           not counted by ``server.rateLimit``.
-        - `statuses`: those of errors that the OpenAPI document is to name beside the usual ones.
+        - `statuses`: those that the OpenAPI document is to name beside the usual ones. With 206 the ``bytes``
+          of the answer are of any media type; without, they are an image.
         - `scopes`: those of which a token needs one (extension K-1); with none the endpoint is for sessions
           alone. By default it is ``read`` for GET and ``write`` for all else, ``admin`` below ``/admin/``,
           and none below ``/auth/``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from itertools import groupby
 from typing import Any
 
@@ -44,6 +45,7 @@ _PROBLEMS = {
     "503": ("Unavailable", "The server can't do this now; nothing was changed."),
     "507": ("StorageFull", "There is no room for it."),
 }
+_WORDS = {str(status.value): f"{status.phrase}." for status in HTTPStatus}
 _SECURITY: Document = {
     "accessToken": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
     "accessTokenInQuery": {"type": "apiKey", "in": "query", "name": "token"},
@@ -257,15 +259,22 @@ def _responses(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
     if endpoint.answer is bytes:
         responses["304"] = {"description": "The client has it already."}
     for status in sorted(statuses):
-        responses[status] = {"$ref": f"#/components/responses/{_PROBLEMS[status][0]}"}
+        responses[status] = _other(status)
     if endpoint.answer is None:
         responses["default"] = {"description": "A redirect, or whatever the extension answers."}
     return responses
 
 
+def _other(status: str) -> Document:
+    if status in _PROBLEMS:
+        return {"$ref": f"#/components/responses/{_PROBLEMS[status][0]}"}
+    return {"description": _WORDS.get(status, "Another answer.")}
+
+
 def _success(endpoint: Endpoint, schemas: dict[Any, Document]) -> Document:
     if endpoint.answer is bytes:
-        content: Document = {kind: {} for kind in _IMAGE_TYPES}
+        is_of_any_type = HTTPStatus.PARTIAL_CONTENT in endpoint.statuses
+        content: Document = {kind: {} for kind in (["*/*"] if is_of_any_type else _IMAGE_TYPES)}
     elif endpoint.answer is str:
         content = {"text/plain": {"schema": {"type": "string"}}}
     elif isinstance(endpoint.answer, str):

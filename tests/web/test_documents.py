@@ -432,3 +432,25 @@ async def test_names_of_a_plugin_that_the_core_has_too_leave_the_cores_as_they_a
     assert schema == {"$ref": "#/components/schemas/lunch.MessageList"}
     assert set(after["components"]["schemas"]) - set(before["components"]["schemas"]) == {"lunch.MessageList"}
     assert after["paths"]["/lunch/events"]["get"]["operationId"] == "lunch_events"
+
+
+def with_statuses_of_its_own() -> Section:
+    section = Section("lunch")
+
+    @section.endpoint("GET", "/lunch/menu", answer=bytes, statuses=(206, 418))
+    async def menu() -> bytes:
+        """Read the menu."""
+        raise NotImplementedError
+
+    return section
+
+
+async def test_statuses_beside_the_usual_ones_are_named(world: World) -> None:
+    site = world.rebuilt(*documents.routes(world.app), with_statuses_of_its_own())
+    document = await Client(site).ok("GET", "/openapi.json")
+    OpenAPIV31SpecValidator(document).validate()
+    answers = document["paths"]["/lunch/menu"]["get"]["responses"]
+    assert answers["206"] == {"description": "Partial Content."}
+    assert answers["418"] == {"description": "I'm a Teapot."}
+    assert answers["200"]["content"] == {"*/*": {}}
+    assert "304" in document["paths"]["/capabilities"]["get"]["responses"]

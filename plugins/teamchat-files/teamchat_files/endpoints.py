@@ -67,7 +67,7 @@ def _add_uploads(section: Section, uploads: Uploads, options: FilesOptions) -> N
         tus.check_type(request, is_optional=False)
         _check_chunk(request, most)
 
-    @section.endpoint("OPTIONS", "/uploads", open=True)
+    @section.endpoint("OPTIONS", "/uploads", open=True, statuses=(204,))
     async def upload_options() -> Response:
         """Ask what uploads can do."""
         return _answer(
@@ -88,7 +88,7 @@ def _add_uploads(section: Section, uploads: Uploads, options: FilesOptions) -> N
         first=check_new,
         streamed=True,
         failed=_failed,
-        statuses=_FAILURES,
+        statuses=(201, *_FAILURES),
     )
     async def begin_upload(caller: Caller, request: Request, key: str | None) -> Response:
         """Begin an upload; the first bytes, or all of them, may come with it."""
@@ -119,7 +119,7 @@ def _add_uploads(section: Section, uploads: Uploads, options: FilesOptions) -> N
         scopes=("files",),
         within_places=True,
         failed=_failed,
-        statuses=_FAILURES,
+        statuses=(200, *_FAILURES),
     )
     async def upload_offset(caller: Caller, request: Request, upload_id: str) -> Response:
         """Ask how far an upload is."""
@@ -135,7 +135,7 @@ def _add_uploads(section: Section, uploads: Uploads, options: FilesOptions) -> N
         first=check_part,
         streamed=True,
         failed=_failed,
-        statuses=_FAILURES,
+        statuses=(204, *_FAILURES),
     )
     async def go_on_with_upload(caller: Caller, request: Request, upload_id: str) -> Response:
         """Go on with an upload where it is."""
@@ -154,7 +154,7 @@ def _add_uploads(section: Section, uploads: Uploads, options: FilesOptions) -> N
         scopes=("files",),
         within_places=True,
         failed=_failed,
-        statuses=_FAILURES,
+        statuses=(204, *_FAILURES),
     )
     async def end_upload(caller: Caller, request: Request, upload_id: str) -> Response:
         """End an upload, and remove what has arrived."""
@@ -225,7 +225,7 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
         open=True,
         security="accessToken",
         query=("download", "ticket"),
-        statuses=(401, 410, 416),
+        statuses=(206, 401, 410, 416),
     )
     async def read_file(
         request: Request,
@@ -255,7 +255,7 @@ def _add_files(section: Section, app: Teamchat, options: FilesOptions) -> None:
         open=True,
         security="accessToken",
         query=("size", "ticket"),
-        statuses=(401, 410, 416),
+        statuses=(206, 401, 410, 416),
     )
     async def read_thumbnail(
         request: Request,

@@ -32,7 +32,7 @@ class MyRights(Answer, frozen=True):
     has_password: bool | UnsetType = UNSET
 
 
-@section.endpoint("GET", "/capabilities", answer=Announced, open=True)
+@section.endpoint("GET", "/capabilities", answer=Announced, open=True, statuses=[304])
 async def list_capabilities(app: Application) -> Response:
     """Read which capabilities the server offers, each with its version and its limits."""
     data = _encode(app.announced())
