@@ -199,6 +199,8 @@ def test_d10_a_short_secret_stops_serve_by_its_key(
         ["serve", "--port", "x"],
         ["serve", "--initialUser", "x"],
         ["init", "a", "b"],
+        ["user", "promote", "a\udcff@b"],
+        ["audit", "--target", "\udcff"],
     ],
 )
 def test_a_wrong_command_line_has_exit_code_2(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from teamchat.cli.options import add_config
+from teamchat.cli.options import add_config, stored_text
 from teamchat.cli.printing import printable
 from teamchat.cli.working import installation, work
 
@@ -30,9 +30,16 @@ def add(commands: Commands) -> None:
     parser.add_argument("--json", action="store_true", help="write JSON Lines, one entry a line")
     parser.add_argument("--since", type=_time, metavar="TIME", help="from then on, such as 2026-01-31")
     parser.add_argument("--until", type=_time, metavar="TIME", help="before that; without a zone it is UTC")
-    parser.add_argument("--actor", metavar="WHO", help="what this user did")
-    parser.add_argument("--action", metavar="ACTION", help="one such as user.role, or all of user")
-    parser.add_argument("--target", metavar="WHAT", help="what was done to this user, channel, webhook, …")
+    parser.add_argument("--actor", type=stored_text, metavar="WHO", help="what this user did")
+    parser.add_argument(
+        "--action", type=stored_text, metavar="ACTION", help="one such as user.role, or all of user"
+    )
+    parser.add_argument(
+        "--target",
+        type=stored_text,
+        metavar="WHAT",
+        help="what was done to this user, channel, webhook, …",
+    )
     parser.set_defaults(command=run)
 
 

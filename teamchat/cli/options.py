@@ -23,6 +23,15 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def stored_text(text: str) -> str:
+    """Take an argument that is looked for in the database, which holds none that is no UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError("it is no UTF-8") from None
+    return text
+
+
 def config_file(options: argparse.Namespace) -> Path | None:
     """Return the configuration file that was named, or the one that lies here."""
     named: Path | None = options.config

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from teamchat.cli.options import add_config
+from teamchat.cli.options import add_config, stored_text
 from teamchat.cli.passwords import add_password_flags, read_password
 from teamchat.cli.printing import printable
 from teamchat.cli.working import installation, work
@@ -60,7 +60,7 @@ def _action(
     )
     add_config(parser)
     if whom is not None:
-        parser.add_argument("email", metavar="EMAIL", help=whom)
+        parser.add_argument("email", type=stored_text, metavar="EMAIL", help=whom)
     parser.set_defaults(command=run, act=act)
     return parser
 
