@@ -24,7 +24,7 @@ async def replace_rows(tx: Transaction, archive: Archive, tell: Tell, without: C
 
     Raises `Damaged` for a row that is none, `StorageError` for what the database does not take.
     """
-    doomed = await image_keys_in(tx)
+    doomed = await image_keys_in(tx) | {key for (key,) in await tx.fetch("select key from doomed_images")}
     await drop_in(tx)
     for table in reversed(tables()):
         await delete_all(tx, table)
