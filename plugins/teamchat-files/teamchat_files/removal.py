@@ -49,6 +49,7 @@ class Removal:
     def __init__(self, app: Teamchat, options: FilesOptions) -> None:
         self._app, self._options = app, options
         self._fails = False
+        self._has_looked = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Remove bytes until cancelled."""
@@ -67,6 +68,9 @@ class Removal:
         now = now_ms()
         await self._expire_uploads(now)
         await self._remove_loose(now - KEPT_MS)
+        if not self._has_looked:
+            await self._let_go_unnamed()
+            self._has_looked = True
         if self._options.retention_days:
             await self._expire_files(now - self._options.retention_days * DAY_MS)
         async with self._app.storage.write() as tx:
@@ -132,6 +136,20 @@ class Removal:
                 await remove(tx, [id_ for (id_,) in rows])
             if len(rows) < _AT_ONCE:
                 return
+
+    async def _let_go_unnamed(self) -> None:
+        """Doom bytes whose files went while the capability was off: nobody told it of deletions."""
+        last = ""
+        while True:
+            async with self._app.storage.read() as tx:
+                page = await stored.kept_after(tx, last, _AT_ONCE)
+            unnamed = [key for key, has_file in page if not has_file and not stored.is_thumbnail(key)]
+            if unnamed:
+                async with self._app.storage.write() as tx:
+                    await stored.let_go(tx, unnamed)
+            if len(page) < _AT_ONCE:
+                return
+            last = page[-1][0]
 
     async def _expire_files(self, before: int) -> None:
         """Let files go whose messages stay, and tell who sees these (extension G-7)."""

@@ -21,6 +21,8 @@ order by message_id, number"""  # noqa: S608
 _ONE = f"select {COLUMNS} from files where id = $1"  # noqa: S608
 # What is not there costs as much as what is not seen: the nearest row stands for it (extension rule X-3).
 _NEAREST = f"select {COLUMNS} from files where id <= $1 order by id desc limit 1"  # noqa: S608
+_STORED = """with kept as (select key from files_stored where key > $1 order by key limit $2)
+select key, exists (select 1 from files where files.key = kept.key) from kept order by key"""
 _DOOM_THOSE = """insert into files_doomed (key, state, due) {}
 on conflict (key) do update set due = excluded.due"""
 _DOOM = _DOOM_THOSE.format("values ($1, $2, $3)")
@@ -188,6 +190,11 @@ async def let_go_of_made(tx: Transaction, key: str) -> None:
             await doom(tx, made)
 
 
+async def kept_after(tx: Transaction, last: str, most: int) -> Sequence[tuple[str, bool]]:
+    """Return the next keys under which the store has bytes, and whether a file has them."""
+    return [(key, bool(has)) for key, has in await tx.fetch(_STORED, last, most)]
+
+
 async def end_uploads(tx: Transaction, column: str, id_: str) -> None:
     """End the uploads with an id in a column, `place_id` or `uploader_id`: what had arrived is removed."""
     await tx.fetch(_DOOM_UPLOADS.format(column), id_)
@@ -202,6 +209,11 @@ def small_key(key: str) -> str:
 def large_key(key: str) -> str:
     """Return under which key the large thumbnail of a file is."""
     return f"{key}-l"
+
+
+def is_thumbnail(key: str) -> bool:
+    """Return whether it is that of a thumbnail."""
+    return key.endswith(("-s", "-l"))
 
 
 async def doom(tx: Transaction, key: str, state: str | None = None, *, due: int = 0) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from teamchat_files import seeing
 from teamchat_files.removal import Removal
-from teamchat_files.stored import DAY_MS
+from teamchat_files.stored import DAY_MS, keep_key, small_key
 
 from teamchat import CheckedFile, Unauthorized
 from teamchat.chat import Draft
@@ -142,6 +142,21 @@ async def test_g3_files_go_with_what_they_hang_on(tmp_path: Path, way: str) -> N
             await world.app.accounts.users.remove(bob, ada.user.id)
             left = {"a file in a message"}
         assert len(await world.keys()) == {"channel": 0, "retention": 2, "user": 1}[way], left
+
+
+async def test_what_lost_its_file_while_the_capability_was_off_goes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as world:
+        gone, kept = await world.ready(), await world.ready()
+        message = await world.posted(gone)
+        await world.posted(kept)
+        for (key,) in await world.rows("select key from files"):  # As if they had thumbnails.
+            async with world.app.storage.write() as tx:
+                await keep_key(tx, small_key(key), 1)
+        await world.rows("delete from messages where id = $1", message)  # Nobody asks the capability.
+        await Removal(world.app, world.options).sweep()
+        assert len(await world.keys()) == 1
+        assert len(await world.rows("select key from files_stored")) == 2
+        assert await world.status(kept) == 200
 
 
 async def test_an_unattached_file_goes_after_a_day(tmp_path: Path) -> None:
