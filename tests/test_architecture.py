@@ -141,7 +141,7 @@ _IS_HANDED = {
         f"read_state/{name}.py"
         for name in ("places", "following", "tables", "levels/levels", "levels/notices")
     ),
-    *(f"read_state/threads/{name}.py" for name in ("following", "follows", "states", "tables")),
+    *(f"read_state/threads/{name}.py" for name in ("following", "follows", "replying", "states", "tables")),
 }
 _SEES_ALL = {"operations", "storage", "testing"}
 
