@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.in_the_client import message
+
 Enter = Callable[..., Page]
 LATER = 45_000  # milliseconds
 
@@ -18,10 +20,6 @@ def field(page: Page) -> Locator:
 
 def others(page: Page) -> Locator:
     return page.get_by_role("list", name="Other drafts for here").get_by_role("listitem")
-
-
-def message(page: Page, text: str) -> Locator:
-    return page.get_by_role("main").get_by_role("article").filter(has_text=text)
 
 
 def drafts(talk: Any) -> list[str]:

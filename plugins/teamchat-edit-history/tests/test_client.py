@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.in_the_client import message
+
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
-
-
-def message(page: Page, text: str) -> Locator:
-    return page.get_by_role("main").get_by_role("article").filter(has_text=text)
 
 
 def edit(talk: Any, token: str, message_id: str, text: str) -> None:

@@ -14,12 +14,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
+from tests.in_the_client import message
+
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
-
-
-def message(page: Page, text: str) -> Locator:
-    return page.get_by_role("main").get_by_role("article").filter(has_text=text)
 
 
 def strip(page: Page) -> Locator:

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.in_the_client import message
+
 WITH_PARTS = {"pins", "quotes"}
 
 Enter = Callable[..., Page]
@@ -25,10 +27,6 @@ HIDDEN = """() => {
   const get = () => globalThis.isHidden ? "hidden" : "visible";
   Object.defineProperty(document, "visibilityState", { get });
 }"""
-
-
-def message(page: Page, text: str, within: str = "main") -> Locator:
-    return page.get_by_role(within).get_by_role("article").filter(has_text=text)  # type: ignore[arg-type]
 
 
 def press(page: Page, text: str, label: str = "Save for later") -> None:

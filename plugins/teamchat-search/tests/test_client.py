@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from tests.in_the_client import message
+
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
-
-
-def message(page: Page, text: str, within: str = "main") -> Locator:
-    return page.get_by_role(within).get_by_role("article").filter(has_text=text)  # type: ignore[arg-type]
 
 
 def begin(page: Page) -> Locator:

@@ -7,16 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from teamchat.testing import ADMIN
+from tests.in_the_client import message
 
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
-
-
-def message(page: Page, text: str, within: str = "main") -> Locator:
-    return page.get_by_role(within).get_by_role("article").filter(has_text=text)  # type: ignore[arg-type]
 
 
 def say(talk: Any, count: int) -> list[str]:
