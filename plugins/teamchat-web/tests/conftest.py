@@ -29,7 +29,10 @@ from teamchat.testing import ADMIN, PASSWORD, mailed
 from tests import forks
 from tests.harness import free_port
 
+from .extensions import bring, loose
 from .rooms import Rooms
+
+__all__ = ["bring", "loose"]
 
 DEADLINE_MS = 15_000
 GRACE = "grace@example.org"
