@@ -15,7 +15,7 @@ import httpx2
 import trio
 
 from teamchat.testing import Events
-from tests.races.reading.model import GONE, NEW
+from tests.races.reading.place import GONE, NEW
 from tests.races.reading.site import Site, User
 
 DOUBTFUL = {

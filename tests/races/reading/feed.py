@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tests.races.reading.judge import Track
-from tests.races.reading.model import Place, State, Words
+from tests.races.reading.place import Place, Words
+from tests.races.reading.state import State
 
 AHEAD = "f" * 32
 """A position after every item."""

@@ -14,17 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from tests.races.reading.model import (
-    Mark,
-    Place,
-    State,
-    moved,
-    read,
-    read_thread,
-    set_following,
-    unread,
-    unread_thread,
-)
+from tests.races.reading.moves import moved, read, read_thread, set_following, unread, unread_thread
+from tests.races.reading.place import Place
+from tests.races.reading.state import Mark, State
 
 FOREVER = 1 << 60
 MOST_MOMENTS = 20_000

@@ -16,8 +16,9 @@ import trio
 from tests.races.reading.device import Device
 from tests.races.reading.feed import AHEAD, Feed
 from tests.races.reading.judge import Change, Look
-from tests.races.reading.model import BEGINNING, REPLIED, Place, Words
+from tests.races.reading.place import REPLIED, Place, Words
 from tests.races.reading.site import Site, User
+from tests.races.reading.state import BEGINNING
 
 PEOPLE = ("bob", "eve", "max", "zoe")
 DEVICES = 2

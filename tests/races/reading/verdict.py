@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tests.races.reading import feed
 from tests.races.reading.judge import FOREVER, Happened, Track
-from tests.races.reading.model import (
+from tests.races.reading.place import (
     CHOSEN,
     EDITED,
     GONE,

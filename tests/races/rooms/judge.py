@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.races.reading.judge import Happened
-from tests.races.reading.model import Words
+from tests.races.reading.place import Words
 from tests.races.rooms.model import (
     ADDED,
     CHANGED,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
-from tests.races.reading.model import Place
+from tests.races.reading.place import Place
 
 MANAGER = "manager"
 POSTED, ADDED, REMOVED = "NEW_MESSAGE", "CHANNEL_MEMBERS_ADDED", "CHANNEL_MEMBER_REMOVED"
