@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from tests.races.reading.play import DEADLINE, Game
+from tests.races.reading.game import Game
+from tests.races.reading.play import DEADLINE, play
 from tests.races.reading.site import Site, User, open_site
 from tests.races.reading.verdict import judge
 
@@ -28,7 +29,7 @@ async def played(site: Site, root: User, seed: int, most: int = ACTIONS) -> list
     """Play a game; return what is wrong with it."""
     game = Game(site, root, seed, most)
     with trio.fail_after(DEADLINE):
-        await game.run()
+        await play(game)
         return await judge(game)
 
 

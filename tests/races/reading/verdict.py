@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tests.races.reading import feed
+from tests.races.reading.game import Game
 from tests.races.reading.judge import FOREVER, Happened, Track
 from tests.races.reading.place import (
     CHOSEN,
@@ -18,7 +19,6 @@ from tests.races.reading.place import (
     Words,
     course,
 )
-from tests.races.reading.play import Game
 
 _OF_A_CHANNEL = {"UPDATE_CHANNEL", "DELETE_CHANNEL"}
 _OF_MEMBERS = {"CHANNEL_MEMBERS_ADDED", "CHANNEL_MEMBER_REMOVED"}
