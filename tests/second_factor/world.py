@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import trio
 from teamchat_auth_password import Passwords
 from teamchat_second_factor import SECOND_FACTOR, totp
 from teamchat_second_factor.codes import Codes
@@ -80,6 +81,13 @@ class World:
     async def caller(self, signed_in: SignedIn) -> Caller:
         return await self.app.accounts.authenticate(signed_in.access_token)
 
+    async def ticket(self) -> str:
+        """Show Bob's first proof elsewhere, and return what waits for the second."""
+        async with self.app.storage.write() as tx:
+            return await self.app.accounts.second_steps.ticket_in(
+                tx, self.bob.user.id, is_proved=True, way="oauth"
+            )
+
     async def make_older(self, milliseconds: int = 600_000) -> None:
         """Let all sign-ins be so much longer ago."""
         async with self.app.storage.write() as tx:
@@ -100,3 +108,25 @@ async def opened(tmp_path: Path) -> AsyncIterator[World]:
             (await Passwords(app.accounts).login(BOB, PASSWORD, HOME, "tests")).access_token
         )
         yield World(app, ada, bob)
+
+
+async def outcome(doing: Awaitable[Any]) -> str:
+    """Return the name of the error that it raises, or "done"."""
+    try:
+        await doing
+    except Exception as error:
+        return type(error).__name__
+    return "done"
+
+
+async def at_once(*doing: Callable[[], Awaitable[Any]]) -> list[str]:
+    """Do all at once; return how each ended, sorted."""
+    ended: list[str] = []
+
+    async def one(each: Callable[[], Awaitable[Any]]) -> None:
+        ended.append(await outcome(each()))
+
+    async with trio.open_nursery() as nursery:
+        for each in doing:
+            nursery.start_soon(one, each)
+    return sorted(ended)
