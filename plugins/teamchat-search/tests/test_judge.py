@@ -25,14 +25,9 @@ from teamchat.chat import Draft
 from teamchat.model import Caller
 
 _world = import_module("plugins.teamchat-search.tests.world")
-_searched = import_module("plugins.teamchat-search.tests.test_search")
+_generated = import_module("plugins.teamchat-search.tests.generated")
 World, opened = _world.World, _world.opened
-brute_force, fill, left, queries = (
-    _searched.brute_force,
-    _searched.fill,
-    _searched.left,
-    _searched.queries,
-)
+brute_force, fill, queries = _generated.brute_force, _generated.fill, _generated.queries
 
 PNG = base64.b64encode(
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x02\x00\x00\x00\x90wS\xde"

@@ -89,6 +89,15 @@ class World:
         """Return the texts of what somebody finds."""
         return [hit.message.content for hit in (await self.results(query, by, **more)).hits]
 
+    async def documents(self) -> int:
+        """Return how many documents the index has."""
+        async with self.app.storage.read() as tx:
+            if self.app.storage.dialect == "sqlite":
+                rows = await tx.fetch("select id from search_grams_docsize")
+                assert not await tx.fetch("select 1 from search_erased")
+                return len(rows)
+            return len(await tx.fetch("select 1 from search_documents"))
+
 
 @asynccontextmanager
 async def opened(tmp_path: Path, capabilities: Sequence[Capability] = ()) -> AsyncIterator[World]:
