@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import UNSET
+
 from teamchat import Capability
 from teamchat.application import Application
 from teamchat.chat import Draft, MessageEdit
@@ -91,3 +93,15 @@ class World(ReadStatesWorld):
 
     def user(self, name: str, offset: int, length: int | None = None) -> Entity:
         return Entity("user", offset, length or len(name) + 1, self.id(name))
+
+
+def entities(message: Message) -> list[tuple[str, int, int, str]]:
+    """Return the entities of a message, each as its type, offset, length and id."""
+    found = getattr(message, "entities", UNSET)
+    return [] if found is UNSET else [(one.type, one.offset, one.length, one.id) for one in found]
+
+
+def mentions(message: Message) -> list[str]:
+    """Return whom a message mentions."""
+    found = getattr(message, "mentions", UNSET)
+    return [] if found is UNSET else list(found)
