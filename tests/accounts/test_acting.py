@@ -17,8 +17,8 @@ from teamchat.model import Caller
 from teamchat.model.ids import new_id
 from teamchat.testing import StorageContract
 from tests.accounts.conftest import World
+from tests.pictures import PNG
 from tests.storages import open_storage
-from tests.web.held import PNG
 
 ONE = "insert into server_settings (name, value) values ($1, 'x')"
 

@@ -24,7 +24,7 @@ from tests.leaks.parameters import (
     parameters_of,
 )
 from tests.leaks.world import REFUSED_BY_A_FILTER
-from tests.web.held import PNG
+from tests.pictures import PNG
 
 Headers = tuple[tuple[str, str], ...]
 

@@ -26,8 +26,8 @@ from tests.leaks.parameters import (
 )
 from tests.leaks.questions import Ids, Request, questions
 from tests.leaks.world import Person, World
+from tests.pictures import PNG
 from tests.web.client import Answer, Client
-from tests.web.held import PNG
 
 SAID = "only for those who are in here"
 """Stands in every text of what is hidden."""

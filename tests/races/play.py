@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import trio
 
 from teamchat.chat import membership
+from tests.pictures import PNG
 from tests.races.house import CURRENT, House, open_house
 from tests.races.model import Operation, Room, State
 from tests.races.streams import Reader
 from tests.web.client import Client
-from tests.web.held import PNG
 
 DEADLINE = 120
 HEARD_SECONDS = 60.0

@@ -11,7 +11,8 @@ import trio
 from teamchat.accounts import Accounts
 from teamchat.model import Caller
 from tests.http1.conftest import connected
-from tests.web.held import PNG, staged
+from tests.pictures import PNG
+from tests.web.scene import staged
 
 MESSAGE = {"content": "hello"}
 IMAGE = {"filename": "dot.png", "image": PNG}
