@@ -27,7 +27,8 @@ CHAT = "chat"
 KEPT_MS = 24 * 60 * 60 * 1000
 MAX_KEY = 255
 FORGET = """delete from keyed_requests where (user_id, scope, key) in (select user_id, scope, key
-from keyed_requests where created_at < $1 order by created_at limit $2) returning 1"""
+from keyed_requests where created_at < $1 order by created_at limit {}) returning 1"""
+"""Forgets so many of before a time."""
 _NOTED = """select request_hash, made, beside from keyed_requests
 where user_id = $1 and scope = $2 and key = $3 and created_at >= $4"""
 # A key that has had its time, and was not swept yet, is free.

@@ -182,8 +182,8 @@ def _updated(seen: SeenMessage, message: Message) -> events.Event:
 
 async def _erased_from_conversation(tx: Transaction, seen: SeenMessage, participants: Participants) -> None:
     await tx.fetch(
-        """update rooms set last_message_at = (select created_at from messages
-          where room_id = $1 and parent_id is null order by id desc limit 1) where id = $1""",
+        """update rooms set last_message_at = (select created_at from messages where id = (select id
+          from messages where room_id = $1 and parent_id is null order by id desc limit 1)) where id = $1""",
         seen.room.id,
     )
     event = events.DeleteDirectMessage(seen.id, seen.room.id, participants, seen.author_id)
@@ -195,10 +195,10 @@ async def _keep_order(tx: Transaction, seen: SeenMessage, last: str) -> None:
 
     Somebody may have read up to it: what a server posts whose clock is behind would count as read (D-1).
     """
-    is_later = "room_id = $1 and parent_id is null" if seen.parent_id is None else "parent_id = $3"
+    is_newest = "room_id = $1 and parent_id is null" if seen.parent_id is None else "parent_id = $3"
     await tx.fetch(
-        f"""update rooms set last_bound = $2 where id = $1 and last_bound < $2
-        and not exists (select 1 from messages where {is_later} and id > $2)""",  # noqa: S608
+        f"""update rooms set last_bound = $2 where id = $1 and last_bound < $2 and
+        coalesce((select id from messages where {is_newest} order by id desc limit 1), '') <= $2""",  # noqa: S608
         *(seen.room.id, last, *([] if seen.parent_id is None else [seen.parent_id])),
     )
 

@@ -47,8 +47,8 @@ _MOVE = "update messages set room_id = $2 where id = $1 or parent_id = $1"
 _MOVE_TEXTS = f"""update events set text_room = $2 where text_room = $3
 and text_message in ({_THREAD})"""  # noqa: S608
 _GONE = f"select r.part_of, {ROOM} from rooms r where r.kind = 'gone' order by r.id"  # noqa: S608
-_MESSAGES = "select id from messages where room_id = $1 and parent_id is null order by id limit $2"
-_REPLIES = "select id from messages where parent_id in ({}) limit $1"
+_MESSAGES = "select id from messages where room_id = $1 and parent_id is null order by id limit {}"
+_REPLIES = "select id from messages where parent_id in ({}) limit {}"
 
 
 async def delete(tx: Transaction, capabilities: Capabilities, room: Room, *, by: str | None = None) -> None:
@@ -162,8 +162,8 @@ async def _clear(capabilities: Capabilities, left: _Left, tx: Transaction) -> bo
 
 async def _some_messages(tx: Transaction, room_id: str) -> list[str]:
     """Return some messages of a room with their replies, or where these are many, some of them alone."""
-    found = [id_ for (id_,) in await tx.fetch(_MESSAGES, room_id, PART)]
+    found = [id_ for (id_,) in await tx.fetch(_MESSAGES.format(PART), room_id)]
     replies: list[str] = []
-    for marks, piece in chunks(found, after=1):
-        replies += [id_ for (id_,) in await tx.fetch(_REPLIES.format(marks), PART, *piece)]
+    for marks, piece in chunks(found):
+        replies += [id_ for (id_,) in await tx.fetch(_REPLIES.format(marks, PART), *piece)]
     return replies if len(replies) >= PART else [*replies, *found]

@@ -28,7 +28,7 @@ where case when i.room_id = $2 then i.filename end = $1"""  # noqa: S608
 _TAKE_FROM = "delete from message_images where message_id in ({}) returning filename"
 _UNUSED = """select filename from images where created_at < $1 and filename > $2
   and not exists (select 1 from message_images m where m.filename = images.filename)
-order by filename limit $3"""
+order by filename limit {}"""
 _SHOWN = """select 1 from message_images i join messages m on m.id = i.message_id
 where i.filename = $1 and coalesce(m.parent_id, m.id) >= $2 limit 1"""
 # An image that another message has stays where that is.
@@ -123,10 +123,9 @@ async def move_images_of_thread(tx: Transaction, message_id: str, room_id: str) 
 async def forget_images_in(tx: Transaction, room_id: str, most: int) -> int:
     """Doom images of a deleted room whose messages are gone, `most` at most, and return how many."""
     rows = await tx.fetch(
-        """delete from images where filename in (select filename from images where room_id = $1 limit $2)
-        returning filename, thumbnail_type""",
+        f"""delete from images where filename in
+        (select filename from images where room_id = $1 limit {most}) returning filename, thumbnail_type""",  # noqa: S608
         room_id,
-        most,
     )
     for filename, thumbnail_type in rows:
         await _doom(tx, filename, has_thumbnail=thumbnail_type is not None)
@@ -135,7 +134,7 @@ async def forget_images_in(tx: Transaction, room_id: str, most: int) -> int:
 
 async def unused_images(tx: Transaction, before: int, after: str) -> list[str]:
     """Return some images of before a time that no message has, in their order."""
-    return [filename for (filename,) in await tx.fetch(_UNUSED, before, after, _BATCH)]
+    return [filename for (filename,) in await tx.fetch(_UNUSED.format(_BATCH), before, after)]
 
 
 async def doomed_keys(tx: Transaction, after: str) -> list[str]:

@@ -56,7 +56,9 @@ class _List(NamedTuple):
 
     async def has(self, tx: Transaction, sign: str, than: str) -> bool:
         """Whether any id is ``<=`` or ``>=`` this one."""
-        sql = f"select 1 from messages m where {self.condition} and m.id {sign} $3 limit 1"  # noqa: S608
+        # In order, or PostgreSQL goes through the whole table for it.
+        end = f"m.id {sign} $3 order by m.id {'desc' if sign == '<=' else 'asc'} limit 1"
+        sql = f"select m.id from messages m where {self.condition} and {end}"  # noqa: S608
         return bool(await tx.fetch(sql, self.container_id, self.first_seen, than))
 
 

@@ -76,7 +76,7 @@ class Sweeper:
         await _delete_in_batches(
             storage,
             "delete from events where seq in"
-            " (select seq from events where seq < $1 order by seq limit $2) returning 1",
+            " (select seq from events where seq < $1 order by seq limit {}) returning 1",
             first_kept,
         )
 
@@ -99,8 +99,11 @@ class Sweeper:
 
 
 async def _delete_in_batches(storage: Storage, sql: str, before: int) -> None:
+    # The number stands in the statement: for one that it is not told PostgreSQL takes a tenth of the table.
+    some = sql.format(_BATCH)
+
     async def part(tx: Transaction) -> bool:
-        return len(await tx.fetch(sql, before, _BATCH)) == _BATCH
+        return len(await tx.fetch(some, before)) == _BATCH
 
     await in_parts(storage, part)
 

@@ -31,7 +31,7 @@ and place_id = $5 and (message_id = $1 or message_id is null and state in ('read
 returning id"""
 _UNSENT = """delete from files where id in (select id from files
 where uploader_id = $1 and message_id is null limit $2) returning id, key"""
-_OF_PLACE = """delete from files where id in (select id from files where place_id = $1 limit $2)
+_OF_PLACE = """delete from files where id in (select id from files where place_id = $1 limit {})
 returning id, key"""
 AT_ONCE = 100
 """How many files one transaction sees to at most, for all other writers wait meanwhile."""
@@ -134,7 +134,7 @@ class Attaching(Changes):
 
     async def room_clearing(self, tx: Transaction, room: Room) -> bool:
         """Remove what was uploaded there and stands in no message."""
-        rows = await tx.fetch(_OF_PLACE, room.id, PART)
+        rows = await tx.fetch(_OF_PLACE.format(PART), room.id)
         await _forget(tx, rows)
         return len(rows) == PART
 

@@ -21,7 +21,7 @@ order by message_id, number"""  # noqa: S608
 _ONE = f"select {COLUMNS} from files where id = $1"  # noqa: S608
 # What is not there costs as much as what is not seen: the nearest row stands for it (extension rule X-3).
 _NEAREST = f"select {COLUMNS} from files where id <= $1 order by id desc limit 1"  # noqa: S608
-_STORED = """with kept as (select key from files_stored where key > $1 order by key limit $2)
+_STORED = """with kept as (select key from files_stored where key > $1 order by key limit {})
 select key, exists (select 1 from files where files.key = kept.key) from kept order by key"""
 _DOOM_THOSE = """insert into files_doomed (key, state, due) {}
 on conflict (key) do update set due = excluded.due"""
@@ -192,7 +192,7 @@ async def let_go_of_made(tx: Transaction, key: str) -> None:
 
 async def kept_after(tx: Transaction, last: str, most: int) -> Sequence[tuple[str, bool]]:
     """Return the next keys under which the store has bytes, and whether a file has them."""
-    return [(key, bool(has)) for key, has in await tx.fetch(_STORED, last, most)]
+    return [(key, bool(has)) for key, has in await tx.fetch(_STORED.format(most), last)]
 
 
 async def end_uploads(tx: Transaction, column: str, id_: str) -> None:

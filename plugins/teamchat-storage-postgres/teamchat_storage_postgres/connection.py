@@ -288,10 +288,11 @@ async def _prepared(connection: Connection, options: PostgresOptions) -> Connect
     )
     connection.statement_seconds = options.statement_seconds
     try:
-        # The last: a server that vanished in its turn to write holds up the others for no longer.
+        # The third: a server that vanished in its turn to write holds up the others for no longer. The last:
+        # what is asked for is few rows by an index, from memory or from a disk that does not turn.
         await connection.command(
             f"set statement_timeout = {statement}; set lock_timeout = {acquire};"
-            f"set idle_in_transaction_session_timeout = {acquire}"
+            f"set idle_in_transaction_session_timeout = {acquire}; set random_page_cost = 1.1"
         )
     except BaseException:
         await connection.close()

@@ -95,10 +95,9 @@ class Audit:
 
         async def part(tx: Transaction) -> bool:
             rows = await tx.fetch(
-                """delete from audit_entries where id in
-                   (select id from audit_entries where id < $1 order by id limit $2) returning 1""",
+                f"""delete from audit_entries where id in
+                   (select id from audit_entries where id < $1 order by id limit {_BATCH}) returning 1""",  # noqa: S608
                 oldest,
-                _BATCH,
             )
             return len(rows) == _BATCH
 

@@ -46,9 +46,10 @@ order by t.last_reply_at desc, m.id desc"""  # noqa: S608
 _ALL, _UNREAD = _PAGE.format(only=""), _PAGE.format(only=f"and {_IS_UNREAD}")
 _EVERY_UNREAD = f"select {_COLUMNS} from {_FOLLOWED} and {_IS_UNREAD}"  # noqa: S608
 # Whether they see the thread is not asked: this is for leaving out who has nothing to ask for.
+# A value, and no `exists`: that PostgreSQL would make a join, and look at the replies in all threads.
 _READERS = """select distinct s.user_id from threads_states s where s.user_id in ({})
-and exists (select 1 from messages x where x.parent_id = s.message_id
-and x.id > s.position and x.author_id <> s.user_id)"""
+and (select 1 from messages x where x.parent_id = s.message_id
+and x.id > s.position and x.author_id <> s.user_id limit 1) = 1"""
 _COUNT = """with asked(message_id, after) as (values {})
 select a.message_id, (select count(*) from (select 1 from messages x where x.parent_id = a.message_id
 and x.id > a.after and x.author_id <> $1 limit {}) found) from asked a"""
