@@ -60,9 +60,9 @@ class Imported(Protocol):
         """
 
     def was_edited(self, message_id: str) -> bool:
-        """Return whether a message was edited here after what the export has of it.
+        """Return whether a message was edited, here or there, since it was what the export has of it.
 
-        What an edit may have taken out of a message is not to come back.
+        What an edit may have taken out of a message is not to come back, nor to hang on another text.
         """
 
     async def image_count(self, tx: Transaction, message_id: str) -> int:

@@ -36,8 +36,7 @@ EMPTY_FOR_MS = 30 * 24 * 3600 * 1000
 _SAME = """select r.id from rooms r join memberships mine on mine.room_id = r.id and mine.user_id = $1
 where r.kind = 'group' and (select count(*) from memberships m where m.room_id = r.id) = $2
 and (select count(*) from memberships m where m.room_id = r.id and m.user_id in ({})) = $2
-order by coalesce((select max(m.id) from messages m where m.room_id = r.id and m.parent_id is null), r.id)
-desc limit 1"""
+order by coalesce((select max(m.id) from messages m where m.room_id = r.id), r.id) desc limit 1"""
 _NOTES = """select r.id from rooms r join memberships m on m.room_id = r.id
 where r.kind = 'notes' and m.user_id = $1"""
 _EMPTY = f"""select {ROOM} from rooms r where r.kind in ('group', 'notes')

@@ -145,9 +145,9 @@ class Installation:
             yield store
 
     @asynccontextmanager
-    async def files(self) -> AsyncIterator[FileStore | None]:
-        """Open the store of files; None if no capability keeps any."""
-        name = self._file_backend
+    async def files(self, *, in_use: bool = False) -> AsyncIterator[FileStore | None]:
+        """Open the store of files; None if no capability keeps any, or, with `in_use`, none that is on."""
+        name = self.capabilities().file_backend if in_use else self._file_backend
         if name is None:
             yield None
             return

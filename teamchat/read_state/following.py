@@ -50,9 +50,10 @@ _OLD_GONE = "from read_state_gone where left_at < $1"
 _LEFT = """insert into read_state_left (user_id, room_id, generation, changed, left_at)
 values {} on conflict (user_id, room_id)
 do update set generation = excluded.generation, changed = excluded.changed, left_at = excluded.left_at"""
-_GONE = """insert into read_state_gone (room_id, members, changed, left_at) values ($1, $2, $3, $4)
+_GONE = """insert into read_state_gone (room_id, changed, left_at, members) values ($1, $2, $3, $4)
 on conflict (room_id) do update
-set members = excluded.members, changed = excluded.changed, left_at = excluded.left_at"""
+set changed = excluded.changed, left_at = excluded.left_at, members = excluded.members"""
+_FORGOTTEN = "update read_state_gone set members = replace(members, $1, '\"\"') where members like $2"
 _UNSETTLED = """select m.user_id, s.position, s.generation, s.is_marked,
 u.created_at, m.since_epoch, m.joined_at from memberships m join users u on u.id = m.user_id
 left join read_state s on s.room_id = m.room_id and s.user_id = m.user_id
@@ -139,7 +140,7 @@ class Following(Changes):
         """Its read states go with it; one row says of all members that they have left."""
         changed, now = await tick(tx), now_ms()
         members = await tx.fetch("select user_id from memberships where room_id = $1", room.id)
-        await tx.fetch(_GONE, room.id, json.dumps([user_id for (user_id,) in members]), changed, now)
+        await tx.fetch(_GONE, room.id, changed, now, json.dumps([user_id for (user_id,) in members]))
         if room.is_default:
             await _left(tx, [(BY_DEFAULT, room.id, 0, changed, now)])
 
@@ -177,6 +178,7 @@ class Following(Changes):
         await tx.fetch("delete from read_state where user_id = $1", user_id)
         await tx.fetch("delete from read_state_left where user_id = $1", user_id)
         await tx.fetch("delete from read_state_mentions where user_id = $1", user_id)
+        await tx.fetch(_FORGOTTEN, f'"{user_id}"', f'%"{user_id}"%')
 
 
 class Upkeep:

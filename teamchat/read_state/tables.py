@@ -84,8 +84,9 @@ MIGRATIONS = (
     Migration(
         4,
         (
-            """create table read_state_gone (room_id text primary key, members text not null,
-               changed {int} not null, left_at {int} not null){table_end}""",
+            """create table read_state_gone (room_id text primary key, changed {int} not null,
+               left_at {int} not null, members text not null){table_end}""",
+            "create index read_state_gone_by_change on read_state_gone(changed)",
         ),
     ),
 )

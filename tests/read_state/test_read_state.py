@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -499,6 +500,10 @@ async def test_that_a_channel_is_gone_is_told_to_who_was_in_it_alone(world: Open
         assert told == {"ada": [room], "bob": [room], "eve": []}
         later = (await it.overview("bob")).mark
         assert (await it.overview("bob", later)).left == []
+        await it.app.accounts.users.remove(it.callers["ada"], it.id("bob"))
+        async with it.app.storage.read() as tx:
+            [(members,)] = await tx.fetch("select members from read_state_gone")
+        assert sorted(json.loads(members)) == ["", it.id("ada")]  # nothing of who is no user any more
 
 
 async def test_states_of_a_deleted_channel_are_removed_some_at_a_time(

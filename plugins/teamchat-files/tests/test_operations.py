@@ -91,6 +91,16 @@ def turned_off(directory: Path, **sections: dict[str, Any]) -> Installation:
     return installation(directory)
 
 
+async def test_an_export_asks_for_no_store_of_files_that_are_turned_off(tmp_path: Path) -> None:
+    (tmp_path / "teamchat.json").write_text("{}")
+    one = turned_off(tmp_path, files={"enabled": False, "backend": "nowhere"})
+    async with one.files(in_use=True) as store:
+        assert store is None
+    with pytest.raises(OperatorError, match="names no file store"):
+        async with one.files():
+            raise AssertionError("a backup would be without them")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["moved", "restored"])
 async def test_files_go_along_also_while_they_are_turned_off(tmp_path: Path, way: str) -> None:

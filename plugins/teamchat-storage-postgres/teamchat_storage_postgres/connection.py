@@ -83,6 +83,10 @@ def _adapters() -> AdaptersMap:
 
 
 _ADAPTERS = _adapters()
+# What is asked for is few rows by an index, from memory or from a disk that does not turn. Where another cost
+# than PostgreSQL's own was chosen it stays.
+_COST = """select set_config('random_page_cost', '1.1', false)
+where current_setting('random_page_cost')::float8 = 4"""
 
 
 class Connection(psycopg.AsyncConnection[Row]):
@@ -288,11 +292,10 @@ async def _prepared(connection: Connection, options: PostgresOptions) -> Connect
     )
     connection.statement_seconds = options.statement_seconds
     try:
-        # The third: a server that vanished in its turn to write holds up the others for no longer. The last:
-        # what is asked for is few rows by an index, from memory or from a disk that does not turn.
+        # The third: a server that vanished in its turn to write holds up the others for no longer.
         await connection.command(
             f"set statement_timeout = {statement}; set lock_timeout = {acquire};"
-            f"set idle_in_transaction_session_timeout = {acquire}; set random_page_cost = 1.1"
+            f"set idle_in_transaction_session_timeout = {acquire}; {_COST}"
         )
     except BaseException:
         await connection.close()

@@ -19,7 +19,8 @@ _log = logging.getLogger(__name__)
 _LARGE = 64 * 1024
 """Bytes of rows from which on a bad plan is felt."""
 _UNKNOWN = """select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-where n.nspname = current_schema and c.relkind = 'r' and c.reltuples < 0 and pg_relation_size(c.oid) > $1"""
+where n.nspname = current_schema and c.relkind = 'r' and c.reltuples < 0 and pg_relation_size(c.oid) > $1
+and pg_has_role(c.relowner, 'usage')"""
 
 
 async def gather(connection: Connection) -> None:
@@ -31,7 +32,8 @@ async def gather(connection: Connection) -> None:
         tables = [name for (name,) in await connection.run(_UNKNOWN, _LARGE)]
         if tables:
             _log.info("gathering statistics of %d tables", len(tables))
-            await connection.run(f"analyze {', '.join(tables)}")
+            # What another process looks at now is left to that.
+            await connection.run(f"analyze (skip_locked) {', '.join(tables)}")
     except ConnectionLost:
         raise DatabaseUnavailable("ended the connection") from None
     except psycopg.Error as error:

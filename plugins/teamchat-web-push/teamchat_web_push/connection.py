@@ -32,6 +32,8 @@ _PIECE_BYTES = 4096
 PRIVATE = "the address is in a private network, and push.allowedHosts does not name it"
 AT_ONCE = 16
 AT_ONCE_A_HOST = 4
+_LOOKUPS = 4 * AT_ONCE
+"""How many names are resolved at once: one that nobody answers for outlasts who waits for it."""
 
 
 class NotConnected(Exception):
@@ -125,7 +127,7 @@ class Services:
     def __init__(self, allowed: Collection[str]) -> None:
         self.pace = Pace()
         self._allowed = allowed
-        self._lookups = trio.CapacityLimiter(AT_ONCE)
+        self._lookups = trio.CapacityLimiter(_LOOKUPS)
         self._idle: list[Connection] = []
 
     async def post(self, endpoint: str, headers: Mapping[str, str], body: bytes) -> Answer:

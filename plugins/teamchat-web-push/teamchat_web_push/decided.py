@@ -10,6 +10,9 @@ from teamchat import Transaction
 from teamchat.storage.statements import chunks, listed
 from teamchat_web_push.queue import Due
 
+FAILED_MS = 60_000
+"""How long a row waits whose push could not be made."""
+MOST_FAILED = 3
 _THESE = "(message_id, subscription_id, reached) in (select * from (values {}) as these)"
 _END = f"update web_push_queue set outcome = $1, reason = $2, decided_at = $3 where {_THESE}"  # noqa: S608
 _WAIT = f"""update web_push_queue set reason = $1, since = $2, due_at = $3, tries = $4, is_delayed = $5,
@@ -37,6 +40,13 @@ class Decided(NamedTuple):
         """Have a row wait, as it is but for `changes`."""
         flags = row.is_delayed, row.is_held, row.is_bare
         return cls(row, None, reason, row.since, due_at, row.tries, *flags)._replace(**changes)
+
+
+def failed(row: Due, now: int) -> Decided:
+    """Return what becomes of a row whose push can't be made: a few more tries, for it may pass."""
+    if row.tries >= MOST_FAILED:
+        return Decided(row, "skipped", "failed")
+    return Decided.later(row, now + FAILED_MS, "failed", tries=row.tries + 1)
 
 
 async def keep(tx: Transaction, decided: Sequence[Decided], now: int) -> None:

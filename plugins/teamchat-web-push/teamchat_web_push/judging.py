@@ -1,7 +1,7 @@
 """What goes out now of what is due, and with what in it (J-3 to J-6).
 
 A row is judged when it is due by all that is so by then, whatever was so when it was queued.  One that can't
-be judged ends by itself: it would be due again whenever the server is started.
+be judged is tried again a few times and ends then, by itself: it would be due whenever the server is started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from teamchat import Noticed, Notices, QuietTimes, StorageError, Transaction, Unavailable, Verdict
 from teamchat.observability.logs import get_logger
-from teamchat_web_push.decided import Decided
+from teamchat_web_push.decided import Decided, failed
 from teamchat_web_push.hours import quiet_until
 from teamchat_web_push.payload import Writer, least
 from teamchat_web_push.queue import Due, told
@@ -95,10 +95,10 @@ class Judge:
             await trio.lowlevel.checkpoint()  # As in `_written`.
             async with self._storage.read() as tx:
                 for (message_id, reached), same in _by_message(rows[start : start + MOST_AT_ONCE]).items():
-                    message = await self._notices.noticed(tx, message_id)
-                    if message is None:  # Deleted, and its rows with it.
-                        continue
-                    with _each_by_itself(same, decided):
+                    with self._each_by_itself(same, decided):
+                        message = await self._notices.noticed(tx, message_id)
+                        if message is None:  # Deleted, and its rows with it.
+                            continue
                         goes, else_decided = await self._judged(tx, message, reached, same, live)
                         going += goes
                         decided += else_decided
@@ -121,7 +121,7 @@ class Judge:
         going: list[Going] = []
         decided: list[Decided] = []
         for row in rows:
-            with _each_by_itself([row], decided):
+            with self._each_by_itself([row], decided):
                 verdict, times = verdicts[row.device.user_id], quiet.get(row.device.user_id)
                 if row.device.id in were_told:
                     decided.append(Decided(row, "skipped", "told"))
@@ -179,12 +179,24 @@ class Judge:
         for start in range(0, len(groups), _WRITTEN_AT_ONCE):
             await trio.lowlevel.checkpoint()  # It may be long, and SQLite lets nobody in between.
             some = groups[start : start + _WRITTEN_AT_ONCE]
-            users = sorted({group[0].row.device.user_id for group in some})
-            badges = await self._notices.badges(tx, users)
-            for group in some:
-                with _each_by_itself([one.row for one in group], decided):
-                    ready.append(self._push(group, badges[group[0].row.device.user_id], server))
+            rows = [one.row for group in some for one in group]
+            with self._each_by_itself(rows, decided):
+                badges = await self._notices.badges(tx, sorted({row.device.user_id for row in rows}))
+                for group in some:
+                    with self._each_by_itself([one.row for one in group], decided):
+                        ready.append(self._push(group, badges[group[0].row.device.user_id], server))
         return ready
+
+    @contextmanager
+    def _each_by_itself(self, rows: Sequence[Due], decided: list[Decided]) -> Iterator[None]:
+        """Decide on rows that can't be judged or written, whatever is wrong, so that all else goes on."""
+        try:
+            yield
+        except (StorageError, Unavailable):
+            raise
+        except Exception as error:
+            _log.error("a push can't be made", exc_info=error)
+            decided += [failed(row, self._clock()) for row in rows]
 
     def _push(self, group: Sequence[Going], badge: int, server: str) -> Push:
         row, message, verdict, preview = group[-1]
@@ -208,18 +220,6 @@ class Judge:
             trio.current_time(),
             is_summary,
         )
-
-
-@contextmanager
-def _each_by_itself(rows: Sequence[Due], decided: list[Decided]) -> Iterator[None]:
-    """Have rows end that can't be judged or written, whatever is wrong with them, and not what sends all."""
-    try:
-        yield
-    except (StorageError, Unavailable):
-        raise
-    except Exception as error:
-        _log.error("a push can't be made", exc_info=error)
-        decided += [Decided(row, "skipped", "failed") for row in rows]
 
 
 def topic(key: bytes, subscription_id: str, place: str) -> str:

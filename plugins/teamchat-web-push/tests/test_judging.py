@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from teamchat_web_push import judging
+from teamchat_web_push import decided, judging, sender
 from teamchat_web_push.payload import Writer
 from teamchat_web_push.why import decisions
 
@@ -163,10 +163,9 @@ async def test_what_cannot_be_judged_ends_by_itself_and_others_are_pushed(
 
     monkeypatch.setattr(judging, "quiet_until", fails_for_bob)
     await world.post("@bob @cleo look")
-    await world.go()
+    await _go_until_given_up(world)
     assert bob.payloads == []
     assert len(cleo.payloads) == 1
-    assert sorted(await world.reasons()) == [("sent", "mention"), ("skipped", "failed")]
     assert "a push can't be made" in caplog.text
 
 
@@ -184,7 +183,35 @@ async def test_what_cannot_be_written_ends_by_itself_and_others_are_pushed(
 
     monkeypatch.setattr(Writer, "of_message", fails_in_german)
     await world.post("@bob @cleo look")
-    await world.go()
+    await _go_until_given_up(world)
     assert cleo.payloads == []
     assert len(bob.payloads) == 1
+
+
+async def test_what_cannot_be_encrypted_ends_by_itself_and_what_failed_for_a_while_is_pushed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bob, _ = await world.subscribe(world.bob)
+
+    def fails(*_: object) -> bytes:
+        raise ValueError
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(sender, "encrypted", fails)
+        await world.post("@bob look")
+        await world.go()
+        assert await world.reasons() == [(None, "failed")]
+    world.ahead += decided.FAILED_MS
+    await world.go()
+    assert len(bob.payloads) == 1
+    assert await world.reasons() == [("sent", "mention")]
+
+
+async def _go_until_given_up(world: World) -> None:
+    """Have one of two pushes fail as often as it is tried."""
+    await world.go()
+    for _ in range(decided.MOST_FAILED):
+        assert {outcome for outcome, _ in await world.reasons()} == {"sent", None}
+        world.ahead += decided.FAILED_MS
+        await world.go()
     assert sorted(await world.reasons()) == [("sent", "mention"), ("skipped", "failed")]

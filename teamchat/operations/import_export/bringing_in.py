@@ -36,7 +36,7 @@ async def bring_in(
     async with (
         installation.existing_storage() as storage,
         installation.images() as images,
-        installation.files() as files,
+        installation.files(in_use=True) as files,
     ):
         keeps_files = files is not None and any(taken.name == "files" for taken, _ in parts_of(capabilities))
         with (

@@ -73,7 +73,7 @@ async def export_to(installation: Installation, directory: Path, tell: Tell = la
     async with (
         installation.existing_storage() as storage,
         installation.images() as store,
-        installation.files() as files,
+        installation.files(in_use=True) as files,
     ):
         await refuse_older(storage, [one for one in capabilities.tables if await is_there(storage, one)])
         with _written(directory) as part:

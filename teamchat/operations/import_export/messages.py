@@ -31,7 +31,7 @@ class MessageWriter:
     """Writes messages whose users and rooms have the ids given by `users` and `rooms`.
 
     `firsts` are the first messages that rooms may be given (`channels.Destination`).  To `edited` those are
-    added that were edited here after what is read of them.
+    added that were edited, here or there, since the two were the same.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class MessageWriter:
             self._report.omit("message", message.origin or message.id, refused)
             return False
         if rows := await tx.fetch("select updated_at from messages where id = $1", message.id):
-            if (rows[0][0] or 0) > (message.updated_at or 0):
+            if (rows[0][0] or 0) != (message.updated_at or 0):
                 self._edited.add(message.id)
             self._report.find("messages" if message.thread_id is None else "replies")
             return False

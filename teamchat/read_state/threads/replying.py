@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LATE_SECONDS = 5.0
 """For so long a commit is waited for: what is not there by then was taken back."""
-_LOOK_SECONDS = 0.02
+_SHORTEST_PAUSE = 0.02
 _MOST_WAITING = 1000
 
 
@@ -48,16 +48,22 @@ class Replying:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Tell until cancelled."""
         task_status.started()
-        async for reply in self._told:
-            with suppress(StorageError, Unavailable):
-                if await self._is_there(reply):
-                    await self._places.notify(reply.author_id, [reply.room_id])
+        async with trio.open_nursery() as nursery:
+            async for reply in self._told:  # Each by itself: one that was taken back is waited for in vain.
+                nursery.start_soon(self._notify, reply)
+
+    async def _notify(self, reply: _Reply) -> None:
+        with suppress(StorageError, Unavailable):
+            if await self._is_there(reply):
+                await self._places.notify(reply.author_id, [reply.room_id])
 
     async def _is_there(self, reply: _Reply) -> bool:
+        pause = _SHORTEST_PAUSE
         while True:
             async with self._storage.read() as tx:
                 if await tx.fetch("select 1 from messages where id = $1", reply.id):
                     return True
             if trio.current_time() >= reply.deadline:
                 return False
-            await trio.sleep(_LOOK_SECONDS)
+            await trio.sleep(pause)
+            pause *= 2
