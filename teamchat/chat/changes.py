@@ -195,10 +195,10 @@ async def _keep_order(tx: Transaction, seen: SeenMessage, last: str) -> None:
 
     Somebody may have read up to it: what a server posts whose clock is behind would count as read (D-1).
     """
-    is_newest = "room_id = $1 and parent_id is null" if seen.parent_id is None else "parent_id = $3"
+    place = "room_id = $1 and parent_id is null" if seen.parent_id is None else "parent_id = $3"
     await tx.fetch(
         f"""update rooms set last_bound = $2 where id = $1 and last_bound < $2 and
-        coalesce((select id from messages where {is_newest} order by id desc limit 1), '') <= $2""",  # noqa: S608
+        coalesce((select id from messages where {place} order by id desc limit 1), '') <= $2""",  # noqa: S608
         *(seen.room.id, last, *([] if seen.parent_id is None else [seen.parent_id])),
     )
 

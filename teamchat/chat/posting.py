@@ -39,16 +39,12 @@ returning (select user_name from users where id = $4 and removed_at is null),
 _STORE_ANYWAY = _STORE.format("")
 # The last one is looked up: whether any exists from an id on PostgreSQL asks of all of them, for it takes a
 # third of a table to come after an id that it does not know when it plans.
+_LAST = "select id from messages where {} order by id desc limit 1"
 _STORE_MESSAGE, _STORE_REPLY = (
-    _STORE.format(
-        f"where coalesce((select id from messages where {place} order by id desc limit 1), '') < $1"  # noqa: S608
-    )
+    _STORE.format(f"where coalesce(({_LAST.format(place)}), '') < $1")
     for place in ("room_id = $2 and parent_id is null", "parent_id = $3")
 )
-_LAST_MESSAGE, _LAST_REPLY = (
-    f"select id from messages where {place} order by id desc limit 1"  # noqa: S608
-    for place in ("room_id = $1 and parent_id is null", "parent_id = $1")
-)
+_LAST_MESSAGE, _LAST_REPLY = map(_LAST.format, ("room_id = $1 and parent_id is null", "parent_id = $1"))
 
 
 class Submission(NamedTuple):

@@ -80,7 +80,7 @@ class MentionsExported(ExportPart):
             imported.find()
             return
         if imported.was_edited(message):  # What is told of stood in the text before.
-            imported.omit(record.message_id, "its message was edited here since")
+            imported.omit(record.message_id, "its message was edited since")
             return
         [(parent_id, author_id, content)] = await tx.fetch(_MESSAGE, message)
         entities = [one for each in record.entities if (one := _named(each, content, imported)) is not None]

@@ -59,14 +59,12 @@ async def _move_files(source: Installation, target: Installation, old: Storage, 
         return unknown
     async with source.files() as from_, target.files() as to:
         if from_ is None or to is None:
-            return [
-                "The files were not copied, for no active plugin offers what keeps them on one side.",
-                *unknown,
-            ]
-        missing = await copy_files(old, keeping, from_, to, tell)
-    if missing:
-        return [f"The files were copied. {len(missing)} of them had no bytes where they were kept.", *unknown]
-    return ["The files were copied.", *unknown]
+            said = "The files were not copied, for no active plugin offers what keeps them on one side."
+        elif missing := await copy_files(old, keeping, from_, to, tell):
+            said = f"The files were copied. {len(missing)} of them had no bytes where they were kept."
+        else:
+            said = "The files were copied."
+    return [said, *unknown]
 
 
 def _move_secret(source: Installation, target: Installation) -> list[str]:
@@ -78,7 +76,7 @@ def _move_secret(source: Installation, target: Installation) -> list[str]:
             "this the server's directory? Images and files lie there too. A relative path begins where the "
             "command is given."
         ]
-    if secret is not None and other is None:
+    if other is None:
         keep_secret(target.settings, secret)
         return ["The signing secret was copied to the storage.path of --to."]
     if secret != other:

@@ -56,6 +56,17 @@ async def started(one: Installation) -> None:
     one.directory.mkdir(exist_ok=True)
 
 
+async def add_image(one: Installation, data: bytes) -> None:
+    """Have an installation keep an image."""
+    async with one.storage() as storage, storage.write() as tx:
+        await tx.fetch(
+            "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
+            " values ('1-a.png', 'x', '1', 1, 'image/png', 1)"
+        )
+    async with one.images() as store:
+        await store.put("1-a.png", data)
+
+
 @pytest.mark.slow
 @given(filling=fillings())
 @settings(max_examples=10)
@@ -197,13 +208,7 @@ async def test_a_server_that_starts_while_images_are_put_keeps_what_it_has(
 ) -> None:
     one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
     await started(one)
-    async with one.storage() as storage, storage.write() as tx:
-        await tx.fetch(
-            "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
-            " values ('1-a.png', 'x', '1', 1, 'image/png', 1)"
-        )
-    async with one.images() as store:
-        await store.put("1-a.png", b"a")
+    await add_image(one, b"a")
     await back_up(one, file)
 
     async def put(store: ImageStore, key: str, data: bytes) -> None:
@@ -319,13 +324,7 @@ async def test_a_damaged_backup_changes_nothing(
 ) -> None:
     one, two, file = installation(tmp_path / "1"), installation(tmp_path / "2"), tmp_path / "backup.zip"
     await started(one)
-    async with one.storage() as storage, storage.write() as tx:
-        await tx.fetch(
-            "insert into images (filename, room_id, uploaded_by, created_at, media_type, size)"
-            " values ('1-a.png', 'x', '1', 1, 'image/png', 1)"
-        )
-    async with one.images() as store:
-        await store.put("1-a.png", b"right")
+    await add_image(one, b"right")
     await back_up(one, file)
     members = entries(file)
     harm(members)

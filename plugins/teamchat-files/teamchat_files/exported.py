@@ -130,7 +130,7 @@ async def _target(tx: Transaction, record: PortableFile, imported: Imported) -> 
     elif await tx.fetch("select 1 from files where id = $1", id_):
         imported.find()
     elif imported.was_edited(message):
-        imported.omit(record.where, "its message was edited here since")
+        imported.omit(record.where, "its message was edited since")
     elif await _attached(tx, message, imported) >= MOST:
         imported.omit(record.where, f"a message has {MOST} images and files at most")
     else:

@@ -63,7 +63,7 @@ async def test_g3_a_file_that_was_edited_out_since_does_not_come_back(tmp_path: 
         await exports.export(world.app, tmp_path / "out")
         await world.ada.ok("PUT", f"/messages/{message}", {"content": "text", "files": []})
         said = await exports.bring_in(world.app, tmp_path / "out")
-        assert "Left out: 1 × record of files (its message was edited here since)" in said
+        assert "Left out: 1 × record of files (its message was edited since)" in said
         assert await world.shown(message) == []
         assert await world.keys() == set()
 

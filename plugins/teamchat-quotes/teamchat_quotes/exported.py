@@ -51,7 +51,7 @@ class QuotesExported(ExportPart):
         elif await tx.fetch("select 1 from quotes where message_id = $1", message):
             imported.find()
         elif imported.was_edited(message):
-            imported.omit(record.message_id, "its message was edited here since")
+            imported.omit(record.message_id, "its message was edited since")
         elif (quoted := await _quoted(tx, record, imported)) is None or quoted == message:
             imported.omit(record.message_id, "what it quotes was left out")
         else:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from teamchat import Transaction
+from teamchat import StorageError, Transaction, Unavailable
+from teamchat.observability.logs import get_logger
 from teamchat.storage.statements import chunks, listed
 from teamchat_web_push.queue import Due
 
@@ -17,6 +19,8 @@ _THESE = "(message_id, subscription_id, reached) in (select * from (values {}) a
 _END = f"update web_push_queue set outcome = $1, reason = $2, decided_at = $3 where {_THESE}"  # noqa: S608
 _WAIT = f"""update web_push_queue set reason = $1, since = $2, due_at = $3, tries = $4, is_delayed = $5,
 is_held = $6, is_bare = $7 where {_THESE}"""  # noqa: S608
+
+_log = get_logger(__name__)
 
 
 class Decided(NamedTuple):
@@ -42,8 +46,22 @@ class Decided(NamedTuple):
         return cls(row, None, reason, row.since, due_at, row.tries, *flags)._replace(**changes)
 
 
-def failed(row: Due, now: int) -> Decided:
-    """Return what becomes of a row whose push can't be made: a few more tries, for it may pass."""
+@contextmanager
+def guarded(rows: Sequence[Due], decided: list[Decided], clock: Callable[[], int]) -> Iterator[None]:
+    """Decide on rows whose push can't be made, whatever is wrong with them, so that all others go on.
+
+    They have a few more tries, for it may pass. Raises what concerns all: that the database is away.
+    """
+    try:
+        yield
+    except (StorageError, Unavailable):
+        raise
+    except Exception as error:
+        _log.error("a push can't be made", exc_info=error)
+        decided += [_failed(row, clock()) for row in rows]
+
+
+def _failed(row: Due, now: int) -> Decided:
     if row.tries >= MOST_FAILED:
         return Decided(row, "skipped", "failed")
     return Decided.later(row, now + FAILED_MS, "failed", tries=row.tries + 1)

@@ -9,17 +9,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import trio
 from msgspec.structs import replace
 
-from teamchat import Noticed, Notices, QuietTimes, StorageError, Transaction, Unavailable, Verdict
-from teamchat.observability.logs import get_logger
-from teamchat_web_push.decided import Decided, failed
+from teamchat import Noticed, Notices, QuietTimes, Transaction, Verdict
+from teamchat_web_push.decided import Decided, guarded
 from teamchat_web_push.hours import quiet_until
 from teamchat_web_push.payload import Writer, least
 from teamchat_web_push.queue import Due, told
@@ -39,8 +37,6 @@ OTHER_TTL_SECONDS = 12 * 3600
 MOST_AT_ONCE = 32
 """Few at a time: on SQLite others wait while they are judged, and who waits for long is judged again."""
 _WRITTEN_AT_ONCE = 8
-
-_log = get_logger(__name__)
 
 
 class Push(NamedTuple):
@@ -95,7 +91,7 @@ class Judge:
             await trio.lowlevel.checkpoint()  # As in `_written`.
             async with self._storage.read() as tx:
                 for (message_id, reached), same in _by_message(rows[start : start + MOST_AT_ONCE]).items():
-                    with self._each_by_itself(same, decided):
+                    with guarded(same, decided, self._clock):
                         message = await self._notices.noticed(tx, message_id)
                         if message is None:  # Deleted, and its rows with it.
                             continue
@@ -121,7 +117,7 @@ class Judge:
         going: list[Going] = []
         decided: list[Decided] = []
         for row in rows:
-            with self._each_by_itself([row], decided):
+            with guarded([row], decided, self._clock):
                 verdict, times = verdicts[row.device.user_id], quiet.get(row.device.user_id)
                 if row.device.id in were_told:
                     decided.append(Decided(row, "skipped", "told"))
@@ -180,23 +176,12 @@ class Judge:
             await trio.lowlevel.checkpoint()  # It may be long, and SQLite lets nobody in between.
             some = groups[start : start + _WRITTEN_AT_ONCE]
             rows = [one.row for group in some for one in group]
-            with self._each_by_itself(rows, decided):
+            with guarded(rows, decided, self._clock):
                 badges = await self._notices.badges(tx, sorted({row.device.user_id for row in rows}))
                 for group in some:
-                    with self._each_by_itself([one.row for one in group], decided):
+                    with guarded([one.row for one in group], decided, self._clock):
                         ready.append(self._push(group, badges[group[0].row.device.user_id], server))
         return ready
-
-    @contextmanager
-    def _each_by_itself(self, rows: Sequence[Due], decided: list[Decided]) -> Iterator[None]:
-        """Decide on rows that can't be judged or written, whatever is wrong, so that all else goes on."""
-        try:
-            yield
-        except (StorageError, Unavailable):
-            raise
-        except Exception as error:
-            _log.error("a push can't be made", exc_info=error)
-            decided += [failed(row, self._clock()) for row in rows]
 
     def _push(self, group: Sequence[Going], badge: int, server: str) -> Push:
         row, message, verdict, preview = group[-1]

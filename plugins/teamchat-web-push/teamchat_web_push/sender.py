@@ -21,7 +21,7 @@ from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
 from teamchat_web_push.connection import AT_ONCE, AT_ONCE_A_HOST, Answer, Services
-from teamchat_web_push.decided import Decided, failed, keep
+from teamchat_web_push.decided import Decided, guarded, keep
 from teamchat_web_push.encryption import encrypted
 from teamchat_web_push.judging import JOINED_MS, MOST_AT_ONCE, Judge, Push
 from teamchat_web_push.queue import Due, Queue
@@ -189,13 +189,12 @@ class Sender:
     async def _sent(self, push: Push) -> list[Decided]:
         """Send a push, and return what becomes of its rows."""
         device = push.rows[0].device
-        try:
+        decided: list[Decided] = []
+        answer: Answer | None = None
+        with guarded(push.rows, decided, self._clock):
             body = encrypted(push.plain, *device.keys)
             answer = await self._services.post(device.endpoint, self._headers(push), body)
-        except Exception as error:  # Whatever it is, it is of this push alone.
-            _log.error("a push can't be sent", exc_info=error)
-            return [failed(row, self._clock()) for row in push.rows]
-        return self._after(push, answer)
+        return decided if answer is None else self._after(push, answer)
 
     def _headers(self, push: Push) -> dict[str, str]:
         return headers(self._vapid, push.rows[0].device.endpoint, push.kind, push.ttl, push.topic)

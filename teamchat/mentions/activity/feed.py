@@ -24,14 +24,14 @@ LAST = "g"
 """Greater than every id."""
 
 # What is hidden is passed over where it is found: who has left a place may have thousands of items there.
-_JOINED = """join rooms r on r.id = m.room_id
+_WITH_ROOM = """join rooms r on r.id = m.room_id
 left join memberships mine on mine.room_id = r.id and mine.user_id = $1"""
 _IS_SEEN = f"{SEEN} and coalesce(m.parent_id, m.id) >= {FIRST_SEEN}"
 
 # $1 is the user; items are before $2 and after $3, and $4 of them at most.
 # What mentions one and everybody is one item, whichever came first and whichever is there still.
 _MENTIONS = f"""select o.reached, m.id, m.room_id, m.author_id from read_state_mentions o
-join messages m on m.id = o.message_id {_JOINED}
+join messages m on m.id = o.message_id {_WITH_ROOM}
 where o.user_id = $1 and {_IS_SEEN} and o.reached < $2 and o.reached > $3 and (o.is_there = 1 or exists
   (select 1 from read_state_wide w join users u on u.id = $1 {JOINED}
   where w.message_id = o.message_id and w.is_there = 1 and {CONCERNS}))
@@ -55,7 +55,7 @@ and (not exists (select 1 from read_state_wide w where w.message_id = m.id and w
 order by m.id desc limit $4"""
 # Of each message the newest, found from the newest on: all that were ever given are not grouped for a page.
 _REACTIONS = f"""select a.reached, a.message_id, m.room_id, '' from activity_reactions a
-join messages m on m.id = a.message_id {_JOINED}
+join messages m on m.id = a.message_id {_WITH_ROOM}
 where a.author_id = $1 and a.reached < $2 and a.reached > $3 and {_IS_SEEN} and not exists (select 1
   from activity_reactions newer where newer.message_id = a.message_id
   and (newer.reached, newer.user_id, newer.reaction) > (a.reached, a.user_id, a.reaction))
