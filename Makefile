@@ -45,11 +45,11 @@ run: install
 
 # Several test files at a time; with ARGS, pytest alone: `make test ARGS="-k threads"`. All together they start some
 # hundred servers and browsers on whatever machine this is: one that fails is run again, twice at most, and the summary
-# says so: a test that needs it is to be mended.
+# says so and why: a test that needs it is to be mended.
 # What is marked as slow is left to `make test-all`.
 # Three at a time also on two cores: much of what they do is waiting. In the order of conftest.py: else the files with
 # few tests, which take longest, would come last.
-ALL_TESTS = -n 3 --dist loadfile --no-loadscope-reorder --reruns 2
+ALL_TESTS = -n 3 --dist loadfile --no-loadscope-reorder --reruns 2 --rerun-show-tracebacks
 
 # These two read and import everything, and `make lint` runs them.
 LINTED = --ignore=tests/test_architecture.py --ignore=tests/test_docs.py
@@ -61,7 +61,7 @@ test: install
 # conformance suite in every mode.
 test-all: test
 	$(BIN)/python -m pytest -m "slow and not alone" $(ALL_TESTS)
-	$(BIN)/python -m pytest -m alone --reruns 1
+	$(BIN)/python -m pytest -m alone --reruns 1 --rerun-show-tracebacks
 	$(MAKE) conformance
 
 # Starts teamchat in every mode and asks from outside whether it conforms.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import hypothesis
 import pytest
@@ -53,6 +53,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     longest = {config.rootpath / name: number for number, name in enumerate(_LONGEST)}
     in_browser = {item.path for item in items if "browser" in getattr(item, "fixturenames", ())}
     items.sort(key=lambda item: (longest.get(item.path, len(longest)), item.path not in in_browser))
+
+
+_HAS_FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_HAS_FAILED] = report.failed or (report.when != "setup" and item.stash[_HAS_FAILED])
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Leave nothing to the next test that one which failed has used, nor to its own next try.
+
+    A server that a module shares would have the channel already that the second try wants to make.
+    """
+    if item.stash[_HAS_FAILED]:
+        item.session._setupstate.teardown_exact(None)
 
 
 @pytest.fixture(autouse=True)
