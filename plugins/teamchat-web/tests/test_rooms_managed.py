@@ -42,6 +42,7 @@ def test_an_archived_channel_is_read_and_nothing_is_written_until_it_is_opened(
     expect(bea.locator("#main")).to_be_focused()
     expect(bar.get_by_role("button")).to_have_count(0)
     expect(bea.get_by_text("See you there")).to_be_visible()
+    expect(asked).to_be_hidden()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Open it again").click()
     expect(page.get_by_role("textbox", name="Write to #Fair")).to_be_focused()
