@@ -392,7 +392,7 @@ def as_zip(slack: Path, packed: Path) -> None:
 def test_a_day_that_unpacks_to_more_than_a_day_is_not_read(
     tmp_path: Path, slack: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("teamchat.operations.import_export.slack_files.MOST_LIST_BYTES", 2 * 1024**2)
+    monkeypatch.setattr("teamchat.operations.import_export.slack.files.MOST_LIST_BYTES", 2 * 1024**2)
     (slack / "general" / "2017-07-15.json").write_text("[" + " " * 3 * 1024**2 + "]")
     as_zip(slack, tmp_path / "slack.zip")
     installation = fresh(tmp_path / "one")

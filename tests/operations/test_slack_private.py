@@ -18,8 +18,8 @@ from teamchat.model import Caller, User
 from teamchat.model.pages import Page
 from teamchat.operations.import_export.importing import Importer
 from teamchat.operations.import_export.report import Report
-from teamchat.operations.import_export.slack import SlackExport
-from teamchat.operations.import_export.slack_files import SlackFiles
+from teamchat.operations.import_export.slack.export import SlackExport
+from teamchat.operations.import_export.slack.files import SlackFiles
 from tests.chat.conftest import MemoryImages, World
 from tests.operations.exchanging import sound
 from tests.storages import ON_SQLITE, open_storage

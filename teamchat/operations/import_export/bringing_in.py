@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from teamchat.errors import OperatorError
-from teamchat.operations.import_export.files import AnyPath, has_file, unreadable
+from teamchat.operations.import_export.files import AnyPath, has_file, opened, unreadable
 from teamchat.operations.import_export.form import HEAD, Source
 from teamchat.operations.import_export.importing import Importer
 from teamchat.operations.import_export.reading import ExportDirectory
 from teamchat.operations.import_export.report import Report, reporting
 from teamchat.operations.import_export.sections import parts_of
-from teamchat.operations.import_export.slack import SlackExport
-from teamchat.operations.import_export.slack_files import SlackFiles, opened_root
+from teamchat.operations.import_export.slack.export import SlackExport
+from teamchat.operations.import_export.slack.files import SlackFiles, root_in
 from teamchat.operations.installation import Installation
 from teamchat.storage.moving import Tell
 
@@ -63,7 +63,8 @@ def _source(path: Path, wishes: Wishes, *, keeps_files: bool) -> Iterator[Callab
         directory = ExportDirectory(path)
         yield lambda _: directory
         return
-    with opened_root(path) as root:
+    with opened(path) as folder:
+        root = root_in(folder)
         if root is None:
             raise OperatorError(
                 f"{path} is neither an export of teamchat (it would hold {HEAD}) nor one of Slack "

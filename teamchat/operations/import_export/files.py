@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
 from teamchat.capabilities import ImportedFile
 from teamchat.errors import OperatorError
-from teamchat.operations.zipfiles import UNREADABLE
+from teamchat.operations.zipfiles import UNREADABLE, open_zip
 
 MOST_RECORD_BYTES = 16 * 1024**2
 MOST_LIST_BYTES = 128 * 1024**2
@@ -45,6 +45,30 @@ def has_file(path: AnyPath) -> bool:
 def has_directory(path: AnyPath) -> bool:
     """Return whether there is a directory, as far as this user can see."""
     return os.path.isdir(path) if isinstance(path, Path) else path.is_dir()
+
+
+def inside(directory: AnyPath) -> Sequence[AnyPath]:
+    """Return what a directory holds. Raises `OperatorError` if it can't be read."""
+    try:
+        return list(directory.iterdir())
+    except OSError as error:
+        raise unreadable(directory, error) from None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[AnyPath]:
+    """Open a directory or a ZIP file. Raises `OperatorError` for what is neither, or damaged."""
+    if has_directory(path):
+        yield path
+        return
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(open_zip(path))
+        except PermissionError as error:
+            raise unreadable(path, error) from None
+        except UNREADABLE:
+            raise OperatorError(f"{path} is neither a directory nor a ZIP file that can be read.") from None
+        yield zipfile.Path(file)
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from teamchat.model import slack as slack_text
 from teamchat.model.ids import CONVERSATION_PREFIX, id_at
 from teamchat.operations.import_export.form import PortableChannel, PortableConversation, PortableMember
 from teamchat.operations.import_export.report import Report
-from teamchat.operations.import_export.slack_files import Record, SlackFiles
-from teamchat.operations.import_export.slack_shapes import Pin, has_shape
+from teamchat.operations.import_export.slack.files import Record, SlackFiles
+from teamchat.operations.import_export.slack.shapes import Pin, has_shape
 
 _LISTS = {
     "channels.json": "channel",

@@ -8,10 +8,7 @@ for, for a channel is read more than once.
 from __future__ import annotations
 
 import re
-import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -22,12 +19,13 @@ from teamchat.operations.import_export.files import (
     AnyPath,
     has_directory,
     has_file,
+    inside,
     read_inside,
     unreadable,
 )
 from teamchat.operations.import_export.report import Report
-from teamchat.operations.import_export.slack_shapes import LISTS, NOTICES, SAID, Said, has_shape
-from teamchat.operations.zipfiles import UNREADABLE, open_zip
+from teamchat.operations.import_export.slack.shapes import LISTS, NOTICES, SAID, Said, has_shape
+from teamchat.operations.zipfiles import UNREADABLE
 
 Record = dict[str, Any]
 _NOT_IN_NAMES = re.compile(r'[<>:"/\\|?*]')
@@ -66,7 +64,7 @@ class SlackFiles:
         directory = self.root / folder
         if "/" in folder or folder.startswith(".") or not has_directory(directory):
             return
-        days = [day for day in _inside(directory) if day.name.endswith(".json")]
+        days = [day for day in inside(directory) if day.name.endswith(".json")]
         for day in sorted(days, key=lambda each: each.name):
             for number, record in enumerate(self._records(day)):
                 where = f"{folder}/{day.name}/{number}"
@@ -98,13 +96,6 @@ class SlackFiles:
                     return path
         return None
 
-    def read(self, path: AnyPath, most: int) -> bytes | None:
-        """Return the bytes of a file, or None if it can't be read. Raises `TooLong`."""
-        try:
-            return read_inside(self.root, path, most)
-        except UNREADABLE:
-            return None
-
     def _records(self, path: AnyPath) -> Iterator[object]:
         """Yield the records of a file, which are decoded one by one: together they take much memory."""
         try:
@@ -131,28 +122,9 @@ def _refused(record: object) -> tuple[str, str] | None:
     return "notice", f"{kind if kind in NOTICES else 'of another kind'}: told by Slack, said by nobody"
 
 
-@contextmanager
-def opened_root(path: Path) -> Iterator[AnyPath | None]:
-    """Open a directory, or the ZIP file it came in; yield None if it is no export of Slack's.
-
-    Raises `OperatorError` for what is neither, or damaged.
-    """
-    if has_directory(path):
-        yield _root(path)
-        return
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(open_zip(path))
-        except PermissionError as error:
-            raise unreadable(path, error) from None
-        except UNREADABLE:
-            raise OperatorError(f"{path} is neither a directory nor a ZIP file that can be read.") from None
-        yield _root(zipfile.Path(file))
-
-
-def _root(folder: AnyPath) -> AnyPath | None:
-    """Return the directory that holds the lists; it may be packed with a directory around it."""
-    inner = [each for each in _inside(folder) if has_directory(each)]
+def root_in(folder: AnyPath) -> AnyPath | None:
+    """Return what holds the lists, `folder` or a directory in it; None if it is no export of Slack's."""
+    inner = [each for each in inside(folder) if has_directory(each)]
     found = [each for each in inner if _is_root(each)]
     if _is_root(folder):
         return folder
@@ -161,11 +133,3 @@ def _root(folder: AnyPath) -> AnyPath | None:
 
 def _is_root(folder: AnyPath) -> bool:
     return has_file(folder / "channels.json") and any(has_file(folder / name) for name in _USERS)
-
-
-def _inside(directory: AnyPath) -> Sequence[AnyPath]:
-    """Return what a directory holds. Raises `OperatorError` if it can't be read."""
-    try:
-        return list(directory.iterdir())
-    except OSError as error:
-        raise unreadable(directory, error) from None

@@ -15,11 +15,10 @@ from typing import Any
 import msgspec
 
 from teamchat.capabilities import ImportedFile
-from teamchat.chat.image_formats import MAX_BYTES, check_image
-from teamchat.errors import BadRequest
 from teamchat.model import slack as slack_text
 from teamchat.model.ids import id_at
-from teamchat.operations.import_export.files import AnyPath, TooLong, file_inside
+from teamchat.operations.import_export.attached import Attached, ending_of
+from teamchat.operations.import_export.files import AnyPath, file_inside
 from teamchat.operations.import_export.form import (
     PortableAuthor,
     PortableChannel,
@@ -31,11 +30,10 @@ from teamchat.operations.import_export.form import (
     Section,
 )
 from teamchat.operations.import_export.report import Report
-from teamchat.operations.import_export.slack_files import Record, SlackFiles
-from teamchat.operations.import_export.slack_rooms import SlackRooms, user_id
-from teamchat.operations.import_export.slack_shapes import shared_in
+from teamchat.operations.import_export.slack.files import Record, SlackFiles
+from teamchat.operations.import_export.slack.rooms import SlackRooms, user_id
+from teamchat.operations.import_export.slack.shapes import shared_in
 
-_IMAGE_ENDINGS = {"jpg", "jpeg", "png", "webp", "svg"}
 _GONE = {"tombstone", "hidden_by_limit"}
 _NOBODY = "USLACKBOT"
 _UNLISTED = " unlisted"
@@ -54,7 +52,7 @@ class SlackExport:
         self._files = files
         self._keeps_files = keeps_files
         self._report = report
-        self._are_images: dict[str, bool] = {}
+        self._attached = Attached(files.root, keeps_files=keeps_files)
         self._rooms = SlackRooms(files, report, public_only=public_only)
 
     def users(self) -> Iterator[PortableUser]:
@@ -112,9 +110,9 @@ class SlackExport:
 
     def _of_capabilities(self) -> Mapping[str, Iterator[dict[str, Any]]]:
         found = {"mentions": self._mentions(), "pins": self._pins(), "quotes": self._quotes()}
-        return found | ({"files": self._attached()} if self._keeps_files else {})
+        return found | ({"files": self._whole_files()} if self._keeps_files else {})
 
-    def _attached(self) -> Iterator[dict[str, Any]]:
+    def _whole_files(self) -> Iterator[dict[str, Any]]:
         """Yield the files that are no images here, and whose bytes are there."""
         for room_id, where, record in self._records():
             for number, file in enumerate(_files_of(record)):
@@ -168,7 +166,7 @@ class SlackExport:
 
     def bytes_of(self, key: str) -> bytes | None:
         found = self._uploads.get(key)
-        return None if found is None else self._files.read(found, MAX_BYTES)
+        return None if found is None else self._attached.image(found)
 
     def file(self, name: str) -> ImportedFile | None:
         path = self._fetched.get(name)
@@ -284,29 +282,13 @@ class SlackExport:
 
     def _image_of(self, where: str, file: Record) -> AnyPath | None:
         """Return where the bytes are of an image, as messages have them here."""
-        ending = str(file.get("name") or "").rpartition(".")[2].lower()
-        path = self._path_of(where, file) if ending in _IMAGE_ENDINGS else None
-        if path is None or not self._keeps_files:
-            return path
-        if (known := str(path)) not in self._are_images:
-            self._are_images[known] = self._is_image(path, ending)
-        return path if self._are_images[known] else None
-
-    def _is_image(self, path: AnyPath, ending: str) -> bool:
-        """Return whether a message can have it as an image here: many are of another kind than named."""
-        try:
-            data = self._files.read(path, MAX_BYTES)
-            if data is not None:  # What can't be read is left out, as any image.
-                check_image(data, ending)
-        except (TooLong, BadRequest):
-            return False
-        return True
+        path = self._path_of(where, file)
+        return path if path is not None and self._attached.is_image(path, str(file["name"])) else None
 
     def _file_of(self, where: str, file: Record) -> AnyPath | None:
         """Return where the bytes are of a file that comes along as one."""
-        if not self._keeps_files or self._image_of(where, file) is not None:
-            return None
-        return self._path_of(where, file)
+        path = self._path_of(where, file)
+        return path if path is not None and self._attached.is_file(path, str(file["name"])) else None
 
     def _path_of(self, where: str, file: Record) -> AnyPath | None:
         folder = where.partition("/")[0]
@@ -365,9 +347,8 @@ def _message_id(room_id: str, ts: str) -> str:
 
 def _image_name(record: Record, file: Record) -> str:
     """Return a name of the shape that teamchat gives, the same each time."""
-    ending = str(file.get("name")).rpartition(".")[2].lower()
     digest = hashlib.sha256(f"slack file {file.get('id')}".encode()).hexdigest()[:32]
-    return f"{_milliseconds(str(record['ts']))[0]}-{digest}.{ending}"
+    return f"{_milliseconds(str(record['ts']))[0]}-{digest}.{ending_of(str(file.get('name')))}"
 
 
 def _file_id(room_id: str, record: Record, file: Record) -> str:
