@@ -1,4 +1,4 @@
-"""``teamchat import``: bring in what teamchat or Slack exported."""
+"""``teamchat import``: bring in what teamchat, Slack or Mattermost exported."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from teamchat.cli.working import installation, say, work
 if TYPE_CHECKING:
     from teamchat.cli.options import Commands
 
-DESCRIPTION = """Bring what teamchat export wrote, or an export of Slack's, into an installation. What is
-there already is left as it is, so it can be given again. Servers may run meanwhile; their clients reload in
-the end."""
+DESCRIPTION = """Bring what teamchat export wrote, or an export of Slack's or Mattermost's, into an
+installation. What is there already is left as it is, so it can be given again. Servers may run meanwhile;
+their clients reload in the end."""
 
 
 def add(commands: Commands) -> None:
     """Add the verb to the command line."""
     parser = commands.add_parser(
         "import",
-        help="bring in an export of teamchat's or Slack's",
+        help="bring in an export of teamchat's, Slack's or Mattermost's",
         description=DESCRIPTION,
         allow_abbrev=False,
     )
     add_config(parser)
-    parser.add_argument("path", type=Path, metavar="PATH", help="a directory, or Slack's ZIP file")
+    parser.add_argument(
+        "path", type=Path, metavar="PATH", help="a directory, or the ZIP file of Slack or Mattermost"
+    )
     parser.add_argument(
         "--public-only",
         action="store_true",
-        help="leave out Slack's private channels, group messages and direct messages",
+        help="leave out another program's private channels, group messages and direct messages",
     )
     parser.add_argument(
         "--report",

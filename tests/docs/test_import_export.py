@@ -1,4 +1,4 @@
-"""The page on export and import: out of one installation into an empty one, and from Slack."""
+"""The page on export and import: into an empty installation, from Slack and from Mattermost."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import httpx2
 from tests.docs.machine import Machine, channel_of, said_in, say
 from tests.docs.pages import blocks
 from tests.operations.conftest import PIXEL
+from tests.operations.mattermost_team import write_team
 
-EXPORT, IMPORT, SLACK, PUBLIC_ONLY = blocks("how-to/export-and-import.md", "sh")
+EXPORT, IMPORT, SLACK, PUBLIC_ONLY, MATTERMOST = blocks("how-to/export-and-import.md", "sh")
 
 
 def seen(client: httpx2.Client) -> list[object]:
@@ -105,4 +106,31 @@ def test_a_workspace_of_slacks_comes_in_and_its_private_channel_to_its_members_a
             [secret] = [one for one in grace.get("/channels").json()["channels"] if one["isPrivate"]]
             [told] = grace.get(f"/channels/{secret['id']}/messages").json()["messages"]
             assert (secret["name"], told["content"]) == ("secret", "psst")
+        assert server.end() == 0
+
+
+def test_an_export_of_mattermosts_comes_in_with_what_was_read_there(machine: Machine, tmp_path: Path) -> None:
+    team = write_team(tmp_path / "team")
+    with zipfile.ZipFile(machine.root / "mattermost-export.zip", "w") as archive:
+        for file in team.rglob("*"):
+            archive.write(file, file.relative_to(team))
+    with machine.serves("teamchat serve") as server:
+        assert "13 messages, 2 replies" in machine.types(MATTERMOST)
+        assert "psst" not in (machine.root / "import-report.jsonl").read_text()
+        with server.sign_in("alan.t@navy.example") as alan:
+            channels = {one["id"]: one["name"] for one in alan.get("/channels").json()["channels"]}
+            group = "alan.t, gone, grace"
+            assert sorted(channels.values()) == ["Fleet", "General", "Old", "Secret", "Town Square", group]
+            places = alan.get("/me/places").json()["places"]
+            unread = {channels.get(one["placeId"], one["kind"]): one["unreadCount"] for one in places}
+            read = ("General", "Secret", "Town Square", group, "direct")
+            assert unread == dict.fromkeys(read, 0) | {"Fleet": 5}
+            [fleet] = [id_ for id_, name in channels.items() if name == "Fleet"]
+            page = alan.get(f"/channels/{fleet}/messages").json()["messages"]
+            [shown] = [one for one in page if one.get("images")]
+            image = alan.get(f"/channels/{fleet}/messages/image/{shown['images'][0]}")
+            assert image.content == PIXEL
+        with server.client() as stranger:
+            refused = stranger.post("/auth/dev-login", json={"email": "guest@navy.example"})
+        assert refused.status_code == 401
         assert server.end() == 0

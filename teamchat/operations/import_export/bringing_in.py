@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from teamchat.errors import OperatorError
-from teamchat.operations.import_export.files import AnyPath, has_file, opened, unreadable
+from teamchat.operations.import_export.files import AnyPath, has_directory, has_file, opened, unreadable
 from teamchat.operations.import_export.form import HEAD, Source
 from teamchat.operations.import_export.importing import Importer
+from teamchat.operations.import_export.mattermost.export import MattermostExport
+from teamchat.operations.import_export.mattermost.lines import BulkFile, bulk_file_in, is_bulk_file
 from teamchat.operations.import_export.reading import ExportDirectory
 from teamchat.operations.import_export.report import Report, reporting
 from teamchat.operations.import_export.sections import parts_of
@@ -22,7 +24,7 @@ from teamchat.storage.moving import Tell
 
 
 class Wishes(NamedTuple):
-    """How to import: Slack's public channels alone, and where to write what could not be brought over."""
+    """How to import: public channels alone, and where to write what could not be brought over."""
 
     public_only: bool = False
     report: Path | None = None
@@ -63,17 +65,26 @@ def _source(path: Path, wishes: Wishes, *, keeps_files: bool) -> Iterator[Callab
         directory = ExportDirectory(path)
         yield lambda _: directory
         return
+    if not has_directory(path) and is_bulk_file(path.parent, path):
+        yield partial(_mattermost, BulkFile(path.parent, path), wishes, keeps_files=keeps_files)
+        return
     with opened(path) as folder:
-        root = root_in(folder)
-        if root is None:
+        if (root := root_in(folder)) is not None:
+            yield partial(_slack, root, wishes, keeps_files=keeps_files)
+        elif (file := bulk_file_in(folder)) is not None:
+            yield partial(_mattermost, file, wishes, keeps_files=keeps_files)
+        else:
             raise OperatorError(
-                f"{path} is neither an export of teamchat (it would hold {HEAD}) nor one of Slack "
-                "(users.json and channels.json, in a directory or a ZIP file)."
+                f"{path} is neither an export of teamchat (it would hold {HEAD}) nor, in a directory or a "
+                "ZIP file, one of Slack (users.json and channels.json) or of Mattermost (import.jsonl)."
             )
-        yield partial(_slack, root, wishes, keeps_files=keeps_files)
 
 
 def _slack(root: AnyPath, wishes: Wishes, report: Report, *, keeps_files: bool) -> Source:
     return SlackExport(
         SlackFiles(root, report), report, public_only=wishes.public_only, keeps_files=keeps_files
     )
+
+
+def _mattermost(file: BulkFile, wishes: Wishes, report: Report, *, keeps_files: bool) -> Source:
+    return MattermostExport(file, report, public_only=wishes.public_only, keeps_files=keeps_files)

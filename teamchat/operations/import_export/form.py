@@ -180,7 +180,7 @@ class Source(Protocol):
         """Yield the records of a capability."""
 
     def messages(self, *, replies: bool) -> Iterator[PortableMessage]:
-        """Yield the messages that are replies, or those that are not, oldest first in each channel."""
+        """Yield the messages that are replies, or those that are not, in any order: their ids tell it."""
 
     def bytes_of(self, key: str) -> bytes | None:
         """Return the bytes of an image or of a thumbnail, or None. Raises `TooLong` beyond 10 MB."""
