@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamchat.model.slack import emoji, plain, read, text_of_blocks
+from teamchat.model.slack import emoji, plain, read, text_of_blocks, with_emoji
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,16 @@ def test_who_is_mentioned_is_told_with_the_place_in_the_text() -> None:
 def test_text_without_marks_is_left_as_it_is(text: str) -> None:
     if not set(text) & set("<>&"):
         assert plain(text, {}, {}) == text
+
+
+def test_names_of_emoji_in_a_text_become_them_but_in_code_and_in_links() -> None:
+    assert with_emoji(":tada: `:tada:` 10:30:00 :of_ours: :+1:") == "🎉 `:tada:` 10:30:00 :of_ours: 👍"
+    assert with_emoji("```\n:tada:\n```\n:wave::skin-tone-6:") == "```\n:tada:\n```\n👋"
+    assert with_emoji("```\n:tada:") == "```\n:tada:"
+    assert read(":tada: <@U1> <https://a.example/:tada:> :own::skin-tone-2:", {"U1": "Ann"}, {}) == (
+        "🎉 @Ann https://a.example/:tada: :own::skin-tone-2:",
+        [("U1", 2, 4)],
+    )
 
 
 def test_emoji_have_their_sign_or_keep_their_name() -> None:

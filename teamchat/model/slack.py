@@ -15,6 +15,9 @@ MARKED = re.compile(r"<([^<>]+)>")
 Link = Callable[[str, str], str]
 """Writes a link of an address and its label, which is empty or the address where there is no other."""
 _DEEPEST = 40
+_NAMED_EMOJI = re.compile(r"(?<![\w:]):([a-z0-9_+'-]{1,60})(?:::?skin-tone-[2-6])?:(?![\w])")
+_SPARED = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`|<[^<>]*>)", re.DOTALL)
+"""Code, and what is a link or a mention: names of emoji mean nothing there."""
 _SKIN = re.compile(r"(.+)::skin-tone-[2-6]\Z")
 # The most frequent ones. The others keep the name they have in Slack, between colons.
 _EMOJI = {
@@ -53,6 +56,7 @@ def plain(marked: str, users: Mapping[str, str], channels: Mapping[str, str]) ->
 def read(marked: str, users: Mapping[str, str], channels: Mapping[str, str]) -> tuple[str, list[Named]]:
     """Return the same, and which users are mentioned where in it; offsets count code points."""
     text, at, named = "", 0, []
+    marked = with_emoji(marked)
     for found in MARKED.finditer(marked):
         text += without_entities(marked[at : found.start()])
         shown = without_entities(shown_of(found[1], users, channels))
@@ -68,6 +72,16 @@ def emoji(name: str) -> str:
     toned = _SKIN.match(name)
     base = toned[1] if toned else name
     return _EMOJI.get(base, f":{base}:")
+
+
+def with_emoji(text: str, *, everywhere: bool = False) -> str:
+    """Return a text with emoji in place of the names that are known here.
+
+    In code and in links names stay, unless it is `everywhere`.
+    """
+    parts = [text] if everywhere else _SPARED.split(text)
+    parts[::2] = [_NAMED_EMOJI.sub(_shown, part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def shown_of(
@@ -96,6 +110,11 @@ def without_entities(text: str) -> str:
 def text_of_blocks(blocks: Any) -> str:
     """Return the text that stands in blocks or attachments, a line each, for a message that has none."""
     return "\n".join(line for line in _texts(blocks, _DEEPEST) if line.strip())
+
+
+def _shown(found: re.Match[str]) -> str:
+    shown = emoji(found[1])
+    return found[0] if shown.startswith(":") else shown
 
 
 def _in_words(target: str, label: str) -> str:

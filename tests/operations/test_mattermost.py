@@ -14,7 +14,6 @@ import trio
 from teamchat.errors import OperatorError
 from teamchat.interfaces import Row
 from teamchat.operations.import_export.bringing_in import Wishes, bring_in
-from teamchat.operations.import_export.mattermost.export import with_emoji
 from teamchat.operations.installation import Installation
 from tests.operations.exchanging import fresh, sound
 from tests.operations.mattermost_team import AT, LINES, direct, member, post, said, user, write_team
@@ -293,9 +292,3 @@ def test_what_begins_with_no_version_is_no_export(tmp_path: Path, installation: 
         trio.run(bring_in, installation, lines.parent, Wishes())
     with pytest.raises(OperatorError, match="neither a directory nor a ZIP file"):
         trio.run(bring_in, installation, lines, Wishes())
-
-
-def test_names_of_emoji_become_them_but_in_code() -> None:
-    assert with_emoji(":tada: `:tada:` 10:30:00 :of_ours: :+1:") == "🎉 `:tada:` 10:30:00 :of_ours: 👍"
-    assert with_emoji("```\n:tada:\n```\n:tada:") == "```\n:tada:\n```\n🎉"
-    assert with_emoji("```\n:tada:") == "```\n:tada:"

@@ -17,7 +17,7 @@ from teamchat.chat.privacy import PrivacyChange
 from teamchat.model import Caller, User
 from teamchat.model.pages import Page
 from teamchat.operations.import_export.importing import Importer
-from teamchat.operations.import_export.report import Report
+from teamchat.operations.import_export.report import GUEST, Report
 from teamchat.operations.import_export.slack.export import SlackExport
 from teamchat.operations.import_export.slack.files import SlackFiles
 from tests.chat.conftest import MemoryImages, World
@@ -340,3 +340,23 @@ async def test_a_member_who_is_named_very_often_is_one_member(tmp_path: Path) ->
     async with world_in(tmp_path / "data") as world:
         assert "1 groups" in (await bring(world, slack)).lines()[0]
         assert list(await seen_by(world, "Sam")) == []
+
+
+async def test_a_guest_comes_in_deactivated_for_they_would_see_all_public_channels(tmp_path: Path) -> None:
+    guests = [person("U5", "Gil", is_restricted=True), person("U6", "Guy", is_ultra_restricted=True)]
+    slack = workspace(
+        tmp_path / "slack",
+        users=[*people, *guests],
+        channels=[room("C1", "all", "U1", "U5")],
+        all=[said("U5", "only here")],
+    )
+    async with world_in(tmp_path / "data") as world:
+        report = await bring(world, slack)
+        assert [line for line in report.lines() if "guest" in line] == [
+            f"Not quite as it was: 2 × user ({GUEST})"
+        ]
+        shut = await world.run(
+            "select user_name from users where deactivated_at is not null order by user_name"
+        )
+        assert [name for (name,) in shut] == ["Gil", "Guy"]
+        assert await seen_by(world, "Ann") == {"public all": (["only here"], "member")}

@@ -16,7 +16,6 @@ _FENCE = "```"
 _CODE = re.compile(r"`[^`\n]+`")
 _BOLD = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])")
 _STRIKE = re.compile(r"(?<![\w~])~(?=[^\s~])([^~\n]*[^\s~])~(?![\w~])")
-_EMOJI = re.compile(r"(?<![\w:]):([a-z0-9_+'-]{1,60})(?:::?skin-tone-[2-6])?:(?![\w])")
 # NUL stands in no text that is kept, so it can stand around what is put back at the end.
 _PUT_AWAY = re.compile("\0([0-9]+)\0")
 
@@ -57,12 +56,12 @@ def link(address: str, words: str) -> str:
 
 def plain(text: str) -> str:
     """Return a text of Slack's that has no markup but emoji's names and entities (``plain_text``)."""
-    return slack.without_entities(_EMOJI.sub(_emoji, text.replace("\0", "")))
+    return slack.without_entities(slack.with_emoji(text.replace("\0", ""), everywhere=True))
 
 
 def in_words(marked: str) -> str:
     """Return a text in Slack's markup without any, for the words of a link."""
-    return _EMOJI.sub(_emoji, slack.plain(marked.replace("\0", ""), {}, {}))
+    return slack.plain(marked.replace("\0", ""), {}, {})
 
 
 def emphasised(text: str, mark: str) -> str:
@@ -88,7 +87,7 @@ def _line_by_line(text: str) -> str:
     text = slack.MARKED.sub(lambda found: _shown(found[1], put_away), text)
     for form, mark in ((_BOLD, "**"), (_STRIKE, "~~")):
         text = form.sub(rf"{mark}\1{mark}", text)
-    text = slack.without_entities(_EMOJI.sub(_emoji, text))
+    text = slack.without_entities(slack.with_emoji(text, everywhere=True))
     return _PUT_AWAY.sub(lambda found: kept[int(found[1])], text)
 
 
@@ -110,11 +109,6 @@ def _block(code: str) -> str:
 def _on_lines(block: str, before: str, after: str) -> str:
     first = "" if not before or before.endswith("\n") else "\n"
     return first + block + ("" if not after or after.startswith("\n") else "\n")
-
-
-def _emoji(found: re.Match[str]) -> str:
-    shown = slack.emoji(found[1])
-    return found[0] if shown.startswith(":") else shown
 
 
 def _escaped(address: str) -> str:

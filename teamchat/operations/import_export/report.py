@@ -24,6 +24,8 @@ KINDS = (
     *("messages", "replies", "reactions", "images"),
 )
 _NAMED_IF_ANY = {"private channels", "groups", "notes"}
+GUEST = "a guest, and users here see all public channels: deactivated, for an admin to activate"
+"""What becomes of who was let in there for some channels alone."""
 LEFT_OUT, CHANGED, MERGED = "left out", "changed", "merged"
 _SAID_OF = {LEFT_OUT: "Left out", CHANGED: "Not quite as it was", MERGED: "Merged with what is here"}
 _MOST_REASONS = 500

@@ -39,8 +39,6 @@ from teamchat.operations.import_export.report import Report
 _MOST_ENTITIES = 100
 _NAME = re.compile(r"@([a-z0-9._-]+)", re.IGNORECASE)
 _TONE = re.compile(r"_(?:light|medium_light|medium|medium_dark|dark)_skin_tone\Z")
-_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
-_SHORT = re.compile(r":[a-z0-9_+-]+:")
 _END = "f" * 20
 """What comes after the time in the last id of a millisecond."""
 
@@ -176,7 +174,7 @@ class MattermostExport:
 
     def _text(self, said: Said) -> str:
         written = said.post.message or slack_text.text_of_blocks((said.post.props or {}).get("attachments"))
-        return with_emoji(written.replace("\x00", ""))
+        return slack_text.with_emoji(written.replace("\x00", ""))
 
     def _reactions(self, said: Said) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
@@ -288,13 +286,6 @@ class MattermostExport:
         """Return an id for a file in one message, the same each time: here, none stands in two."""
         named = f"mattermost file {attachment.path} in {self._id_of(said)}"
         return hashlib.sha256(named.encode()).hexdigest()[:32]
-
-
-def with_emoji(text: str) -> str:
-    """Return a text with emoji in place of the names that are known here, but for what stands in code."""
-    parts = _CODE.split(text)
-    parts[::2] = [_SHORT.sub(lambda found: slack_text.emoji(found[0][1:-1]), part) for part in parts[::2]]
-    return "".join(parts)
 
 
 def _read(name: str, at: int) -> dict[str, Any]:

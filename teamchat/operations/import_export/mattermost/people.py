@@ -14,10 +14,9 @@ from teamchat.model.ids import id_at
 from teamchat.operations.import_export.form import PortableAuthor, PortableUser
 from teamchat.operations.import_export.mattermost.contents import Contents
 from teamchat.operations.import_export.mattermost.shapes import Reply, User
-from teamchat.operations.import_export.report import Report
+from teamchat.operations.import_export.report import GUEST, Report
 
 _DEACTIVATED = "deactivated in Mattermost, and here"
-_GUEST = "a guest, and users here see all public channels: deactivated, for an admin to activate"
 _TEAMLESS = "in no team, and users here see all public channels: deactivated, for an admin to activate"
 
 
@@ -100,7 +99,7 @@ def _why_shut(user: User) -> str | None:
     if user.delete_at:
         return _DEACTIVATED
     if "system_guest" in roles:
-        return _GUEST
+        return GUEST
     if not user.teams and "system_admin" not in roles:
         return _TEAMLESS
     return None

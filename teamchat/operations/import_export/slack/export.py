@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from teamchat.capabilities import ImportedFile
+from teamchat.model import now_ms
 from teamchat.model import slack as slack_text
 from teamchat.model.ids import id_at
 from teamchat.operations.import_export.attached import Attached, ending_of
@@ -29,7 +30,7 @@ from teamchat.operations.import_export.form import (
     Portion,
     Section,
 )
-from teamchat.operations.import_export.report import Report
+from teamchat.operations.import_export.report import GUEST, Report
 from teamchat.operations.import_export.slack.files import Record, SlackFiles
 from teamchat.operations.import_export.slack.rooms import SlackRooms, user_id
 from teamchat.operations.import_export.slack.shapes import shared_in
@@ -61,8 +62,11 @@ class SlackExport:
             when = int(user.get("updated") or 0) * 1000
             profile = user.get("profile") or {}
             where = f"{id_} ({self._names[id_]})"
+            is_guest = why_gone is None and bool(user.get("is_restricted") or user.get("is_ultra_restricted"))
             if why_gone is not None:
                 self._report.change("user", where, f"{why_gone}; a name at messages, no account")
+            elif is_guest:
+                self._report.change("user", where, GUEST)
             yield PortableUser(
                 id=user_id(id_),
                 user_name=self._names[id_],
@@ -70,6 +74,7 @@ class SlackExport:
                 is_admin=bool(user.get("is_admin") or user.get("is_owner")) and not why_gone,
                 created_at=when,
                 removed_at=max(when, 1) if why_gone else None,
+                deactivated_at=now_ms() if is_guest else None,
                 origin=where,
             )
 

@@ -32,6 +32,8 @@ class User(Struct):
     real_name: str | None = None
     profile: Profile | None = None
     updated: Seconds | None = None
+    is_restricted: bool | None = None
+    is_ultra_restricted: bool | None = None
 
 
 class Note(Struct):
