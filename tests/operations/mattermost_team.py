@@ -49,6 +49,7 @@ LINES: list[tuple[str, Any]] = [
     ("user", user("gone", TOWN, delete_at=AT + 5_000)),
     ("user", user("guest", FLEET, roles="system_guest")),
     ("user", user("nowhere")),
+    ("user", user("root", roles="system_admin system_user")),
     ("bot", {"username": "deploy", "display_name": "Deploy", "owner": "grace"}),
     ("post", post("fleet", "alan.t", 500, "the second")),
     ("post", post("fleet", "grace", 100, "Hi @alan.t, see `:tada:` :tada: @nobody.", edit_at=AT + 9_000,

@@ -60,10 +60,10 @@ def test_a_teams_export_comes_in_as_people_read_it_there(
 ) -> None:
     told = brought_in(installation, team, report=tmp_path / "report.jsonl")
     assert told == [
-        "Imported: 8 users, 3 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, 13 messages, "
+        "Imported: 9 users, 3 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, 13 messages, "
         "2 replies, 3 reactions, 1 images, 1 files, 1 mentions, 1 pins, 2 profiles, 1 quotes, 11 read-state, "
         "1 saved, 1 threads.",
-        "Admins from now on: grace@navy.example.",
+        "Admins from now on: grace@navy.example, root@navy.example.",
         "Left out: 1 × emoji (there is nothing like it here)",
         "Left out: 2 × file (its bytes are not in the export; its name stands in the message)",
         "Left out: 1 × notice (told by Mattermost, said by nobody)",
@@ -83,7 +83,7 @@ def test_a_teams_export_comes_in_as_people_read_it_there(
         f"{tmp_path / 'report.jsonl'} names each of them.",
     ]
     report = (tmp_path / "report.jsonl").read_text()
-    assert "line 15, reply 3" in report
+    assert "line 16, reply 3" in report
     assert not [text for text in ("psst", "between us", "a reply", "lost.pdf") if text in report]
     assert rows(installation, _SAID, AT) == [
         ("Fleet", "channel", "Hi @alan.t, see `:tada:` 🎉 @nobody.", "grace2", 100),
@@ -118,7 +118,8 @@ def test_a_teams_export_comes_in_as_people_read_it_there(
     assert rows(installation, rooms, "Town Square") == [("Town Square", 0, 1, "", "", None)]
     accounts = "select user_name, is_admin, deactivated_at is not null from users where email like '%navy%'"
     assert sorted(rows(installation, accounts)) == [
-        *[("alan.t", 0, 0), ("gone", 0, 1), ("grace2", 1, 0), ("guest", 0, 1), ("nowhere", 0, 1)]
+        *[("alan.t", 0, 0), ("gone", 0, 1), ("grace2", 1, 0), ("guest", 0, 1)],
+        *[("nowhere", 0, 1), ("root", 1, 0)],
     ]
     assert rows(installation, "select full_name, title from profiles order by full_name") == [
         *[("Grace Hopper", "Rear admiral"), ("Prof", "")]
@@ -194,7 +195,7 @@ def test_what_was_not_public_can_be_left_out(installation: Installation, team: P
 
 
 def in_two_teams(directory: Path, **second: Any) -> Path:
-    """Write an export of two teams: Ann is in both, Ben in the first, Cid in the second."""
+    """Write an export of two teams: Ann is in both, Ben in the first, Cid in the second, and Root in none."""
     one, two = {"name": "one", "display_name": "One"}, {"name": "two", "display_name": "Two"} | second
     channels = [
         {"team": team, "name": name, "display_name": shown, "type": "O"}
@@ -209,6 +210,7 @@ def in_two_teams(directory: Path, **second: Any) -> Path:
         user("ann", teams=[own["one"], own["two"]]),
         user("ben", teams=[own["one"]]),
         user("cid", teams=[own["two"]]),
+        user("root", roles="system_admin system_user"),
     ]
     lines: list[tuple[str, Any]] = [
         *[("team", one), ("team", two)],
@@ -223,10 +225,15 @@ def test_a_team_that_not_everybody_is_in_has_no_public_channels_unless_anybody_m
     is_open: bool, tmp_path: Path, installation: Installation
 ) -> None:
     brought_in(installation, in_two_teams(tmp_path / "two-teams", allow_open_invite=is_open))
-    found = rows(installation, "select name, is_private from rooms where name <> 'General' order by name")
+    found = rows(
+        installation, "select name, is_private, is_default from rooms where name <> 'General' order by 1"
+    )
     closed = int(not is_open)
     assert found == [
-        *[("Of one", 1), ("Of two", closed), ("Town Square (One)", 1), ("Town Square (Two)", closed)]
+        ("Of one", 1, 0),
+        ("Of two", closed, 0),
+        ("Town Square (One)", 1, 0),
+        ("Town Square (Two)", closed, 0),
     ]
     here = {(room, name) for room, name, _ in rows(installation, _MEMBERS)}
     assert {name for room, name in here if room == "Of one"} == {"ann", "ben"}

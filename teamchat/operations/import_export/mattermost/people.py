@@ -28,12 +28,11 @@ class People:
         self._report = report
 
     @cached_property
-    def active(self) -> frozenset[str]:
-        """The names of those who may sign in here at once."""
-        users = self._contents.users
-        return frozenset(
-            name for name, user in users.items() if _why_shut(user) is None and not self._is_bot(name)
-        )
+    def bound_to_teams(self) -> frozenset[str]:
+        """The names of those who may sign in here at once, and saw what their teams did; admins saw all."""
+        users = self._contents.users.items()
+        shut_out = {name for name, one in users if _is_admin(one) or self._is_bot(name) or _why_shut(one)}
+        return frozenset(self._contents.users.keys() - shut_out)
 
     def users(self) -> Iterator[PortableUser]:
         """Yield everybody; who has no account here is a name at messages."""
@@ -72,7 +71,7 @@ class People:
             id=user_id(name),
             user_name=name,
             email=user.email or "",
-            is_admin="system_admin" in (user.roles or "").split(),
+            is_admin=_is_admin(user),
             created_at=self._contents.created_at,
             deactivated_at=None if why is None else user.delete_at or now_ms(),
             origin=where,
@@ -94,13 +93,16 @@ def is_true(prop: object) -> bool:
     return prop is True or prop == "true"
 
 
+def _is_admin(user: User) -> bool:
+    return "system_admin" in (user.roles or "").split()
+
+
 def _why_shut(user: User) -> str | None:
-    roles = (user.roles or "").split()
     if user.delete_at:
         return _DEACTIVATED
-    if "system_guest" in roles:
+    if "system_guest" in (user.roles or "").split():
         return GUEST
-    if not user.teams and "system_admin" not in roles:
+    if not user.teams and not _is_admin(user):
         return _TEAMLESS
     return None
 

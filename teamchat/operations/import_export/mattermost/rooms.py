@@ -97,7 +97,7 @@ class Rooms:
             name=self._names[place],
             created_at=at,
             is_private=not is_public,
-            is_opt_in=is_public and channel.name != _FOR_ALL,
+            is_opt_in=is_public and not (channel.name == _FOR_ALL and self._has_everybody(channel.team)),
             topic=channel.header or "",
             description=channel.purpose or "",
             archived_at=channel.deleted_at or None,
@@ -112,8 +112,10 @@ class Rooms:
         if channel.type != "O":
             return False
         team = self._contents.teams.get(channel.team)
-        is_open = team is not None and bool(team.allow_open_invite)
-        return is_open or self._people.active <= self._teams.get(channel.team, set())
+        return bool(team is not None and team.allow_open_invite) or self._has_everybody(channel.team)
+
+    def _has_everybody(self, team: str) -> bool:
+        return self._people.bound_to_teams <= self._teams.get(team, set())
 
     def _made_at(self, place: Place) -> int:
         """Return when a room was made, as nearly as the export tells."""
