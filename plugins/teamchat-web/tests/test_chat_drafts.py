@@ -86,6 +86,23 @@ def test_an_unfinished_edit_survives_a_change_of_the_place(serve: Serve, enter: 
 
 
 @pytest.mark.slow
+def test_an_unfinished_edit_survives_a_look_at_older_messages(talk: Any, enter: Enter) -> None:
+    random = talk.channel("random")
+    older, *_ = [talk.say(talk.ada, f"number {at}") for at in range(60)]
+    page = enter(talk.server)
+    expect(page.locator("main article").filter(has_text="number 59")).to_be_visible()
+    page.keyboard.press("ArrowUp")
+    field = page.get_by_label("Edit the message")
+    field.fill("Better words")
+    page.evaluate(f"location.hash = '#/channel/{random}'")
+    expect(page.get_by_label("Write to #random")).to_be_visible()
+    page.evaluate(f"location.hash = '#/messages/{older}'")
+    expect(page.locator("main article").filter(has_text="number 0")).to_be_focused()
+    page.get_by_role("button", name="Newest messages").click()
+    expect(field).to_have_value("Better words")
+
+
+@pytest.mark.slow
 def test_the_edit_of_a_message_that_is_gone_is_forgotten(serve: Serve, enter: Enter) -> None:
     server = with_random(serve())
     page = enter(server)

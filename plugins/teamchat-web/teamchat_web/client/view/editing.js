@@ -60,13 +60,15 @@ export function editLast(ctx, { items }, view) {
  * Takes up the edit that was not finished here, once its message is there; forgets it if that is gone. Returns
  * whether there is nothing left to take up.
  */
-export function takeUp(ctx, { place, parentId, items, hasOlder }, view) {
+export function takeUp(ctx, { place, parentId, items, hasOlder, hasNewer }, view) {
   const { drafts } = ctx.model;
   const unfinished = drafts.get(place, parentId, true);
   if (!unfinished) return true;
   const item = items.find(({ id }) => id === unfinished.id);
+  const isBefore = hasOlder && !(unfinished.id > items[0]?.id);
+  const isAfter = hasNewer && !(unfinished.id < items.at(-1)?.id);
   if (item) edit(ctx, item, view, unfinished);
-  else if (hasOlder && !(unfinished.id > items[0]?.id)) return false;
+  else if (isBefore || isAfter) return false;
   else drafts.set(place, parentId, null, true);
   return true;
 }
