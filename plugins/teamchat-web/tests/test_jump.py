@@ -7,13 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from teamchat.testing import ADMIN
 from tests.in_the_client import message
 
 Enter = Callable[..., Page]
 GRACE = "grace@example.org"
+NEWER = re.compile("[?&]after=")
+READ_DOWN = """(text) => {
+  const log = document.querySelector("main [role=log]");
+  if (log.textContent.includes(text)) return true;
+  log.scrollTop = log.scrollHeight;
+  return false;
+}"""
 
 
 def say(talk: Any, count: int) -> list[str]:
@@ -49,15 +56,7 @@ def test_a_link_opens_the_place_at_its_message_and_reading_goes_both_ways(talk: 
     expect(message(page, "number 000")).to_be_visible()
     # Downward to the live end, without a gap.
     for text in ("number 100", "number 150", "after all"):
-        page.wait_for_function(
-            """(text) => {
-              const log = document.querySelector("main [role=log]");
-              if (log.textContent.includes(text)) return true;
-              log.scrollTop = log.scrollHeight;
-              return false;
-            }""",
-            arg=text,
-        )
+        page.wait_for_function(READ_DOWN, arg=text)
     scroll(page, "log.scrollHeight")
     expect(message(page, "after all")).to_be_in_viewport()
     talk.say(talk.ada, "and live")
@@ -79,6 +78,62 @@ def test_the_newest_are_one_press_away_and_what_one_writes_leads_there(talk: Any
     page.keyboard.press("Enter")
     expect(message(page, "mine")).to_be_in_viewport()
     expect(message(page, "number 159")).to_be_in_viewport()
+
+
+@pytest.mark.slow
+def test_where_a_message_was_deleted_on_the_way_reading_goes_on_downward(talk: Any, enter: Enter) -> None:
+    ids = say(talk, 160)
+    page = enter(talk.server, GRACE)
+    expect(message(page, "number 159")).to_be_in_viewport()
+
+    def delete_first(route: Route) -> None:
+        talk.delete(f"/messages/{ids[20]}")
+        route.continue_()
+
+    page.route(re.compile("[?&]around="), delete_first, times=1)
+    page.evaluate(f"location.hash = '#/messages/{ids[20]}'")
+    expect(page.get_by_text("This message is no longer there.").first).to_be_visible()
+    expect(message(page, "number 021")).to_be_in_viewport()
+    page.wait_for_function(READ_DOWN, arg="number 159")
+
+
+@pytest.mark.slow
+def test_reading_goes_on_downward_after_a_page_could_not_be_had(talk: Any, enter: Enter) -> None:
+    ids = say(talk, 160)
+    page = enter(talk.server, GRACE)
+    page.route(NEWER, lambda route: route.abort(), times=1)
+    with page.expect_event("requestfailed", lambda request: bool(NEWER.search(request.url))):
+        page.evaluate(f"location.hash = '#/messages/{ids[20]}'")
+        expect(message(page, "number 020")).to_be_focused()
+        scroll(page, "log.scrollHeight")
+    page.wait_for_function(READ_DOWN, arg="number 159")
+
+
+@pytest.mark.slow
+def test_a_page_that_comes_late_keeps_nobody_from_the_newest(talk: Any, enter: Enter) -> None:
+    ids = say(talk, 160)
+    random = talk.channel("random")
+    page = enter(talk.server, GRACE, f"#/messages/{ids[20]}")
+    expect(message(page, "number 020")).to_be_focused()
+    held: list[Route] = []
+    page.route(NEWER, lambda route: held.append(route))
+    with page.expect_request(NEWER):
+        scroll(page, "log.scrollHeight")
+    page.get_by_role("main").get_by_role("textbox").fill("mine")
+    page.keyboard.press("Enter")
+    held.pop().continue_()
+    expect(message(page, "mine")).to_be_in_viewport()
+    expect(message(page, "number 159")).to_be_in_viewport()
+    # The same for who leaves while it is on its way.
+    with page.expect_request(NEWER):
+        page.evaluate(f"location.hash = '#/messages/{ids[20]}'")
+        expect(message(page, "number 020")).to_be_focused()
+        scroll(page, "log.scrollHeight")
+    page.evaluate(f"location.hash = '#/channel/{random}'")
+    expect(page.get_by_label("Write to #random")).to_be_visible()
+    held.pop().continue_()
+    page.evaluate(f"location.hash = '#/channel/{talk.general}'")
+    expect(message(page, "mine")).to_be_in_viewport()
 
 
 @pytest.mark.slow

@@ -13,10 +13,12 @@ export function readAround(timeline, id) {
   });
 }
 
-/** Load the page after the last message that is there. */
+/** Load the page after the last message that is there; where all was let go of meanwhile, the newest. */
 export function readNewer(timeline) {
   return timeline.read(async (fetch, messages) => {
     const page = await fetch({ after: messages.at(-1).id, limit: PAGE });
-    return { messages: [...messages, ...page], hasNewer: page.length === PAGE };
+    if (timeline.isLoaded) return { messages: [...messages, ...page], hasNewer: page.length === PAGE };
+    const newest = await fetch({ limit: PAGE });
+    return { messages: newest, hasOlder: newest.length === PAGE, hasNewer: false };
   });
 }

@@ -38,20 +38,25 @@ export async function openMessage(screen, { id, channelId, threadId = null }, ho
   go(ctx.router.address(place, threadId));
   const view = await shown.view(threadId ?? place.id);
   const isHere = knowsWay ? timeline.find(id) : await climb(timeline, id);
-  if (isHere) return requestAnimationFrame(() => requestAnimationFrame(() => arrive(timeline, view, id)));
+  const arrived = () => arrive(ctx, timeline, view, id);
+  if (isHere || timeline.hasNewer) requestAnimationFrame(() => requestAnimationFrame(arrived));
+  if (isHere) return undefined;
   if (timeline.error) return ctx.toast(words(timeline.error), { kind: "danger" });
   if (knowsWay || threadId || !isFurther(timeline, id)) return ctx.toast(t("extensions.message_gone"));
   return showAlone(ctx, place, id);
 }
 
-/** Have the message seen, and go on reading downward from it. */
-function arrive(timeline, view, id) {
+/** Have the message seen, or what stands where it was, and go on reading downward from there. */
+function arrive({ model }, timeline, view, id) {
   const [scroller] = view.element.children;
   const isNearEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR;
+  const mayRead = () => !timeline.isLoading && (!timeline.error || model.connection === "online");
   const goOn = () => {
-    if (timeline.hasNewer && !timeline.isLoading && !timeline.error && isNearEnd()) readNewer(timeline);
+    if (timeline.hasNewer && mayRead() && isNearEnd()) readNewer(timeline);
   };
-  point(view.reveal(id));
+  const next = timeline.items.find((item) => item.id >= id);
+  const article = next && view.reveal(next.id);
+  if (next?.id === id) point(article);
   if (!followed.has(view)) scroller.addEventListener("scroll", goOn, { passive: true });
   followed.add(view);
   goOn();
