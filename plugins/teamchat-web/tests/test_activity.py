@@ -116,6 +116,31 @@ def test_one_kind_is_chosen_pages_are_loaded_and_keys_go_through(house: House, a
 
 
 @pytest.mark.slow
+def test_what_is_deleted_edited_or_seen_no_longer_goes_from_further_pages_too(
+    house: House, ada: Page
+) -> None:
+    plans = house.private("Plans", "ada", by="grace")
+    house.say(plans, "@Ada, nobody may know", by="grace")
+    first = house.say(house.general, "@Ada, oops", by="grace")
+    second = house.say(house.general, "@Ada, regretted", by="grace")
+    for number in range(50):
+        house.say(house.general, f"@Ada {number}", by="grace")
+    side(ada).click()
+    expect(items(ada)).to_have_count(50)
+    ada.get_by_role("button", name="Show more").click()
+    expect(items(ada)).to_have_count(54)
+    house.put(f"/messages/{first}", {"content": "@Ada, better"}, "grace")
+    expect(items(ada).filter(has_text="better")).to_have_count(1)
+    expect(items(ada).filter(has_text="oops")).to_have_count(0)
+    house.delete(f"/messages/{second}", by="grace")
+    expect(items(ada)).to_have_count(53)
+    expect(items(ada).filter(has_text="regretted")).to_have_count(0)
+    house.remove(plans, "ada", by="grace")
+    expect(items(ada)).to_have_count(51)
+    expect(items(ada).filter(has_text="nobody may know")).to_have_count(0)
+
+
+@pytest.mark.slow
 def test_what_was_seen_on_the_phone_is_seen_on_the_laptop(house: House, ada: Page, enter: Enter) -> None:
     phone = enter(house.server, place=f"#/channel/{house.general}", **PHONE)
     house.say(house.general, "@Ada, look", by="grace")

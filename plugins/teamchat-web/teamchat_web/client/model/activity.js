@@ -12,6 +12,7 @@ const SOON_MS = 150;
 const CHANGING = /^(NEW_ACTIVITY|DELETE_ACTIVITY|ACTIVITY_READ|RESYNC)$/;
 // These change it only where something of it is known here.
 const TOUCHING = /^(UPDATE|DELETE)_(MESSAGE|DM_MESSAGE|THREAD_REPLY|CHANNEL)$|^NOTIFICATION_SETTINGS$/;
+const OF_MESSAGE = /^(UPDATE|DELETE)_(?:MESSAGE|DM_MESSAGE|THREAD_REPLY)$/;
 const all = new WeakMap();
 
 /** The feed of a model; the same each time. */
@@ -30,6 +31,7 @@ class Activity extends Emitter {
   #isStale = false;
   #watching = 0;
   #firstNew = null;
+  #gone = null; // what goes while a page is on its way
 
   /** The items that are loaded, newest first; of `kind`, or with null of all. */
   items = [];
@@ -49,6 +51,7 @@ class Activity extends Emitter {
     model.on("signedOut", () => ending.abort());
     model.on("event", ({ type, payload }) => this.#heard(type, payload));
     model.on("connection", () => model.connection === "online" && this.#soon());
+    model.on("lost", ({ id }) => this.#forget(({ placeId }) => placeId === id));
   }
 
   /** Whether an item was unread as the feed was opened, or has come since. */
@@ -87,9 +90,11 @@ class Activity extends Emitter {
   async more() {
     const { kind } = this;
     const before = this.items.at(-1)?.id;
-    const { items } = await this.#api.page({ kind, before, limit: PAGE });
+    const gone = (this.#gone = []);
+    const asked = this.#api.page({ kind, before, limit: PAGE });
+    const { items } = await asked.finally(() => (this.#gone = null));
     if (kind !== this.kind || before !== this.items.at(-1)?.id) return;
-    this.items = [...this.items, ...items];
+    this.items = [...this.items, ...items.filter((item) => !gone.some((isGone) => isGone(item)))];
     this.hasMore = items.length === PAGE;
     this.emit("changed");
   }
@@ -112,6 +117,27 @@ class Activity extends Emitter {
     const isOwn = payload?.actor === this.#model.me.id && payload.kind !== "reminder";
     const isKnown = this.unreadCount > 0 || this.#watching > 0;
     if (CHANGING.test(type) ? !isOwn : isKnown && TOUCHING.test(type)) this.#soon();
+    const [, change] = OF_MESSAGE.exec(type) ?? [];
+    if (change === "UPDATE") this.#edited(payload.reply ?? payload);
+    const isOf = ({ message }) => [message?.id, message?.threadId].includes(payload.id);
+    if (change === "DELETE") this.#forget(isOf);
+  }
+
+  // What stands further down than what is asked for anew is not to say what is said no longer, either.
+
+  #edited(told) {
+    const isOf = ({ message }) => message?.id === told.id;
+    if (!this.items.some(isOf)) return;
+    const edited = (item) => ({ ...item, message: { ...item.message, ...told } });
+    this.items = this.items.map((item) => (isOf(item) ? edited(item) : item));
+    this.emit("changed");
+  }
+
+  #forget(isGone) {
+    const { length } = this.items;
+    this.#gone?.push(isGone);
+    this.items = this.items.filter((item) => !isGone(item));
+    if (this.items.length < length) this.emit("changed");
   }
 
   #soon() {
