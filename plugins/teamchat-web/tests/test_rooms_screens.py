@@ -89,6 +89,32 @@ def test_three_people_have_a_private_channel_and_one_who_is_removed_sees_nothing
     assert "and now it goes on" not in grace.content()
 
 
+# Notices that are shown, as a page and as its service worker show them; `withdrawn` has what was closed.
+NOTICES = """([room, message, other]) => {
+  window.withdrawn = [];
+  const notice = (name, data) => ({ data, close: () => window.withdrawn.push(name) });
+  const push = (name, hash, placeId) => notice(name, { hash, messageId: message, placeId });
+  const shown = [
+    push("push of another", "#/messages/1", other),
+    push("push", `#/messages/${message}`, room),
+    notice("page", { hash: `#/channel/${room}` }),
+  ];
+  const getNotifications = async () => shown;
+  ServiceWorkerContainer.prototype.getRegistration = async () => ({ getNotifications });
+}"""
+
+
+def test_notices_go_with_the_channel_one_is_removed_from(house: Rooms, enter: Enter) -> None:
+    room = house.private("the plan", "grace")
+    message = house.say(room, "nobody may know")
+    grace = enter(house.server, GRACE, f"#/channel/{room}")
+    expect(grace.get_by_role("log")).to_contain_text("nobody may know")
+    grace.evaluate(NOTICES, [room, message, house.general])
+    house.remove(room, "grace")
+    grace.wait_for_function("() => window.withdrawn.includes('page')")
+    assert grace.evaluate("window.withdrawn") == ["push", "page"]
+
+
 @pytest.mark.slow
 def test_a_picture_in_a_group_is_seen_by_those_in_it_and_lost_by_who_leaves_or_is_removed(
     house: Rooms, enter: Enter

@@ -14,6 +14,7 @@ export async function withdraw({ router, kept, hush }, { id }) {
   if (kept.get("place") === id) kept.delete("place");
   const registration = await navigator.serviceWorker?.getRegistration();
   for (const shown of (await registration?.getNotifications?.()) ?? []) {
-    if (shown.data?.hash?.split("/").includes(encodeURIComponent(id))) shown.close();
+    const { hash = "", placeId } = shown.data ?? {}; // A push leads to its message, and says the place beside it.
+    if (placeId === id || hash.split("/").includes(encodeURIComponent(id))) shown.close();
   }
 }
