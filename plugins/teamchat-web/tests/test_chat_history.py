@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,27 @@ def test_the_line_above_what_is_new_leaves_its_message_as_it_was_drawn(serve: Se
     page.unroute_all()
     expect(page.locator(".entry", has=page.locator(".new-line"))).to_contain_text("Message 0")
     assert drawn.evaluate("(article) => article.isConnected")
+
+
+def test_a_page_that_stays_open_calls_yesterday_yesterday(
+    talk: Any, enter: Enter, until_loaded: Callable[[Page, str], None]
+) -> None:
+    parent = talk.say(talk.ada, "One")
+    talk.say(talk.ada, "Two")
+    talk.reply(talk.ada, parent, "An answer")
+    page = enter(talk.server)
+    days = page.locator("main .day")
+    expect(days).to_have_text(["Today"])
+    until_loaded(page, "/view/new_day.js")
+    page.clock.set_fixed_time(datetime.now() + timedelta(days=1))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(days).to_have_text(["Yesterday"])
+    page.evaluate("location.hash = '#/threads'")
+    reply = page.get_by_role("list", name="Threads").get_by_role("listitem")
+    expect(reply).to_contain_text("Yesterday")
+    page.clock.set_fixed_time(datetime.now() + timedelta(days=2))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(reply).not_to_contain_text("Yesterday")
 
 
 def test_a_thread_tells_no_day_that_is_its_parents(serve: Serve, enter: Enter) -> None:

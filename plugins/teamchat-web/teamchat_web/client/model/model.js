@@ -21,9 +21,10 @@ const OFFLINE_AFTER = 2; // A try or two may fail; then it is said.
 
 /**
  * Emits "me", "users", "channels", "conversations", "server", "loaded" when these are no longer of the last
- * visit, "lost" {id} for a place that is gone, "rights", "webhooks", "connection", "signedOut", and "message"
- * {message, place, calls, parentId?} for each new message of somebody else that arrives live; one that
- * `calls` is for the user: a direct or group message, a mention, a reply in a thread they take part in.
+ * visit, "lost" {id} for a place that is gone, "rights", "webhooks", "connection", "signedOut", "day" when
+ * another one has begun, and "message" {message, place, calls, parentId?} for each new message of somebody
+ * else that arrives live; one that `calls` is for the user: a direct or group message, a mention, a reply in
+ * a thread they take part in.
  */
 export class Model extends Emitter {
   #ending = new AbortController();

@@ -1,4 +1,5 @@
-// What begins once the first view is there: what the server offers, what capabilities bring, and the greeting.
+// What begins once the first view is there: what the server offers, what capabilities bring, what each day
+// changes, and the greeting.
 
 import { Kept } from "../lib/kept.js";
 import { part } from "../lib/parts.js";
@@ -25,6 +26,7 @@ export async function begin(ctx, place) {
   (await import("./rooms/begin.js")).beginRooms(ctx);
   (await import("./unread/begin.js")).beginUnread(ctx);
   (await import("./extensions/load.js")).loadExtensions(ctx);
+  (await import("./new_day.js")).followDays(ctx);
   greet(ctx, place);
   const { profiles } = await capabilities;
   const section = ctx.signal.aborted ? undefined : cameBackTo(ctx.session);

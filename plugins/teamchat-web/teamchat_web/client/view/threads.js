@@ -233,7 +233,7 @@ class Card {
     for (const type of ["reset", "added", "changed", "removed", "parent", "state"]) {
       this.#timeline.on(type, () => this.#draw(), signal);
     }
-    model.on("users", () => this.#draw(), signal);
+    for (const type of ["users", "day"]) model.on(type, () => this.#draw(), signal);
     this.#timeline.load();
     this.#draw();
   }

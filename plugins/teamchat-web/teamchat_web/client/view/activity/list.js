@@ -53,7 +53,8 @@ class ActivityView {
     this.element.addEventListener("keydown", (event) => this.#key(event));
     this.#feed.on("changed", () => (this.#draw(), this.#look()), signal);
     this.#feed.on("came", ({ item }) => ctx.announce(said(ctx, item)), signal);
-    for (const type of ["users", "channels", "conversations"]) model.on(type, () => this.#drawAnew(), signal);
+    const types = ["users", "channels", "conversations", "day"];
+    for (const type of types) model.on(type, () => this.#drawAnew(), signal);
     addEventListener("focus", () => this.#look(), { signal });
     this.#feed.watch(signal);
   }
