@@ -44,13 +44,13 @@ def photograph() -> bytes:
     return file.getvalue()
 
 
-def sound() -> bytes:
+def sound(seconds: int = 2) -> bytes:
     file = io.BytesIO()
     with wave.open(file, "wb") as written:
         written.setnchannels(1)
         written.setsampwidth(1)
         written.setframerate(8000)
-        written.writeframes(bytes([128]) * 16000)
+        written.writeframes(bytes([128]) * 8000 * seconds)
     return file.getvalue()
 
 
@@ -127,6 +127,25 @@ def test_sound_is_played_by_ranges(talk: Any, enter: Enter) -> None:
     audio.evaluate("(one) => { one.pause(); one.currentTime = 1; }")
     expect(audio).to_have_js_property("seeking", False)
     expect(audio).to_have_js_property("currentTime", 1)
+
+
+@pytest.mark.slow
+def test_what_plays_goes_on_when_its_message_is_drawn_anew(talk: Any, enter: Enter) -> None:
+    page = enter(talk.server)
+    attach(page, a_file("long.wav", sound(60), "audio/wav"))
+    expect(send(page)).to_be_enabled()
+    send(page).click()
+    said = message(page, "long.wav")
+    said.get_by_role("button", name="Play long.wav").click()
+    audio = said.locator("audio")
+    expect(audio).not_to_have_js_property("currentTime", 0)
+    audio.evaluate("(one) => { one.currentTime = 10; }")
+    talk.server.post(f"/messages/{said.get_attribute('data-id')}/reactions", {"reaction": "👍"}, talk.grace)
+    expect(said).to_contain_text("👍")
+    expect(audio).to_have_js_property("paused", False)
+    expect(audio).to_be_focused()
+    page.wait_for_function("() => document.querySelector('main audio').currentTime > 11")
+    expect(said.get_by_role("button", name="Play long.wav")).to_have_count(0)
 
 
 def drop(page: Page, name: str, text: str, kind: str) -> None:

@@ -6,6 +6,7 @@ import { forward } from "./forward.js";
 import { sizeText } from "./uploads.js";
 
 const PLAYED = /^(?:video\/(?:mp4|webm|ogg)|audio\/(?:mp4|mpeg|ogg|wav))$/;
+const PLAYER = "files-media";
 const NEAR = "400px";
 const MOST_THUMBNAILS = 200;
 
@@ -179,6 +180,7 @@ export class Blocks {
       file,
       this.#button("play", t("play", { name: file.name }), () => this.#play(file, node)),
     );
+    goOn(file, node);
     return node;
   }
 
@@ -196,7 +198,8 @@ export class Blocks {
       media.currentTime = currentTime;
       media.play().catch(() => {});
     });
-    const box = element("figure", { class: "files-media" }, media, element("figcaption", {}, this.#row(file)));
+    const look = { class: PLAYER, dataset: { file: file.id } };
+    const box = element("figure", look, media, element("figcaption", {}, this.#row(file)));
     node.replaceWith(box);
     media.focus();
     media.play().catch(() => {}); // The person presses play themselves where the browser wants that.
@@ -206,6 +209,22 @@ export class Blocks {
     const { api } = this.#teamchat;
     return api.url((await api.post(api.path`/files/${id}/link`)).url);
   }
+}
+
+/**
+ * Have what plays go on where its message is drawn anew, as with each reaction: `node` is to be in its place. What
+ * leaves the page and is back in the same task does not stop.
+ */
+function goOn({ id }, node) {
+  const { activeElement } = document;
+  const players = [...document.getElementsByClassName(PLAYER)].filter(({ dataset }) => dataset.file === id);
+  if (!players.length) return;
+  queueMicrotask(() => {
+    const player = players.find((one) => !one.isConnected);
+    if (!player || !node.isConnected) return;
+    node.replaceWith(player);
+    if (player.contains(activeElement)) activeElement.focus({ preventScroll: true });
+  });
 }
 
 /** How long something plays, from milliseconds: 2:05, or 1:02:05. */
