@@ -62,6 +62,33 @@ def test_texts_and_names_go_the_way_of_their_words(serve: Serve, enter: Enter) -
     expect(page.get_by_role("textbox")).to_have_attribute("dir", "auto")
 
 
+ENDS_BEFORE = """(line, [first, second]) => {
+  const boxOf = (name) => line.querySelector(name).getBoundingClientRect();
+  return boxOf(first).right <= boxOf(second).left;
+}"""
+
+
+def test_in_lists_times_stand_behind_names_that_are_read_from_right_to_left(
+    serve: Serve, enter: Enter
+) -> None:
+    server = serve()
+    ada, dana = server.token(), server.token(GRACE)
+    with server.client(dana) as client:
+        assert client.put("/users/me", json={"userName": "דנה"}).is_success
+    path = f"/channels/{server.post('/channels', {'name': 'חדר'}, ada)['channel']['id']}/messages"
+    parent = server.post(path, {"content": "Is anybody there?"}, ada)["message"]["id"]
+    server.post(f"/messages/{parent}/thread", {"content": "Yes"}, dana)
+    server.post(path, {"content": "@Ada"}, dana)
+    page = enter(server, place="#/threads")
+    reply = page.locator(".reply-line")
+    expect(reply).to_contain_text("Yes")
+    assert reply.evaluate(ENDS_BEFORE, ["strong", "time"])
+    page.evaluate("location.hash = '#/activity'")
+    mention = page.get_by_role("link", name="mentioned you in #חדר")
+    expect(mention).to_be_visible()
+    assert mention.evaluate(ENDS_BEFORE, [".activity-head", "time"])
+
+
 def test_a_messages_label_tells_of_images_reactions_and_replies(serve: Serve, enter: Enter) -> None:
     server = serve()
     token, other = server.token(), server.token(GRACE)

@@ -16,7 +16,7 @@ export function hitOf(teamchat, { message, place, highlights }, { open, around }
     "span",
     { class: "search-about" },
     avatar({ ...message.author, userName: name }),
-    element("strong", {}, name),
+    element("strong", { dir: "auto" }, name),
     element("span", { class: "small soft" }, element("bdi", {}, where), ` · ${dateTime(message.createdAt)}`),
   );
   const more = { type: "button", class: "icon-button", "aria-label": t("around"), title: t("around"), on: { click: around } };
@@ -58,7 +58,7 @@ export function aroundOf({ element, plainText, userName, time }, messages, id) {
     messages.map((one) => element(
       "li",
       { class: one.id === id ? "search-self" : "" },
-      element("strong", {}, userName(one.author.id) ?? one.author.userName),
+      element("strong", { dir: "auto" }, userName(one.author.id) ?? one.author.userName),
       element("span", { class: "small soft" }, ` ${time(one.createdAt)} `),
       element("span", { dir: "auto" }, plainText(one.content)),
     )),

@@ -24,7 +24,7 @@ export function line(ctx, item, kind = "") {
     element(
       "span",
       { class: "line-text" },
-      element("strong", {}, name),
+      element("strong", { dir: "auto" }, name),
       " ",
       timeOf(item),
       " ",

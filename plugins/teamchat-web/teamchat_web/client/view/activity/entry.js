@@ -25,6 +25,7 @@ export function entry(ctx, item, { isNew, open }) {
   const href = router.address(model.place(placeId), message?.threadId);
   const look = { class: `activity-item${isNew ? " unread" : ""}`, href, dataset: { item: id }, on: { click: press } };
   const date = day(at) === t("time.today") ? time(at) : `${day(at)}, ${time(at)}`;
+  const when = { class: "small soft", dir: "auto", datetime: new Date(at).toISOString(), title: dateTime(at) };
   const [actor] = item.actors;
   const sign = model.users.get(actor) ?? message?.author ?? { id: actor };
   const link = element(
@@ -37,7 +38,7 @@ export function entry(ctx, item, { isNew, open }) {
       { class: "activity-text" },
       element("span", { class: "activity-head" }, said(ctx, item)),
       " ",
-      element("time", { class: "small soft", datetime: new Date(at).toISOString(), title: dateTime(at) }, date),
+      element("time", when, date),
       message && element("span", { class: "words", dir: "auto" }, wordsOf(message)),
     ),
     isNew && element("span", { class: "dot" }),
