@@ -88,6 +88,21 @@ def test_an_image_can_be_pasted_and_dropped(serve: Serve, enter: Enter, how: str
     expect(page.locator("article.pending")).to_have_count(0)
 
 
+def test_an_image_that_is_sent_without_a_network_waits_and_arrives(serve: Serve, enter: Enter) -> None:
+    page = enter(serve())
+    page.locator("main input[type=file]").set_input_files(files("one.png"))
+    expect(page.locator(".preview img")).to_have_count(1)
+    page.context.set_offline(True)
+    page.get_by_label("Write to #General").fill("One picture")
+    page.keyboard.press("Enter")
+    post = page.get_by_role("article").filter(has_text="One picture")
+    expect(post).to_contain_text("Sent when there is a connection")
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.includes('/post/')).length") == 1
+    page.context.set_offline(False)
+    expect(post.get_by_role("img", name="Image 1 of 1 from Ada")).to_have_js_property("naturalWidth", 90)
+    expect(page.locator("article.pending")).to_have_count(0)
+
+
 def test_an_image_that_is_dropped_where_nothing_can_be_written_is_let_go(serve: Serve, enter: Enter) -> None:
     server = serve()
     with server.client(server.token()) as client:

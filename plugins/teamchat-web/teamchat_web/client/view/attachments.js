@@ -1,5 +1,6 @@
 // The images that go along with a message: which are taken, and what is seen of them before they are sent.
 import { element, icon } from "../lib/dom.js";
+import "../lib/files.js"; // The outbox keeps images with it, also when nothing can be loaded any more.
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
 import { needsSheets } from "./sheet.js";
