@@ -134,3 +134,27 @@ def test_a_mention_in_a_thread_that_one_left_is_in_the_badge_until_the_thread_is
     shown = "(id, last) => bench.model.unread.markRead(id, last, bench.place.id)"
     one.page.evaluate(f"([id, last]) => ({shown})(id, last)", [parent, last["id"]])
     settles(0)
+
+
+@pytest.mark.slow
+def test_after_too_long_a_thread_hangs_from_its_message_as_it_is_now(talk: Any, bench: OpenBench) -> None:
+    parent = talk.say(talk.ada, "As it is")
+    talk.reply(talk.grace, parent, "An answer")
+    one = bench(talk.server)
+    one.until("bench.contents().length === 1")
+    open_thread = """async (id) => {
+      bench.ending = new AbortController();
+      bench.thread = bench.model.thread(id, bench.place);
+      bench.thread.on("reset", () => {}, bench.ending.signal); // A view would.
+      await bench.thread.load();
+    }"""
+    resync = "bench.model.stream.emit('event', { id: '', type: 'RESYNC', payload: {} })"
+    one.run(open_thread, parent)
+    for leave in ("bench", "bench.ending.abort()"):
+        one.until("bench.thread.parent?.content === 'As it is'")
+        one.run("(id) => bench.model.update(id, { content: 'As it was' })", parent)
+        one.until("bench.thread.parent.content === 'As it was'")
+        one.run(f"void ({leave}, {resync})")
+        one.until("bench.contents().join() === 'As it is'")
+    one.run(open_thread, parent)
+    one.until("bench.thread.parent?.content === 'As it is'")

@@ -4,6 +4,7 @@
 // not counted; it shows when it is read.
 
 import { callsAt } from "./events.js";
+import { findParent } from "./parent.js";
 
 const PAGE = { limit: 50 };
 const MOST_THREADS = 30;
@@ -16,10 +17,7 @@ const MOST_THREADS = 30;
  */
 export async function catchUp(model, since, signal) {
   model.emit("event", { type: "RESYNC", payload: {} });
-  for (const timeline of model.timelines) {
-    if (timeline.isWatched) timeline.reload();
-    else timeline.unload();
-  }
+  loadAnew(model);
   if (!since.at || (model.readStates && model.capabilities.threads)) return;
   const read = new Set();
   await each([...model.sortedDirect(), ...model.sortedChannels()], signal, ({ id }) =>
@@ -29,6 +27,18 @@ export async function catchUp(model, since, signal) {
   await each(others.slice(0, MOST_THREADS), signal, ({ id, placeId }) =>
     countThread(model, id, placeId, since),
   );
+}
+
+/** Load what is shown anew, and then the messages that its threads hang from; forget all else. */
+async function loadAnew(model) {
+  const { timelines } = model;
+  const shown = timelines.filter(({ isWatched }) => isWatched);
+  for (const timeline of timelines.filter(({ isWatched }) => !isWatched)) {
+    timeline.unload();
+    timeline.parent = null;
+  }
+  await Promise.all(shown.map((timeline) => timeline.reload()));
+  for (const timeline of shown) if (timeline.parentId && !timeline.isGone) findParent(model, timeline);
 }
 
 /**
