@@ -148,6 +148,42 @@ def test_what_plays_goes_on_when_its_message_is_drawn_anew(talk: Any, enter: Ent
     expect(said.get_by_role("button", name="Play long.wav")).to_have_count(0)
 
 
+# Whether a browser keeps something of an upload, or nothing: in localStorage, and of files; within seconds.
+KEEPS = """async ([name, isWanted]) => {
+  const answer = (request) => new Promise((done) => (request.onsuccess = () => done(request.result)));
+  const opened = await answer(indexedDB.open("teamchat", 1));
+  for (let tries = 0; tries < 300; tries++) {
+    const count = await answer(opened.transaction("files").objectStore("files").count());
+    const isNamed = Object.values(localStorage).join().includes(name);
+    if (isNamed === isWanted && count === Number(isWanted)) return true;
+    await new Promise(requestAnimationFrame);
+  }
+  return false;
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["there", "away", "away for long"])
+def test_what_was_to_go_to_a_channel_goes_with_it(talk: Any, enter: Enter, where: str) -> None:
+    with talk.server.client(talk.grace) as client:
+        grace = client.get("/auth/me").json()["user"]["id"]
+    asked = {"name": "the plan", "members": [grace]}
+    room = talk.server.post("/private-channels", asked, talk.ada)["channel"]["id"]
+    page = enter(talk.server, GRACE, f"#/channel/{room}")
+    attach(page, a_file("plan.txt", b"nobody may know", "text/plain"))
+    expect(send(page)).to_be_enabled()
+    assert page.evaluate(KEEPS, ["plan.txt", True])
+    if where != "there":
+        page.goto(f"{talk.server.base}/health")
+    if where == "away for long":  # The log no longer reaches back to where the stream was.
+        page.evaluate("for (const key in localStorage) if (key.endsWith('/stream')) delete localStorage[key]")
+    talk.delete(f"/channels/{room}/members/{grace}")
+    if where != "there":
+        page.goto(talk.server.base)
+        page.get_by_role("link", name="Go to #General").click()
+    assert page.evaluate(KEEPS, ["plan.txt", False])
+
+
 def drop(page: Page, name: str, text: str, kind: str) -> None:
     page.evaluate(
         """([name, text, type]) => {

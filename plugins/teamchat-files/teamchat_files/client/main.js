@@ -54,6 +54,7 @@ export default function (teamchat) {
     make: (message) => blocks.make(message),
   });
   teamchat.on("FILE_CHANGED", (file) => blocks.changed(file));
+  for (const type of ["DELETE_CHANNEL", "RESYNC"]) teamchat.on(type, () => uploads.prune());
 
   teamchat.roomHeader.add({
     icon: "file",

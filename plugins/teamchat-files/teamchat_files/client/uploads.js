@@ -95,6 +95,12 @@ export class Uploads {
     if (upload.fileId) end(this.#teamchat, upload.fileId).catch(() => {}); // It ends by itself in a day.
   }
 
+  /** Let go of those for places that are gone, or not seen any more: nothing of them stays in this browser. */
+  prune() {
+    const isLost = ({ place }) => !this.#teamchat.roomOf(place.id);
+    for (const upload of this.#all.filter(isLost)) this.remove(upload);
+  }
+
   /** The message was taken that these stand in. */
   sent(about) {
     const done = this.at(about).filter(({ state }) => state === "done");
@@ -123,6 +129,7 @@ export class Uploads {
       if (file) this.#all.push({ ...one, file, isWritten: true, isUncertain: true });
       else kept.set(INDEX, kept.get(INDEX, []).filter(({ id }) => id !== one.id));
     }
+    this.prune();
     this.#keep();
     this.#changed();
     this.#run();
