@@ -41,7 +41,7 @@ class Kind:
     meta: Meta | None
     is_optional: bool
     words: tuple[str, ...] = ()
-    """The words that may stand in a number's place."""
+    """The words that may stand there: in a number's place, or they alone."""
 
     @classmethod
     def of(cls, annotation: Any) -> Kind:
@@ -56,6 +56,8 @@ class Kind:
             words = tuple(word for arg in others if get_origin(arg) is Literal for word in get_args(arg))
             others = [arg for arg in others if get_origin(arg) is not Literal]
             base = others[0] if len(others) == 1 else base
+        elif get_origin(base) is Literal:
+            words = get_args(base)
         return cls(annotation, base, meta, is_optional, words)
 
     @property
@@ -86,16 +88,26 @@ class Kind:
             return "a table"
         if self.items:
             return f"a list, each item {self.items.phrase()}"
+        if get_origin(self.base) is Literal:
+            return " or ".join(filter(None, [", ".join(self.words[:-1]), self.words[-1]]))
         if self.words:
             return ", or ".join([Kind.of(self.base).phrase(), *self.words])
         names = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
         return names.get(self.base, "of another type") + self._bounds()
 
     def _bounds(self) -> str:
-        least, most = (self.meta.ge, self.meta.le) if self.meta else (None, None)
-        if least is None:
-            return "" if most is None else f" of at most {most}"
-        return f" of at least {least}" if most is None else f" from {least} to {most}"
+        if self.meta is None:
+            return ""
+        if self.base is str:
+            form = f", such as {self.meta.examples[0]}" if self.meta.pattern and self.meta.examples else ""
+            return _between(self.meta.min_length, self.meta.max_length, " characters") + form
+        return _between(self.meta.ge, self.meta.le)
+
+
+def _between(least: float | None, most: float | None, unit: str = "") -> str:
+    if least is None:
+        return "" if most is None else f" of at most {most}{unit}"
+    return f" of at least {least}{unit}" if most is None else f" from {least} to {most}{unit}"
 
 
 def join(path: str, name: str) -> str:

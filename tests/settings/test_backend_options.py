@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from msgspec import Meta, Struct
@@ -20,6 +20,9 @@ class PoolOptions(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
     url: str
     pool_size: Annotated[int, Meta(ge=1)] = 4
     hosts: list[str] = []
+    role: Literal["primary", "any"] = "primary"
+    password: Annotated[str, Meta(min_length=8)] = "12345678"
+    schema: Annotated[str, Meta(min_length=1, max_length=9, pattern="^[a-z]+$", examples=["chat"])] = "chat"
 
 
 @asynccontextmanager
@@ -49,6 +52,12 @@ def test_a_backends_options_are_filled_from_its_section(tmp_path: Path) -> None:
         (f"url = 'u'\npoolSize = '{SENTINEL}'", "storage.poolSize must be a whole number of at least 1."),
         ("url = 'u'\npoolSize = 0", "storage.poolSize must be a whole number of at least 1."),
         ("poolSize = 1", "storage.url is missing."),
+        (f"url = 'u'\nrole = '{SENTINEL}'", "storage.role must be primary or any."),
+        ("url = 'u'\npassword = 'short'", "storage.password must be text of at least 8 characters."),
+        (
+            f"url = 'u'\nschema = '{SENTINEL}'",
+            "storage.schema must be text from 1 to 9 characters, such as chat.",
+        ),
     ],
 )
 def test_a_mistake_in_a_backends_options_names_the_key(text: str, sentence: str, tmp_path: Path) -> None:

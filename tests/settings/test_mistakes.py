@@ -52,6 +52,8 @@ from tests.settings.writing import SENTINEL, keys, refused, written
         ("[auth]\nappUrl = 'https://'", "auth.appUrl must be an http:// or https:// URL."),
         ("[auth]\nappUrl = 'https://a:99999'", "auth.appUrl must be an http:// or https:// URL."),
         ("[auth]\nauthMode = ' '", "auth.authMode must not be blank."),
+        (f"[auth]\nsecondFactor = '{SENTINEL}'", "auth.secondFactor must be optional, admins or all."),
+        ("[chat]\nbotsBy = true", "chat.botsBy must be admins or everyone."),
         (f"[auth.templates]\ntextVersion = '{SENTINEL}'", "auth.templates.textVersion must be written as"),
         ("[chat.initialUser]\npassword = 'short'", "chat.initialUser.password must have 8 to 1024"),
         (f"[chat.initialUser]\nemail = '{SENTINEL}'", "chat.initialUser.email is not a valid address."),

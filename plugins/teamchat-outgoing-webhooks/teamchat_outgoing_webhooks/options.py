@@ -10,7 +10,7 @@ from msgspec import Meta, Struct, field
 from teamchat import SettingsError
 from teamchat_outgoing_webhooks.signing import SERIALISED, key
 
-_EventType = Annotated[str, Meta(pattern=r"^[A-Z]+(_[A-Z]+)*$")]
+_EventType = Annotated[str, Meta(pattern=r"^[A-Z]+(_[A-Z]+)*$", examples=["NEW_MESSAGE"])]
 
 
 class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -21,7 +21,9 @@ class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rena
     `private_channels` names by their ids. `secret` signs each request.
     """
 
-    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
+    name: Annotated[
+        str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$", examples=["issue-tracker"])
+    ]
     url: Annotated[str, Meta(extra={"secret": True})]
     secret: Annotated[str, Meta(min_length=16, extra={"secret": True})]
     events: list[_EventType] = field(default_factory=list)
