@@ -6,7 +6,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from teamchat.settings import Settings, load, sample
+from teamchat.plugins import Plugins
+from teamchat.settings import Settings, load, plugin_options, sample
 from teamchat.settings.reading import Kind
 from tests.settings.writing import keys, written
 
@@ -28,6 +29,14 @@ def test_the_sample_parses_with_every_line_uncommented_and_holds_every_key(tmp_p
         for part in name.split("."):
             assert part in node, name
             node = node[part]
+
+
+def test_what_capabilities_bring_parses_with_every_line_uncommented(tmp_path: Path) -> None:
+    text = re.sub(r"(?m)^#(?=\S)", "", sample(Plugins.load().tables()))
+    environ = dict.fromkeys(re.findall(r'env = "(\w+)"', text), "z" * 40)
+    section = load(written(tmp_path, text), environ).plugins
+    for name, options in Plugins.load().tables().items():
+        plugin_options(section, name, options)
 
 
 def test_the_sample_holds_no_secret_that_someone_could_leave_in_place() -> None:

@@ -24,10 +24,18 @@ class FilesOptions(Options, frozen=True, kw_only=True):
         int, Meta(ge=64 * 1024, le=2**32, description="How much of a file one request may carry.")
     ] = 8 * 1024 * 1024
     bytes_per_day: Annotated[
-        _Bytes | None, Meta(description="How much a user may upload in 24 hours; no limit if not given.")
+        _Bytes | None,
+        Meta(
+            description="How much a user may upload in 24 hours; no limit if not given.",
+            examples=[5 * 1024 * 1024 * 1024],
+        ),
     ] = None
     total_bytes: Annotated[
-        _Bytes | None, Meta(description="How much all files may take together; no limit if not given.")
+        _Bytes | None,
+        Meta(
+            description="How much all files may take together; no limit if not given.",
+            examples=[200 * 1024 * 1024 * 1024],
+        ),
     ] = None
     reserve_bytes: Annotated[
         int, Meta(ge=0, le=2**48, description="How much of the disk files leave free for everything else.")
