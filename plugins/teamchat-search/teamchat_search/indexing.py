@@ -69,6 +69,8 @@ class Indexing:
         self._upkeep = upkeep_of(index, app.storage, self._hold)
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
+        self._is_paused = False
+        """Whether it was logged that it pauses, and nothing could be done since."""
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until cancelled."""
@@ -81,7 +83,9 @@ class Indexing:
                 finally:
                     await self._give_back()
             except (StorageError, Lost) as error:
-                _log.warning("the search index pauses", reason=type(error).__name__)
+                if not self._is_paused:
+                    _log.warning("the search index pauses", reason=type(error).__name__)
+                self._is_paused = True
             await trio.sleep(_AGAIN_SECONDS)
 
     async def catch_up(self) -> None:
@@ -97,7 +101,9 @@ class Indexing:
         position = -1
         while True:
             began = trio.current_time()
-            if await self.step():
+            did_something = await self.step()
+            self._is_paused = False
+            if did_something:
                 await trio.sleep(await self._rest(trio.current_time() - began))
                 continue
             if not 0 <= now_ms() - self._renewed < 1000 * _RENEW_SECONDS:

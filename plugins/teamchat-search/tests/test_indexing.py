@@ -7,16 +7,19 @@ import random
 import signal
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 import trio
+from teamchat_search import indexing
 from teamchat_search.index import MOST_TAIL
 from teamchat_search.indexing import Indexing, Lost
 from teamchat_search.tokens import Document
 
+from teamchat import StorageError
 from teamchat.chat import MessageEdit
 from tests.storages import look
 from tests.workers.several import several, until
@@ -62,6 +65,25 @@ async def test_a_lease_of_a_clock_that_was_ahead_holds_nothing(tmp_path: Path) -
         assert await second._taken()
         with pytest.raises(Lost):
             await first._renew()
+
+
+async def test_a_storage_that_stays_away_is_logged_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(indexing, "_AGAIN_SECONDS", 0)
+    tries, tried = count(), trio.Event()
+
+    async def away() -> None:
+        if next(tries) == 9:
+            tried.set()
+        raise StorageError("The disk is full.")
+
+    async with opened(tmp_path) as world, trio.open_nursery() as nursery:
+        monkeypatch.setattr(world.indexing, "_take", away)
+        await nursery.start(world.indexing.run)
+        await tried.wait()
+        nursery.cancel_scope.cancel()
+    assert [record.msg for record in caplog.records].count("the search index pauses") == 1
 
 
 async def test_what_changes_or_goes_between_reading_and_writing_is_as_it_is_then(tmp_path: Path) -> None:
