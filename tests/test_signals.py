@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 
+from teamchat.server import process
 from teamchat.testing import Server
 from tests.bare import open_stream, read_all, refuses_connections
 from tests.harness import running
@@ -27,7 +28,7 @@ async def signed_in(server: Server) -> Any:
 
 @pytest.mark.slow
 @BOTH
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_the_streams_with_their_last_chunk_and_the_server_with_success(
     tmp_path: Path, kind: str, number: signal.Signals
 ) -> None:
@@ -114,6 +115,21 @@ async def test_a_second_signal_exits_at_once(tmp_path: Path, kind: str) -> None:
             server.process.send_signal(signal.SIGTERM)
             with trio.fail_after(PATIENCE):
                 assert await server.process.wait() == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("is_ignored", [True, False])
+async def test_the_end_of_the_terminal_stops_a_server_unless_nohup_had_it_ignored(is_ignored: bool) -> None:
+    async def serve(stop: trio.Event) -> None:
+        for _ in range(2):  # from the system and from the shell
+            signal.raise_signal(signal.SIGHUP)
+            await trio.testing.wait_all_tasks_blocked()
+        assert stop.is_set() is not is_ignored
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)
+    try:
+        await process.until_signalled(serve)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.slow

@@ -1,6 +1,8 @@
 """What a process that serves asks of the system and the interpreter, and the signals that stop it.
 
-The first SIGTERM or SIGINT stops it as it should stop; a second one ends it at once.
+The first SIGTERM or SIGINT stops it as it should stop; a second one ends it at once.  So does the first
+SIGHUP, the end of the terminal; the system and the shell both send it, so a second one does nothing.  What
+``nohup`` had ignored stays ignored.
 """
 
 from __future__ import annotations
@@ -42,7 +44,10 @@ async def until_signalled(
     The second one calls `at_once` and ends the process.  An operator's error is raised by itself.
     """
     stop = trio.Event()
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals, plain_operator_errors():
+    ending = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ending.append(signal.SIGHUP)
+    with trio.open_signal_receiver(*ending) as signals, plain_operator_errors():
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_heed, signals, stop, at_once)
             nursery.start_soon(systemd.attend, stop)
@@ -52,7 +57,7 @@ async def until_signalled(
 
 async def _heed(signals: AsyncIterator[int], stop: trio.Event, at_once: Callable[[], object]) -> None:
     async for number in signals:
-        if stop.is_set():
+        if stop.is_set() and number != signal.SIGHUP:
             at_once()
             os._exit(128 + number)
         stop.set()

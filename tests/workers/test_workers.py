@@ -235,7 +235,7 @@ async def test_over_tls_each_worker_answers(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @BOTH_SERVERS
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 async def test_a_signal_ends_the_streams_of_all_workers_with_their_last_chunk(
     tmp_path: Path, kind: str, number: signal.Signals
 ) -> None:
