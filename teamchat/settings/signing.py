@@ -33,7 +33,7 @@ def jwt_secret(settings: Settings) -> bytes:
         with suppress(FileExistsError):
             _create(directory)
         _take_back(directory / SECRET_NAME)
-        return _read(directory / SECRET_NAME)
+    return _read_kept(directory)
 
 
 def kept_secret(settings: Settings) -> bytes | None:
@@ -41,14 +41,9 @@ def kept_secret(settings: Settings) -> bytes | None:
     if settings.auth.jwt_secret is not None:
         return settings.auth.jwt_secret.encode()
     try:
-        return _read(Path(settings.storage.path) / SECRET_NAME)
+        return _read_kept(Path(settings.storage.path))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as error:
-        raise SettingsError(
-            f"storage.path: the file {SECRET_NAME} there can't be read ({error.strerror}). "
-            "Run this as the server's user."
-        ) from error
 
 
 def keep_secret(settings: Settings, secret: bytes) -> None:
@@ -101,9 +96,17 @@ def _take_back(file: Path) -> None:
         file.chmod(0o600)
 
 
-def _read(file: Path) -> bytes:
-    """Return the secret that is kept. Raises `SettingsError` if it is damaged, or an `OSError`."""
-    kept = file.read_bytes().strip()
+def _read_kept(directory: Path) -> bytes:
+    """Return the secret that is kept. Raises `SettingsError`, or an `OSError` if there is none."""
+    try:
+        kept = (directory / SECRET_NAME).read_bytes().strip()
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise SettingsError(
+            f"storage.path: the file {SECRET_NAME} there can't be read ({error.strerror}). "
+            "Run this as the server's user."
+        ) from error
     if len(kept) < MIN_SECRET_BYTES:
         raise SettingsError(
             f"storage.path: the file {SECRET_NAME} there is damaged. Stop the server and restore it, or "

@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 import trio
 
+from teamchat.errors import SettingsError
 from teamchat.operations import checking
 from teamchat.operations.backup import back_up
 from teamchat.operations.checking import Finding, check
 from teamchat.operations.import_export.exporting import export_to
 from teamchat.operations.installation import Installation
+from teamchat.storage.sqlite import refuse_closed
 from tests.operations.conftest import ROOT, configure
 
 UNPRIVILEGED: list[str] = []
@@ -86,6 +88,38 @@ def test_who_may_not_look_into_the_data_directory_is_told(verb: str, inner: str,
     (place / "data").chmod(0)
     sentence = f"storage.path: {data} can't be used by this user. Run this as the server's user."
     assert said(place, *verb.split()) == f"teamchat: {sentence}\n"
+
+
+@pytest.mark.parametrize("verb", ["serve --port 0", "user list", "upgrade"])
+def test_who_may_not_use_a_file_of_the_database_is_told_which(verb: str, place: Path) -> None:
+    database = place / "data" / "teamchat.db"
+    database.chmod(0o400)
+    sentence = (
+        f"storage.path: {database} can't be used by this user. Run this as the server's user. "
+        "The file has to belong to that user, with mode 600."
+    )
+    assert said(place, *verb.split()).endswith(f"teamchat: {sentence}\n")
+    assert not (place / "data" / "teamchat.db-shm").exists(), "it would be read-only too, and stay so"
+
+
+def test_who_may_not_read_the_secret_is_told_at_the_start_as_well(place: Path) -> None:
+    secret = place / "data" / "jwt-secret"
+    secret.write_text("s" * 64)
+    secret.chmod(0)
+    assert said(place, "serve", "--port", "0").endswith(
+        "teamchat: storage.path: the file jwt-secret there can't be read (Permission denied). "
+        "Run this as the server's user.\n"
+    )
+
+
+def test_a_file_system_that_is_read_only_is_not_taken_for_the_wrong_user(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = os.statvfs(place)
+    fields = [*known[:8], known.f_flag | os.ST_RDONLY, known.f_namemax, known.f_fsid]
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result(fields))
+    with pytest.raises(SettingsError, match=r"data is on a file system that is read-only\. Mount it"):
+        refuse_closed(place / "data")
 
 
 def test_a_check_tells_the_wrong_user_of_every_part(place: Path) -> None:

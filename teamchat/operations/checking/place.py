@@ -15,7 +15,7 @@ from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
 from teamchat.operations.room import in_units
 from teamchat.settings.signing import SECRET_NAME
-from teamchat.storage.sqlite import is_closed
+from teamchat.storage.sqlite import why_closed
 
 _LITTLE_BYTES = 1024**3
 _TOO_LITTLE_BYTES = 100 * 1024**2
@@ -24,10 +24,8 @@ _TOO_LITTLE_BYTES = 100 * 1024**2
 def check_directory(installation: Installation) -> Iterator[Finding]:
     """Check who may read the data directory, and the room on its disk."""
     directory = installation.directory
-    if is_closed(directory):
-        yield problem(
-            "directory", f"{directory} can't be used by this user.", "Run this as the server's user."
-        )
+    if (why := why_closed(directory)) is not None:
+        yield problem("directory", *why)
         return
     if not installation.has_directory:
         if not _is_needed(installation):

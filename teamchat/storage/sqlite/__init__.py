@@ -8,11 +8,11 @@ writes next), `committing` (the thread of commits), `connections` (a connection 
 from teamchat.storage.sqlite.opening import (
     DATABASE_NAME,
     SqliteOptions,
-    is_closed,
     open_sqlite,
     present_schema,
     refuse_closed,
     rehearse_upgrade,
+    why_closed,
 )
 from teamchat.storage.sqlite.storage import DatabaseBusy, SqliteStorage
 
@@ -21,9 +21,9 @@ __all__ = [
     "DatabaseBusy",
     "SqliteOptions",
     "SqliteStorage",
-    "is_closed",
     "open_sqlite",
     "present_schema",
     "refuse_closed",
     "rehearse_upgrade",
+    "why_closed",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -21,6 +22,8 @@ from teamchat.storage.sqlite.storage import SqliteStorage
 from teamchat.storage.sqlite.upgrading import keep_copy, rehearse
 
 DATABASE_NAME = "teamchat.db"
+_ENDS = ("", "-wal", "-shm", "-turns")
+"""Of the names of the files that a database has."""
 OPEN_SECONDS = 30.0
 """How long opening waits for another process that opens, migrates or closes the same database."""
 _OPEN_PAUSE = 0.02
@@ -43,9 +46,10 @@ class SqliteOptions(Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 async def open_sqlite(options: SqliteOptions) -> AsyncIterator[SqliteStorage]:
     """Open (or make) the database in the directory `options.path` and bring its schema up to date.
 
-    Other processes may have it open, or open it at the same moment.  Raises `StorageError` if the directory
-    can't be used, or the schema is newer than this version knows.
+    Other processes may have it open, or open it at the same moment.  Raises an `OperatorError` if the
+    directory can't be used, or the schema is newer than this version knows.
     """
+    refuse_closed(Path(options.path))
     try:
         storage = await _open_in_time(Path(options.path), keeps_copy=options.copy_before_upgrade)
     except (OSError, apsw.Error) as error:
@@ -133,22 +137,45 @@ async def present_schema(options: SqliteOptions) -> int:
 
 
 def refuse_closed(directory: Path) -> None:
-    """Raise `SettingsError` if there is a data directory that this user can't look into or write to."""
-    if is_closed(directory):
-        raise SettingsError(
-            f"storage.path: {directory} can't be used by this user. Run this as the server's user."
-        )
+    """Raise `SettingsError` if this user can't use a data directory, or a file of the database in it."""
+    if (why := why_closed(directory)) is not None:
+        raise SettingsError(f"storage.path: {' '.join(why)}")
 
 
-def is_closed(directory: Path) -> bool:
-    """Return whether a directory is there, or may be, that this user can't look into or write to."""
+def why_closed(directory: Path) -> tuple[str, str] | None:
+    """Return what of a data directory this user can't read and write, and the remedy; None if all can be.
+
+    A file that is read-only is told of before SQLite opens it, which would make its log read-only too.
+    """
+    for path in (directory, *(directory / f"{DATABASE_NAME}{end}" for end in _ENDS)):
+        if _is_read_only(path):
+            return f"{path} is on a file system that is read-only.", (
+                "Mount it for writing; if the system has done that by itself, look at the disk first."
+            )
+        if _is_closed(path):
+            remedy = "Run this as the server's user."
+            if path != directory:
+                remedy += " The file has to belong to that user, with mode 600."
+            return f"{path} can't be used by this user.", remedy
+    return None
+
+
+def _is_closed(path: Path) -> bool:
+    """Return whether there is, or may be, what this user can't read and write."""
     try:
-        directory.stat()
+        is_directory = stat.S_ISDIR(path.stat().st_mode)
     except PermissionError:
         return True
     except OSError:
         return False
-    return not os.access(directory, os.R_OK | os.W_OK | os.X_OK)
+    return not os.access(path, os.R_OK | os.W_OK | (os.X_OK if is_directory else 0))
+
+
+def _is_read_only(path: Path) -> bool:
+    try:
+        return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
 
 
 def _is_there(path: Path) -> bool:
