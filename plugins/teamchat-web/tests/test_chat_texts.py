@@ -36,6 +36,7 @@ CONTRAST = """(node) => {
   const [low, high] = [light(ground), light(parts(look.color).slice(0, 3))].sort((a, b) => a - b);
   return (high + 0.05) / (low + 0.05);
 }"""
+FITS = "(one) => one.scrollWidth <= one.clientWidth"
 
 
 def path_of(server: Any) -> str:
@@ -60,6 +61,23 @@ def test_texts_and_names_go_the_way_of_their_words(serve: Serve, enter: Enter) -
     expect(page.locator(".message-body blockquote")).to_have_css("border-right-width", "3px")
     expect(page.locator("article .name").first).to_have_css("direction", "rtl")
     expect(page.get_by_role("textbox")).to_have_attribute("dir", "auto")
+
+
+def test_long_names_lie_over_nothing_beside_them(serve: Serve, enter: Enter) -> None:
+    server = serve()
+    token = server.token()
+    room = server.post("/channels", {"name": "customer_success_" * 4}, token)["channel"]["id"]
+    parent = server.post(f"/channels/{room}/messages", {"content": "Look"}, token)["message"]["id"]
+    page = enter(server, place=f"#/channel/{room}/thread/{parent}")
+    heading = page.get_by_role("complementary").get_by_role("heading", name="Thread", exact=True)
+    expect(heading).to_be_visible()
+    assert heading.evaluate(FITS)
+    page.evaluate("(room) => { location.hash = `#/channel/${room}`; }", room)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.get_by_role("main").get_by_role("button", name="who is here").click()
+    heading = page.get_by_role("dialog").get_by_role("heading", name="#customer_success_")
+    expect(heading).to_be_visible()
+    assert heading.evaluate(FITS)
 
 
 ENDS_BEFORE = """(line, [first, second]) => {
