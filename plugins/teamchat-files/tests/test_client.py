@@ -148,6 +148,25 @@ def test_what_plays_goes_on_when_its_message_is_drawn_anew(talk: Any, enter: Ent
     expect(said.get_by_role("button", name="Play long.wav")).to_have_count(0)
 
 
+@pytest.mark.slow
+def test_files_are_there_until_an_edit_takes_them_away(talk: Any, enter: Enter) -> None:
+    page = enter(talk.server)
+    attach(page, a_file("one.txt", b"1", "text/plain"), a_file("two.txt", b"2", "text/plain"))
+    expect(send(page)).to_be_enabled()
+    send(page).click()
+    expect(page.locator("article:not(.pending)")).to_have_count(1)
+    address = f"/messages/{page.locator('article').get_attribute('data-id')}"
+    with talk.server.client(talk.ada) as client:
+        [first, _] = client.get(address).json()["message"]["files"]
+        assert client.put(address, json={"content": "still both"}).is_success
+        expect(message(page, "still both")).to_contain_text("two.txt")
+        assert client.put(address, json={"content": "one left", "files": [first["id"]]}).is_success
+        expect(message(page, "one left")).not_to_contain_text("two.txt")
+        expect(message(page, "one left")).to_contain_text("one.txt")
+        assert client.put(address, json={"content": "none left", "files": []}).is_success
+    expect(message(page, "none left")).not_to_contain_text("one.txt")
+
+
 # Whether a browser keeps something of an upload, or nothing: in localStorage, and of files; within seconds.
 KEEPS = """async ([name, isWanted]) => {
   const answer = (request) => new Promise((done) => (request.onsuccess = () => done(request.result)));

@@ -91,6 +91,20 @@ def test_what_is_quoted_follows_edits_and_goes_with_its_message(talk: Any, enter
     expect(page.get_by_role("main")).not_to_contain_text("as it is")
 
 
+def test_a_quote_is_there_until_an_edit_takes_it_away(talk: Any, enter: Enter) -> None:
+    said = talk.say(talk.ada, "as it was")
+    quoting = quote(talk, said, "about that")
+    page = enter(talk.server)
+    with talk.server.client(talk.ada) as client:
+        assert client.put(f"/messages/{said}", json={"content": "as it is"}).is_success
+        assert client.put(f"/messages/{quoting}", json={"content": "more about that"}).is_success
+        expect(quoted(page, "more about that")).to_contain_text("as it is")
+        bare = {"content": "about nothing", "quotedMessageId": None}
+        assert client.put(f"/messages/{quoting}", json=bare).is_success
+    expect(message(page, "about nothing")).to_be_visible()
+    expect(quoted(page, "about nothing")).to_have_count(0)
+
+
 @pytest.mark.slow
 def test_each_is_shown_of_a_message_of_elsewhere_what_they_see(talk: Any, enter: Enter) -> None:
     board = talk.server.post("/private-channels", {"name": "Board"}, talk.ada)["channel"]["id"]

@@ -56,6 +56,11 @@ export class Blocks {
     messages.update(messageId, { files: message.files.map((file) => (file.id === id ? { ...file, ...values } : file)) });
   }
 
+  /** A message was edited, and has these files now; one without any is told of without them. */
+  edited({ id, updatedAt, files }) {
+    this.#teamchat.messages.update(id, { updatedAt, files });
+  }
+
   /** One file as it is shown. */
   view(file) {
     const { mediaType = "", state, isPending, hasThumbnail } = file;

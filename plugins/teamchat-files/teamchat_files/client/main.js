@@ -54,6 +54,9 @@ export default function (teamchat) {
     make: (message) => blocks.make(message),
   });
   teamchat.on("FILE_CHANGED", (file) => blocks.changed(file));
+  for (const kind of ["MESSAGE", "DM_MESSAGE", "THREAD_REPLY"]) {
+    teamchat.on(`UPDATE_${kind}`, (message) => blocks.edited(message.reply ?? message));
+  }
   for (const type of ["DELETE_CHANNEL", "RESYNC"]) teamchat.on(type, () => uploads.prune());
 
   teamchat.roomHeader.add({

@@ -35,6 +35,8 @@ export class Shown {
 
   edited(said) {
     const message = said.reply ?? said;
+    const { id, updatedAt, quotedMessageId, quoted } = message; // One that quotes nothing now is told of without these.
+    this.#teamchat.messages.update(id, { updatedAt, quotedMessageId, quoted });
     if (this.#known.get(message.id)) this.#known.set(message.id, message);
     this.#redraw(message.id, message);
   }
