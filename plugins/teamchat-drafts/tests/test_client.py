@@ -54,6 +54,19 @@ def test_a_draft_follows_to_another_device_and_is_sent_there(talk: Any, enter: E
     expect(field(sofa)).to_have_value("")
 
 
+def test_a_tab_that_nobody_looks_at_has_what_is_written_in_another(talk: Any, enter: Enter) -> None:
+    here = enter(talk.server)
+    behind = here.context.new_page()
+    behind.goto(talk.server.base)
+    expect(field(behind)).to_be_focused()
+    behind.evaluate("document.hasFocus = () => false")  # The browser of tests has all its pages in front.
+    expect(behind.locator(".composer-above")).to_have_count(1)  # What follows is there.
+    field(here).fill("Half a thought")
+    expect(field(behind)).to_have_value("Half a thought")
+    field(here).press("Enter")
+    expect(field(behind)).to_have_value("")
+
+
 @pytest.mark.slow
 def test_what_was_sent_does_not_come_back_from_a_tab_that_slept(talk: Any, enter: Enter) -> None:
     desk, sofa = enter(talk.server), enter(talk.server)

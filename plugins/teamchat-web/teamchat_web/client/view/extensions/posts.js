@@ -70,10 +70,12 @@ export class Posts {
 
   /** What is written elsewhere stands in the field too; another tab's not under the hands of who writes here. */
   #follow({ model, signal }, own, field, composer) {
+    // The field of a tab that nobody looks at has the focus there, too.
+    const isInUse = () => document.activeElement === field && document.hasFocus();
     const follow = ({ key, from }) => {
       const where = whereOf(key);
       const isHere = where && keyOf(where) === keyOf(own);
-      if (!isHere || from === "here" || (from === "tab" && document.activeElement === field)) return;
+      if (!isHere || from === "here" || (from === "tab" && isInUse())) return;
       const { text, entities } = draftAt(model, where);
       if (text !== field.value) composer.write(text, entities);
     };
