@@ -312,8 +312,7 @@ class Users:
             if role not in ROLES:
                 raise BadRequest("role is neither user nor admin.")
             is_admin = role == "admin"
-            if user.is_admin != is_admin:
-                await self.set_role_in(tx, user, is_admin=is_admin, by=caller.user.id)
+            await self.set_role_in(tx, user, is_admin=is_admin, by=caller.user.id)
         _log.info("role changed", user=user.id, by=caller.user.id, role=role)
         return User(user.id, user.user_name, user.email, is_admin)
 
@@ -326,6 +325,8 @@ class Users:
         must have a second factor as an admin, and has none, end.  Raises `BadRequest` for the last admin, and
         to make a bot one (extension K-2).
         """
+        if user.is_admin == is_admin:
+            return
         if is_admin and await is_bot_in(tx, user.id):
             raise BadRequest("A bot can't be an admin.")
         if not is_admin:
