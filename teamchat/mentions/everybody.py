@@ -32,6 +32,9 @@ left join read_state_rooms rr on rr.room_id = w.room_id
 left join read_state stands on stands.room_id = w.room_id and stands.user_id = u.id"""
 _AMONG = f"""select u.id from read_state_wide w join users u on u.id in ({{}}) {JOINED}
 where w.message_id = $1 and {CONCERNS}"""  # noqa: S608
+_BUT = f"""select u.id from read_state_wide w join users u on u.removed_at is null {JOINED}
+where w.message_id = $1 and (mine.user_id is not null or r.is_default = 1) and not ({CONCERNS})
+order by u.id"""  # noqa: S608
 
 
 async def concerned(tx: Transaction, message_id: str, user_ids: Sequence[str]) -> set[str]:
@@ -40,3 +43,8 @@ async def concerned(tx: Transaction, message_id: str, user_ids: Sequence[str]) -
     for marks, piece in chunks(user_ids, after=1):
         found |= {user_id for (user_id,) in await tx.fetch(_AMONG.format(marks), message_id, *piece)}
     return found
+
+
+async def unconcerned(tx: Transaction, message_id: str) -> list[str]:
+    """Return the members whom such a message does not concern: its author, who ignores it, who came later."""
+    return [user_id for (user_id,) in await tx.fetch(_BUT, message_id)]

@@ -147,6 +147,19 @@ async def test_that_everybody_is_meant_no_longer_is_told_once_for_each_time(worl
             assert await it.mentions(name, it.general) == 0
 
 
+async def test_who_came_after_a_message_is_not_told_that_an_edit_has_it_mean_everybody(world: Any) -> None:
+    async with world() as it:
+        room = await it.public("ada", "elsewhere")
+        await it.app.chat.members.join(it.callers["bob"], room)
+        message = (await it.say("ada", room, "look")).message.id
+        await it.app.chat.members.join(it.callers["eve"], room)
+        for text in ("@channel, look", "look"):
+            await it.edit("ada", message, text)
+            assert await items(it, "eve") == []
+        assert await told(it, "eve") == []
+        assert [kind for kind, _ in await told(it, "bob")] == ["NEW_ACTIVITY", "DELETE_ACTIVITY"]
+
+
 async def test_in_a_thread_those_who_follow_it_are_told_that(world: Any) -> None:
     async with world() as it:
         parent = (await it.say("ada", it.general, "what now?")).message.id

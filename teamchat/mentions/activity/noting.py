@@ -17,7 +17,7 @@ from teamchat.chat.sight import Room, SeenMessage
 from teamchat.events import Audience
 from teamchat.interfaces import Transaction
 from teamchat.mentions.activity.events import DeleteActivity, NewActivity
-from teamchat.mentions.everybody import concerned
+from teamchat.mentions.everybody import concerned, unconcerned
 from teamchat.model.ids import id_at, new_id
 from teamchat.read_state import mentioned
 from teamchat.read_state.mentioned import Telling
@@ -59,10 +59,9 @@ async def write(tx: Transaction, written: Written) -> Outcome:
         by_all = await concerned(tx, message.id, gone)
         gone = [one for one in gone if one not in by_all]
     if parent_id is None:
-        is_for_all = telling.everybody or telling.nobody
-        ignoring = [one for (one,) in await tx.fetch(_IGNORING, about.room.id)] if is_for_all else []
-        all_told = about.all_but([*telling.known, *ignoring])
-        all_gone = about.all_but([*telling.there, *gone, *ignoring])
+        untold = await _not_told(tx, written) if telling.everybody or telling.nobody else []
+        all_told = about.all_but([*telling.known, *untold])
+        all_gone = about.all_but([*telling.there, *gone, *untold])
     else:
         is_told = written.before is None or telling.everybody or telling.nobody
         following = await _following(tx, about) if is_told else []
@@ -95,6 +94,13 @@ class _About(NamedTuple):
     def all_but(self, users: Sequence[str]) -> Audience:
         """Return the members of the room but these users and the author."""
         return everybody(self.room, self.stands_at, {*users, self.author_id})
+
+
+async def _not_told(tx: Transaction, written: Written) -> list[str]:
+    """Return members who are not told that everybody is meant; to an old message some may have come later."""
+    if written.before is not None:
+        return await unconcerned(tx, written.message.id)
+    return [one for (one,) in await tx.fetch(_IGNORING, written.room.id)]
 
 
 async def _following(tx: Transaction, about: _About) -> list[str]:
