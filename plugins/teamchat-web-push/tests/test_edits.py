@@ -59,6 +59,17 @@ async def test_an_edit_that_names_who_was_not_meant_by_all_is_pushed(world: Worl
         assert [one["kind"] for one in browser.payloads] == ["mention"]
 
 
+async def test_an_edit_that_means_all_pushes_nothing_to_who_came_after_the_message(world: World) -> None:
+    bob, _ = await world.subscribe(world.bob)
+    message = await world.post("look")
+    await world.app.accounts.users.add(world.ada, "dora@example.org")
+    late, _ = await world.subscribe(await world.user("dora@example.org"))
+    await world.app.chat.messages.edit(world.ada, message, Draft("@channel look"))
+    await world.go()
+    assert [one["kind"] for one in bob.payloads] == ["mention"]
+    assert late.payloads == []
+
+
 async def test_an_edit_pushes_nothing_to_who_was_pushed_the_message_already(world: World) -> None:
     await world.choose(world.bob, defaults={"channel": "all"})
     bob, _ = await world.subscribe(world.bob)

@@ -18,7 +18,7 @@ from teamchat.read_state.badge import COUNTS_ALL, badge
 from teamchat.read_state.levels.levels import COLUMNS, Listening
 from teamchat.read_state.levels.settings import QuietHours
 from teamchat.read_state.places import places_of_all, states_of_all
-from teamchat.read_state.positions import began_by_default, moment, moment_of_account
+from teamchat.read_state.positions import began_by_default, began_by_joining, moment, moment_of_account
 from teamchat.read_state.tables import BEGINNING
 from teamchat.read_state.threads import states as threads
 from teamchat.read_state.threads.follows import followers
@@ -41,7 +41,7 @@ _IS_DEFAULT = "select is_default from rooms where id = $1"
 _JUDGED = f"""select u.id, coalesce(u.removed_at, u.deactivated_at), {SEEN}, {FIRST_SEEN}, r.is_default,
 mine.user_id, (select 1 from departures d where d.room_id = r.id and d.user_id = u.id),
 mine.since_epoch, mine.joined_at, u.created_at, rr.base, rr.default_base, rr.first_epoch, p.position,
-ts.position, ts.is_following, w.cause, w.reached, a.position, {COLUMNS}
+ts.position, ts.is_following, ts.since, w.cause, w.reached, a.position, {COLUMNS}
 from users u join rooms r on r.id = $1
 left join memberships mine on mine.room_id = r.id and mine.user_id = u.id
 left join read_state_rooms rr on rr.room_id = r.id
@@ -166,12 +166,15 @@ class _Row:
     def __init__(self, user_id: str, row: Sequence[Any]) -> None:
         gone_at, sees, first_seen, is_default, membership, departed, *rest = row
         since, joined_at, made_at, base, default_base, first_epoch, position, *rest = rest
-        in_thread, is_following, cause, self.named_since, feed, *levels = rest
+        in_thread, is_following, follows_since, cause, self.named_since, feed, *levels = rest
         self.is_named = cause not in {None, "keyword"}
         self.is_there = gone_at is None
         self._sees, self._first_seen = bool(sees), first_seen
         self.is_member = membership is not None or (bool(is_default) and departed is None)
-        self.there_since = moment_of_account(user_id, made_at) if joined_at is None else moment(joined_at)
+        there_since = moment_of_account(user_id, made_at) if joined_at is None else moment(joined_at)
+        if membership is not None and base is not None and not is_default:
+            there_since = began_by_joining(joined_at, since, base, first_epoch)
+        self._there_since, self._follows_since = there_since, follows_since or ""
         if position is None and base is not None:
             # As `Place.of` has it: where somebody stands who has never read there.
             if is_default:
@@ -191,6 +194,11 @@ class _Row:
             return "sight"
         return None
 
+    def was_there(self, message: Noticed) -> bool:
+        """Tell whether a message that means everybody concerns the user: not if they came after it (D-1)."""
+        since: str = self._there_since if message.parent_id is None else self._follows_since
+        return since < message.id
+
     def has_read(self, message: Noticed, reached: str) -> bool:
         if reached != message.id or not self.is_member:
             return self.feed_read_to >= reached
@@ -205,6 +213,8 @@ def _verdict(message: Noticed, row: _Row, reached: str, *, wide_since: str | Non
     listening = row.listening
     if listening.is_muted:
         return Verdict(reason="muted")
+    if not row.was_there(message):
+        wide_since = None
     is_named, is_wide = row.named_since is not None, wide_since is not None
     kind, reason = _kind(message, row, is_named=is_named, is_wide=is_wide)
     is_for_here = not kind and is_here and row.is_member and _hears_wide(listening)
@@ -222,7 +232,7 @@ def _verdict(message: Noticed, row: _Row, reached: str, *, wide_since: str | Non
 def _was_mentioned(message: Noticed, row: _Row, reached: str, wide_since: str | None) -> bool:
     """Tell whether a message mentioned a user before an edit: that notified them, and does once ever."""
     was_named = row.named_since is not None and row.named_since < reached
-    was_wide = wide_since is not None and row.there_since <= wide_since < reached
+    was_wide = wide_since is not None and wide_since < reached
     return _kind(message, row, is_named=was_named, is_wide=was_wide)[0] == "mention"
 
 
