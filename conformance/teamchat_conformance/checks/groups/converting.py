@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from teamchat_conformance.checks.groups._area import AT, area, group, people
 from teamchat_conformance.checks.places import (
     Question,
+    add,
     contents,
     listed,
     of,
@@ -45,6 +46,12 @@ area.required(
     "GRP-CONV-04", "C-5", "It never goes back: converting again is refused", words=["It never goes back"]
 )
 area.required(
+    "GRP-CONV-05",
+    "C-3",
+    "Who is added then sees what was said before",
+    words=["To share what was said too, convert first (C-5)"],
+)
+area.required(
     "GRP-DENY-01",
     "C-8",
     "Only the author edits or deletes a message: an admin in it gets 403, one outside 404",
@@ -65,7 +72,7 @@ area.required(
 )
 
 
-@area.scenario("GRP-CONV-01", "GRP-CONV-02", "GRP-CONV-03", "GRP-CONV-04")
+@area.scenario("GRP-CONV-01", "GRP-CONV-02", "GRP-CONV-03", "GRP-CONV-04", "GRP-CONV-05")
 async def a_group_becomes_a_channel(run: Run) -> None:
     one, two, _ = await people(run, 3)
     made, name, word = await group(one, two, run.a), run.text("converted"), run.text()
@@ -86,6 +93,9 @@ async def a_group_becomes_a_channel(run: Run) -> None:
     with run.verdict("GRP-CONV-04"):
         answer = await one.post(convert, {"name": run.text("again")})
         answer.error(400, 403, 404)
+    with run.verdict("GRP-CONV-05"):
+        await add(two, made, run.v)
+        require(await contents(run.v, made) == [word], "who was added does not read what was said before")
     if not run.announced.version("private-channels"):
         why = "the server does not announce private-channels"
         run.verdicts.put(Finding("GRP-CONV-03", "not-applicable", why))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from teamchat_conformance.checks.membership._area import area
 from teamchat_conformance.checks.places import MEMBER, add, make_managed, member_at, of, roles, shown
 from teamchat_conformance.checks.steps import at, unknown
-from teamchat_conformance.expect import require
+from teamchat_conformance.expect import require, told
 
 if TYPE_CHECKING:
     from teamchat_conformance.run import Run
@@ -53,6 +53,18 @@ area.required(
     "While another manager is there, nobody becomes one",
     words=["When the last manager leaves"],
 )
+area.required(
+    "MEM-LAST-05",
+    "B-3",
+    "When the last manager is deactivated, who is longest in it becomes manager",
+    words=[_HEIR],
+)
+area.required(
+    "MEM-LAST-06",
+    "B-3",
+    "No bot becomes manager by itself, however long it is in it",
+    words=["who is no guest and no bot becomes manager"],
+)
 
 
 @area.scenario("MEM-MAN-01", "MEM-MAN-02", "MEM-MAN-03", "MEM-MAN-04", "MEM-MAN-05")
@@ -70,8 +82,8 @@ async def roles_are_changed(run: Run) -> None:
         require((await roles(run.v, made))[run.v.user_id] == "member", "it was refused, and they are manager")
     with run.verdict("MEM-MAN-01"):
         for by, whom in ((run.u, run.v), (run.b, run.w)):
-            told = (await by.put(member_at(made, whom), up)).shape({"member": MEMBER})["member"]
-            require(told["userId"] == whom.user_id and told["role"] == "manager", f"it answers {told}")
+            member = (await by.put(member_at(made, whom), up)).shape({"member": MEMBER})["member"]
+            require((member["userId"], member["role"]) == (whom.user_id, "manager"), f"it answers {member}")
             require((await shown(whom, made)).get("role") == "manager", "who was made manager is none")
     with run.verdict("MEM-MAN-04"):
         (await run.u.put(member_at(made, run.v), down)).error(403)
@@ -111,3 +123,37 @@ async def managers_follow_each_other(run: Run) -> None:
     with run.verdict("MEM-LAST-03"):
         (await run.b.delete(at("users", oldest.user_id))).expect(200)
         require(await roles(run.w, made) == {run.w.user_id: "manager"}, "the last one is not the manager now")
+
+
+@area.scenario("MEM-LAST-05", "MEM-LAST-06")
+async def a_manager_is_shut_out(run: Run) -> None:
+    """Deactivate the manager of a channel, in which a bot, where there are any, is longer than anybody."""
+    made, manager = await make_managed(run, run.u), await run.new_user(name="a manager")
+    bot = await _bot(run)
+    if bot:
+        (await run.u.post(of(made, "members"), {"userIds": [bot]})).expect(200)
+    for one in (manager, run.v, run.w):
+        await add(run.u, made, one)
+    (await run.u.put(member_at(made, manager), {"role": "manager"})).expect(200)
+    (await run.u.post(of(made, "leave"))).expect(200)
+    with run.verdict("MEM-LAST-05"):
+        if run.announced.version("deactivation"):
+            (await run.a.post(at("users", manager.user_id, "deactivate"))).expect(200)
+        else:
+            (await run.a.delete(at("users", manager.user_id))).expect(200)
+        found = await roles(run.w, made)
+        require(
+            (found[run.v.user_id], found[run.w.user_id]) == ("manager", "member"),
+            "who is longest in it is not the manager now",
+        )
+    with run.verdict("MEM-LAST-06"):
+        require(not bot or found[bot] == "member", "a bot has become manager by itself")
+
+
+async def _bot(run: Run) -> str:
+    """Make a bot and return its id; an empty text where there are none."""
+    if not run.announced.version("bots"):
+        return ""
+    bot = str(told(await run.a.post("/bots", {"userName": run.text("bot")}), "bot")["id"])
+    run.undo_with(f"bot {bot}", lambda: run.a.delete(at("bots", bot)))
+    return bot

@@ -9,7 +9,13 @@ from conformance.tests.faults.case import Case, found, together
 from conformance.tests.proxy.acting import accepting, anybody, as_author, at_path, fault, rewritten, swallowed
 from conformance.tests.proxy.asking import Answer, Ask, Fault, Forward, refused
 from conformance.tests.proxy.hearing import silent
-from conformance.tests.proxy.rooms import is_any_admin, passing_over_unknown, reopened, shown
+from conformance.tests.proxy.rooms import (
+    is_any_admin,
+    only_from_now,
+    passing_over_unknown,
+    reopened,
+    shown,
+)
 from conformance.tests.proxy.shaping import edited, errors, refusal, telling
 from conformance.tests.proxy.streams import Frame, Listener
 
@@ -83,6 +89,7 @@ GROUPS = [
     together(
         found(telling(f"GET {MEMBERS}", "members.*.role", "member"), "GRP-CONV-01"),
         found(_shown, "GRP-CONV-03"),
+        found(only_from_now(f"POST {MEMBERS}"), "GRP-CONV-05"),
         found(accepting(f"POST {GROUP}/convert", 403, 404), "GRP-CONV-04"),
     ),
     together(

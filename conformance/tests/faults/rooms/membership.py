@@ -226,7 +226,8 @@ MANAGERS = [
     ),
     found(swallowed(f"PUT {MEMBER}"), "MEM-MAN-01"),
     found(_no_heirs, "MEM-LAST-01 MEM-LAST-02 MEM-LAST-03 PRIV-LAST-01 PRIV-CLOSE-08"),
-    found(_all_inherit, "MEM-LAST-04 PRIV-CLOSE-02"),
+    found(_all_inherit, "MEM-LAST-04 PRIV-CLOSE-02 MEM-LAST-06"),
+    found(swallowed("POST /users/:userId/deactivate"), "MEM-LAST-05"),
     found(_youngest_inherits, "MEM-LAST-02 MEM-LAST-01"),
 ]
 
