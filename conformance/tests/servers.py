@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from conformance.tests.proxy import Fault, Proxy
+from teamchat_conformance.capabilities import everything
 from teamchat_conformance.http import Client, Recorder
 from teamchat_conformance.instance import Admin, Instance, Timing, parse
 from teamchat_conformance.launch import Launcher
 from teamchat_conformance.profiles import PROFILES, described, keys_of
-from teamchat_conformance.registry import Registry, load
+from teamchat_conformance.registry import Registry
 from teamchat_conformance.run import PASSWORD
 from teamchat_conformance.runner import Options, Result, play_all
 
@@ -119,9 +120,12 @@ async def _nothing() -> AsyncIterator[None]:
 
 
 def only(ids: Iterable[str]) -> Registry:
-    """Return a registry of nothing but the scenarios and monitors that decide some of these checks."""
+    """Return a registry of nothing but the scenarios and monitors that decide some of these checks.
+
+    Areas that are installed are among them: those of what teamchat announces beyond the suite's own.
+    """
     wanted, areas = set(ids), []
-    for area in load().areas:
+    for area in everything().areas:
         plays = [play for play in area.plays if wanted & set(play.ids)]
         monitored = area.monitored & wanted
         kept = {id for play in plays for id in play.ids} | monitored

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.places import make_private, make_public
+from teamchat_conformance.checks.places import (
+    make_private,
+    make_public,
+    of_nobody,
+    require_silence,
+    with_past,
+)
 from teamchat_conformance.checks.steps import at, message, messages_at
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
@@ -62,6 +68,12 @@ for _id, _spec, _text, _words in (
         _CHECKED,
     ),
     (
+        "MENTION-GIVEN-03",
+        "E-2",
+        "An entity that names a channel which the author does not see is 400, as one of nothing",
+        "the id is of a\n  user, group or channel the author sees: else 400.",
+    ),
+    (
         "MENTION-SAME-01",
         "E-1",
         "Everybody reads the same entities, in the answer, the page and the event",
@@ -87,6 +99,12 @@ for _id, _spec, _text, _words in (
     ),
 ):
     area.required(_id, _spec, _text, words=[_words])
+area.required(
+    "MENTION-REACH-02",
+    "E-6",
+    "A reply to what somebody does not see who is in the place reaches them no more than one outside",
+    words=["those who see the message at that moment"],
+)
 area.required(
     "MENTION-COUNT-01",
     "D-1",
@@ -182,6 +200,33 @@ async def who_is_outside_is_not_reached(run: Run) -> None:
             await run.fence(outsider)
             heard = [event.type for event in outsider.events if place in event.data]
             require(not heard, f"they were told {heard}")
+
+
+@area.scenario("MENTION-REACH-02", "MENTION-GIVEN-03")
+async def who_came_later_is_not_reached(run: Run) -> None:
+    """Mention somebody in a reply to what was said before they came, and name a channel one does not see."""
+    if not run.announced.version("private-channels"):
+        return
+    made, before = await with_past(run, run.u, run.v)
+    with run.verdict("MENTION-REACH-02"):
+        async with run.listen(run.v) as late:
+            thread = at("messages", before, "thread")
+            for more in ({}, {"entities": [_entity(run.v, 0, len(run.v.user_name) + 1)]}):
+                answer = (await run.u.post(thread, {"content": f"@{run.v.user_name}", **more})).ok()
+                require(answer.get("unreached") == [run.v.user_id], f"unreached is {answer.get('unreached')}")
+            require(await _mentions(run.v, str(made["id"])) == 0, "it counts for who does not see it")
+            await run.fence(late)
+            require_silence(late, before)
+    with run.verdict("MENTION-GIVEN-03"):
+        target, place = messages_at(await run.channel()), str(made["id"])
+        asked = {"type": "channel", "offset": 0, "length": 5}
+        said = []
+        for one in (place, of_nobody(place)):
+            body = {"content": "#here", "entities": [{**asked, "id": one}]}
+            answer = (await run.w.post(target, body)).error(400)
+            said.append(answer.body.replace(one.encode(), b""))
+        require(said[0] == said[1], "a hidden channel is told from none")
+        (await run.u.post(target, {"content": "#here", "entities": [{**asked, "id": place}]})).expect(200)
 
 
 @area.scenario("MENTION-WIDE-01", "MENTION-COUNT-01")

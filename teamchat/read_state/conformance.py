@@ -102,6 +102,7 @@ for _id, _spec, _text, _words in (
         "countedUpTo is announced",
         "Both are exact up to the limit `countedUpTo`",
     ),
+    ("READ-COUNT-06", "B-6", "In an archived place nothing is unread", "It has no unread counts."),
     (
         "READ-BADGE-01",
         "D-9",
@@ -356,7 +357,9 @@ async def a_place_is_marked_as_unread(run: Run) -> None:
         require(same["state"] == {**marked, "isMarkedUnread": False}, "something else is another")
 
 
-@area.scenario("READ-JOIN-01", "READ-JOIN-02", "READ-SINCE-01", "READ-SINCE-02", "READ-LIST-02")
+@area.scenario(
+    "READ-JOIN-01", "READ-JOIN-02", "READ-SINCE-01", "READ-SINCE-02", "READ-LIST-02", "READ-COUNT-06"
+)
 async def members_come_and_go(run: Run) -> None:
     """Join a channel in which something was said, leave it, join again; archive it."""
     if not run.announced.version("membership"):
@@ -389,8 +392,17 @@ async def members_come_and_go(run: Run) -> None:
         require(await _unread(run.v, place) == 0, "who has joined again has something unread")
     with run.verdict("READ-LIST-02"):
         if run.announced.version("archive"):
+            parent = await run.post(run.a, place, f"@{run.v.user_name}, look")
+            await run.reply(run.a, str(parent["id"]), f"@{run.v.user_name}, here too")
             (await run.a.post(of(made, "archive"))).expect(200)
             require(place not in (await _places(run.v))["places"], "an archived place is listed")
+    with run.verdict("READ-COUNT-06"):
+        answer = await run.v.get(at("me", "places", place))
+        if run.announced.version("archive") and answer.status != 404:
+            state = answer.shape({"state": STATE})["state"]
+            require((state["unreadCount"], state["mentionCount"]) == (0, 0), f"its state is {state}")
+    with run.verdict("READ-LIST-02"):
+        if run.announced.version("archive"):
             (await run.a.post(of(made, "unarchive"))).expect(200)
             require(place in (await _places(run.v))["places"], "it is open again, and not listed")
 

@@ -90,6 +90,17 @@ def forget(run: Run, id: str) -> None:
     run.undo_with(f"channel {id}", lambda: run.a.delete(at("admin", "channels", id)))
 
 
+async def with_past(run: Run, maker: Actor, *late: Actor) -> tuple[Channel, str]:
+    """Have somebody make a private channel, and add people who do not see what was said there before.
+
+    Returns the channel, and the id of the message that these do not see.
+    """
+    made = await make_private(run, maker, historyFor="joiners")
+    before = str((await run.post(maker, str(made["id"])))["id"])
+    await add(maker, made, *late)
+    return made, before
+
+
 async def make_public(run: Run, *members: Actor, **more: Any) -> Channel:
     """Make a public channel that nobody is in but admin A and these members."""
     body = {"name": run.text("public"), "isDefault": False, **more}

@@ -51,6 +51,21 @@ def by_insider(route: str, *codes: int, admins_only: bool = False) -> Fault:
     return Fault(f"{route} is for {who}", route, handle, learns=True)
 
 
+def by_anybody(route: str, *codes: int) -> Fault:
+    """Let everybody do what somebody may, when they are refused with one of these codes."""
+
+    async def handle(ask: Ask, forward: Forward) -> Answer:
+        answer = await forward(ask)
+        others = list(ask.proxy.tokens.values()) if answer.status in codes and ask.token else ()
+        for token in others:
+            told = await forward(ask.by(token))
+            if told.ok:
+                return told
+        return answer
+
+    return Fault(f"{route} is for all if it is for one", route, handle, learns=True)
+
+
 def lost(route: str, *fields: str) -> Fault:
     """Pass over fields of the body."""
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from teamchat_conformance.checks.steps import at, messages_at
+from teamchat_conformance.checks.places import Question, like_nothing, make_private, member_at
+from teamchat_conformance.checks.steps import at, messages_at, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require, told
 from teamchat_conformance.registry import Area
@@ -80,6 +81,18 @@ area.required(
     "The author is told of each change without the text, and nobody else is",
     words=["Logged event DRAFT_CHANGED {id, version, deleted} to the user, without the text"],
 )
+area.required(
+    "DRAFT-HIDE-01",
+    "X-3",
+    "For a place that one does not see no draft is saved: it is as one that is not there",
+    words=["The answer equals that for an id nobody ever had"],
+)
+area.required(
+    "DRAFT-HIDE-02",
+    "X-3",
+    "A draft for a place that one sees no more is not listed",
+    words=["Lists omit it, counts and limits do not include it"],
+)
 
 
 @area.scenario(
@@ -128,6 +141,29 @@ async def drafts_follow(run: Run) -> None:
                 await author.expect("DRAFT_CHANGED", id=gone, deleted=True)
             await run.fence(other)
             require(not other.since(0, "DRAFT_CHANGED"), "another user was told")
+
+
+@area.scenario("DRAFT-HIDE-01", "DRAFT-HIDE-02")
+async def drafts_for_what_is_hidden(run: Run) -> None:
+    """Save a draft for a private channel that one does not see, and for one that one is put out of."""
+    draft, unseen = str(uuid4()), [unknown(run)]
+    made = {}
+    if run.announced.version("private-channels"):
+        made = await make_private(run, run.u, run.v)
+        unseen.append(str(made["id"]))
+    with run.verdict("DRAFT-HIDE-01"):
+        body = {"content": "not yet"}
+        for who in (run.w, run.b):
+            for place in unseen:
+                asked = Question("PUT", f"/me/drafts/{draft}", body, dict(_NEW), in_body="placeId")
+                await like_nothing(who, asked, place)
+            require(draft not in await _drafts(who), "it was refused, and is listed")
+    with run.verdict("DRAFT-HIDE-02"):
+        if made:
+            body = {"placeId": str(made["id"]), "content": "not yet"}
+            (await _save(run.v, draft, body, _NEW)).expect(200)
+            (await run.u.delete(member_at(made, run.v))).expect(200)
+            require(draft not in await _drafts(run.v), "its place is not seen any more, and it is listed")
 
 
 def _if(version: int) -> tuple[tuple[str, str], ...]:

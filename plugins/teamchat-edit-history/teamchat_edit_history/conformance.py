@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from teamchat_conformance.checks.places import Question, like_nothing, make_managed, with_past
 from teamchat_conformance.checks.steps import at
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
 
 if TYPE_CHECKING:
+    from teamchat_conformance.actors import Actor
     from teamchat_conformance.http import Client
     from teamchat_conformance.run import Run
 
@@ -47,6 +49,18 @@ area.required(
     "A deleted message has no history",
     words=["a deletion drops all; at most 50"],
 )
+area.required(
+    "HISTORY-READ-02",
+    SPEC,
+    "Managers read it too, and all others who see the message or none of them (403), admins neither",
+    words=["is `everyone` or `author` (default: author and, where they see the place, managers)"],
+)
+area.required(
+    "HISTORY-HIDE-01",
+    "X-3",
+    "What a message said that one does not see is as what nothing ever said",
+    words=["The answer equals that for an id nobody ever had"],
+)
 
 
 @area.scenario("HISTORY-READ-01", "HISTORY-DROP-01", "HISTORY-DROP-02")
@@ -69,6 +83,36 @@ async def a_message_is_edited(run: Run) -> None:
     with run.verdict("HISTORY-DROP-02"):
         (await run.u.delete(path)).expect(200)
         (await run.u.get(at("messages", message["id"], "history"))).expect(404)
+
+
+@area.scenario("HISTORY-READ-02", "HISTORY-HIDE-01")
+async def others_ask_for_it(run: Run) -> None:
+    """Edit a message of a channel that somebody manages, and one of a private channel."""
+    with run.verdict("HISTORY-READ-02"):
+        if run.announced.version("membership"):
+            made = await make_managed(run, run.u, run.v, run.w)
+            path = at("messages", await _edited(run, run.v, str(made["id"])), "history")
+            (await run.u.get(path)).expect(200)
+            others = [(await who.get(path)).status for who in (run.w, run.b)]
+            # Where it is not known what is configured, chat.editHistory may be `everyone`.
+            may_be = [[403, 403]] if run.has("launch") else [[403, 403], [200, 200]]
+            require(others in may_be, f"a member and an admin are answered {others}")
+    direct = await run.direct(run.u, await run.conversation(run.u, run.v))
+    with run.verdict("HISTORY-HIDE-01"):
+        (await run.w.get(at("messages", str(direct["id"]), "history"))).error(404)
+        if run.announced.version("private-channels"):
+            _, before = await with_past(run, run.u, run.v)
+            (await run.u.put(at("messages", before), {"content": run.text()})).expect(200)
+            for who in (run.v, run.w, run.b):
+                for method in ("GET", "DELETE"):
+                    await like_nothing(who, Question(method, "/messages/{}/history"), before)
+
+
+async def _edited(run: Run, author: Actor, channel: str) -> str:
+    """Post a message, edit it, and return its id."""
+    posted = str((await run.post(author, channel))["id"])
+    (await author.put(at("messages", posted), {"content": run.text()})).expect(200)
+    return posted
 
 
 async def _history(asker: Client, message_id: str) -> list[dict[str, Any]]:

@@ -10,12 +10,16 @@ from base64 import b64encode
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.steps import at
+from teamchat_conformance.checks.places import Question, add, like_nothing, make_private
+from teamchat_conformance.checks.steps import at, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
+from teamchat_conformance.fixtures import images
 from teamchat_conformance.registry import Area
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from teamchat_conformance.expect import Answered
     from teamchat_conformance.http import Client
     from teamchat_conformance.run import Run
@@ -124,6 +128,54 @@ area.required(
     "A link needs no header, and ends with the sight of the file",
     words=["a URL with a ticket for this file, this session, five minutes, checked anew at use by X-2"],
 )
+area.required(
+    "FILES-TUS-06",
+    "G-6",
+    "A file that is larger than the maxBytes that are announced is refused with 413",
+    words=["Limits: `maxBytes` (100 MiB)", "exceeded: 413"],
+)
+area.required(
+    "FILES-NAME-01",
+    "G",
+    "A name of more than 255 characters or with control characters is refused with 400",
+    words=["`Upload-Metadata` file names have at most 255 characters; control characters are refused."],
+)
+area.required(
+    "FILES-MOST-01",
+    "G",
+    "A message has ten files and images, and with one more it is 400",
+    words=["ids, at most 10 together with `images`"],
+)
+area.required(
+    "FILES-SAFE-02",
+    "G-4",
+    "What is served is for its reader alone, and is a download where that is asked for",
+    words=["`Cache-Control: private", "`Vary: Authorization`", "`?download=1`"],
+)
+area.required(
+    "FILES-HIDE-01",
+    "X-3",
+    "A file of a message that one does not see is as one nobody ever had, in parts and by its tag too",
+    words=["conditional requests (`If-None-Match`) and range requests are no exception"],
+)
+area.required(
+    "FILES-HIDE-02",
+    "G-1",
+    "Nothing is uploaded to a place that one does not see (404), nor to a conversation of others (403)",
+    words=["Not\n  visible: 404 before a byte is read (another's direct conversation 403, D-03)."],
+)
+area.required(
+    "FILES-HIDE-03",
+    "G-1",
+    "An upload of somebody else's is neither asked for, nor gone on with, nor ended (404)",
+    words=["An upload belongs to its uploader"],
+)
+area.required(
+    "FILES-ARCH-01",
+    "B-6",
+    "Nothing is uploaded to an archived channel (403)",
+    words=["one place they may post to (checked at POST, at every PATCH, at attaching)"],
+)
 
 
 @area.scenario("FILES-TUS-01", "FILES-TUS-02", "FILES-TUS-03", "FILES-TUS-04", "FILES-TUS-05")
@@ -213,7 +265,78 @@ async def files_are_seen_with_their_messages(run: Run) -> None:
         (await run.n.get(url)).expect(404)
 
 
-@area.scenario("FILES-SAFE-01", "FILES-PART-01")
+@area.scenario("FILES-HIDE-01")
+async def files_of_a_private_channel(run: Run) -> None:
+    """Post a file in a private channel, add somebody who does not see it, and ask for it in every way."""
+    with run.verdict("FILES-HIDE-01"):
+        direct = await run.conversation(run.u, run.v)
+        file = await _posted(run, at("conversations", direct, "messages"), direct)
+        for target in (at("files", file), at("files", file, "info")):
+            (await run.v.get(target)).expect(200)
+            (await run.w.get(target)).error(404)
+        if not run.announced.version("private-channels"):
+            return
+        made = await make_private(run, run.u, historyFor="joiners")
+        place = str(made["id"])
+        file = await _posted(run, at("channels", place, "messages"), place)
+        await add(run.u, made, run.v)
+        tag = (await run.u.get(at("files", file))).expect(200).header("etag") or '"none"'
+        for who in (run.v, run.w, run.b):
+            for question in _of_file(tag):
+                await like_nothing(who, question, file)
+
+
+@area.scenario("FILES-HIDE-02", "FILES-HIDE-03", "FILES-ARCH-01")
+async def uploads_where_one_may_not(run: Run) -> None:
+    """Begin uploads to places of others, and go on with one of somebody else's."""
+    with run.verdict("FILES-HIDE-02"):
+        await _begin(run.w, await run.conversation(run.u, run.v), b"no", "a.txt", status=403)
+        unseen = [unknown(run)]
+        if run.announced.version("private-channels"):
+            unseen.append(str((await make_private(run, run.u))["id"]))
+        for who in (run.w, run.b):
+            answers = [await _begin(who, place, b"no", "a.txt", status=404) for place in unseen]
+            require(len({one.body for one in answers}) == 1, "a hidden place is told from none")
+    channel = await run.channel()
+    upload = _id(await _begin(run.u, channel, b"be", "b.txt", size=5))
+    with run.verdict("FILES-HIDE-03"):
+        (await run.v.ask("HEAD", at("uploads", upload), headers=_TUS)).expect(404)
+        await _patch(run.v, upload, 2, b"gin", 404)
+        (await run.v.ask("DELETE", at("uploads", upload), headers=_TUS)).expect(404)
+    with run.verdict("FILES-ARCH-01"):
+        if run.announced.version("archive"):
+            (await run.a.post(at("channels", channel, "archive"))).expect(200)
+            await _begin(run.u, channel, b"no", "c.txt", status=403)
+            await _patch(run.u, upload, 2, b"gin", 403)
+            (await run.a.post(at("channels", channel, "unarchive"))).expect(200)
+    with run.verdict("FILES-HIDE-03"):
+        await _patch(run.u, upload, 2, b"gin", 204)
+        require((await run.u.get(at("files", upload))).body == b"begin", "somebody else has changed it")
+
+
+@area.scenario("FILES-TUS-06", "FILES-NAME-01", "FILES-MOST-01")
+async def too_large_too_long_too_many(run: Run) -> None:
+    """Announce a file that is too large, names that can't be, and post more files than a message has."""
+    channel = await run.channel()
+    with run.verdict("FILES-TUS-06"):
+        most = run.announced.capabilities["files"].get("maxBytes")
+        if isinstance(most, int):
+            await _begin(run.u, channel, b"", "a.bin", size=most + 1, status=413)
+    with run.verdict("FILES-NAME-01"):
+        for name in ("n" * 256, "a\nb", "a\x00b"):
+            await _begin(run.u, channel, b"x", name, status=400)
+        made = _id(await _begin(run.u, channel, b"x", "é" * 255))
+        info = (await run.u.get(at("files", made, "info"))).ok()["file"]
+        require(info["name"] == "é" * 255, "a name of 255 characters is another")
+    with run.verdict("FILES-MOST-01"):
+        post = at("channels", channel, "messages")
+        files = [_id(await _begin(run.u, channel, b"x", f"{number}")) for number in range(11)]
+        (await run.u.post(post, {"content": "many", "files": files})).error(400)
+        message = (await run.u.post(post, {"content": "ten", "files": files[:10]})).ok()["message"]
+        require([one["id"] for one in message["files"]] == files[:10], "its files are others")
+
+
+@area.scenario("FILES-SAFE-01", "FILES-PART-01", "FILES-SAFE-02")
 async def nothing_runs_in_the_chat(run: Run) -> None:
     """Upload what would do harm if it ran, and read it back."""
     channel = await run.channel()
@@ -242,6 +365,33 @@ async def nothing_runs_in_the_chat(run: Run) -> None:
         (await run.u.get(at("files", file), headers={"If-None-Match": tag})).expect(304)
         other = {"Range": "bytes=2-4", "If-Range": '"another"'}
         (await run.u.get(at("files", file), headers=other)).expect(200)
+    with run.verdict("FILES-SAFE-02"):
+        file = _id(await _begin(run.u, channel, b"some text", 'a"b;c.txt', kind="text/plain"))
+        for target in (at("files", file), at("files", file, download=1)):
+            read = await run.u.get(target)
+            require("private" in (read.header("cache-control") or ""), "a shared cache may keep it")
+            require("authorization" in (read.header("vary") or "").lower(), "Vary does not say Authorization")
+            require(read.header("cross-origin-resource-policy") is not None, "any page may embed it")
+        shown = (read.header("content-disposition") or "").lower()
+        require(shown.startswith("attachment"), "download=1 is no download")
+        require("filename*=utf-8''a%22b%3bc.txt" in shown, f"the name is told as {shown}")
+
+
+def _of_file(tag: str) -> Iterator[Question]:
+    """Yield a good request of every kind that names a file."""
+    yield Question("GET", "/files/{}/info")
+    yield Question("POST", "/files/{}/link")
+    given: tuple[dict[str, str], ...] = ({}, {"If-None-Match": tag}, {"Range": "bytes=0-1"})
+    for headers in given:
+        yield Question("GET", "/files/{}", headers=headers)
+        yield Question("GET", "/files/{}/thumbnail", headers=headers)
+
+
+async def _posted(run: Run, target: str, place: str) -> str:
+    """Upload a picture and post it, and return the file's id."""
+    file = _id(await _begin(run.u, place, images.png(), "one.png", kind="image/png"))
+    (await run.u.post(target, {"content": "look", "files": [file]})).expect(200)
+    return file
 
 
 async def _begin(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from teamchat_conformance.checks.places import make_private
 from teamchat_conformance.checks.steps import at, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
@@ -70,6 +71,21 @@ typing.required(
     "Typing in a place that one does not see is 404",
     words=["Typing tells that somebody is in a private place: X-2 at hand-out"],
 )
+typing.required(
+    "TYPING-SEEN-02",
+    SPEC,
+    "Who does not see a place is not told who types there, though they watch it",
+    words=["only to streams\n  that watch the place and see it"],
+)
+typing.required(
+    "TYPING-OFTEN-01",
+    SPEC,
+    "More than one in 3 seconds is answered 204, and told once",
+    words=["more than one a 3 s:\n  dropped, 204"],
+)
+typing.required(
+    "TYPING-HIDE-01", SPEC, "Who hides is never seen typing", words=["TYPING of theirs is never sent"]
+)
 
 
 async def _show(asker: Client, stream: Observer, **shown: Any) -> Answered:
@@ -123,7 +139,7 @@ async def somebody_hides_and_is_there(run: Run) -> None:
             require(await told() == before, "the stream makes a difference")
 
 
-@typing.scenario("TYPING-TOLD-01", "TYPING-SEEN-01")
+@typing.scenario("TYPING-TOLD-01", "TYPING-OFTEN-01", "TYPING-SEEN-01")
 async def somebody_types(run: Run) -> None:
     """Type in a channel that another user watches."""
     channel = await run.channel()
@@ -140,9 +156,47 @@ async def somebody_types(run: Run) -> None:
                 "TYPING", seconds=run.wait(6), placeId=channel, userId=run.u.user_id
             )
             require(not event.id, "it has an id")
+        with run.verdict("TYPING-OFTEN-01"):
+            (await run.u.post(at("places", channel, "typing"), {"isTyping": True})).expect(204)
+            await run.fence(watching)
+            times = len(watching.since(0, "TYPING", placeId=channel))
+            require(times == 1, f"within a moment it was told {times} times")
+        with run.verdict("TYPING-TOLD-01"):
             await run.fence(typist, watching, idle)
             for observer in (typist, idle):
                 heard = [one for one in observer.since(0, "TYPING") if one.payload.get("placeId") == channel]
                 require(not heard, f"{observer.name} was told")
         with run.verdict("TYPING-SEEN-01"):
             (await run.u.post(at("places", unknown(run), "typing"), {"isTyping": True})).expect(404)
+
+
+@typing.scenario("TYPING-SEEN-02", "TYPING-HIDE-01")
+async def somebody_types_unseen(run: Run) -> None:
+    """Type in a private channel that somebody watches who is not in it, and as one who hides."""
+    hides = run.announced.version("private-channels")
+    place = str(
+        (await make_private(run, run.u, run.v))["id"] if hides else await run.conversation(run.u, run.v)
+    )
+    async with (
+        run.listen(run.v, query="ephemeral=typing") as inside,
+        run.listen(run.w, query="ephemeral=typing") as outside,
+    ):
+        for asker, stream in ((run.v, inside), (run.w, outside)):
+            await _show(asker, stream, watch=[place])
+        target = at("places", place, "typing")
+        with run.verdict("TYPING-SEEN-02"):
+            (await run.u.post(target, {"isTyping": True})).expect(204)
+            await inside.expect("TYPING", seconds=run.wait(6), placeId=place)
+            (await run.w.post(target, {"isTyping": True})).error(404 if hides else 403)
+            await run.fence(outside)
+            require(not outside.since(0, "TYPING", placeId=place), "who does not see the place was told")
+        with run.verdict("TYPING-HIDE-01"):
+            if run.announced.version("presence"):
+                hidden = await run.new_user(name="somebody who hides")
+                channel = await run.channel()
+                (await _show(run.v, inside, watch=[channel])).expect(204)
+                (await hidden.put("/presence/me", {"status": "offline"})).expect(200, 204)
+                for who in (hidden, run.u):
+                    (await who.post(at("places", channel, "typing"), {"isTyping": True})).expect(204)
+                await inside.expect("TYPING", seconds=run.wait(6), placeId=channel, userId=run.u.user_id)
+                require(not inside.since(0, "TYPING", userId=hidden.user_id), "who hides was seen typing")

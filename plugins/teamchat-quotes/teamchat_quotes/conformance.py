@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from teamchat_conformance.checks.steps import at, messages_at
+from teamchat_conformance.checks.places import require_silence, with_past
+from teamchat_conformance.checks.steps import at, messages_at, no_trace
 from teamchat_conformance.expect import require, told
 from teamchat_conformance.registry import Area
 
@@ -40,6 +41,12 @@ area.required(
     SPEC,
     "Of what stands elsewhere a message carries the id alone, and each reader asks with their own sight",
     words=["each reader asks GET /messages/:id with their own sight, and gets 404 for what they do not see"],
+)
+area.required(
+    "QUOTE-OTHER-02",
+    SPEC,
+    "What not all who see the message see is not told with it, in its own place neither",
+    words=["exactly if the quoted message is in the same place with the same bound for all"],
 )
 area.required(
     "QUOTE-ASK-01",
@@ -103,6 +110,22 @@ async def messages_of_elsewhere_are_quoted(run: Run) -> None:
         require(answers[0].json == answers[1].json, "what is not seen is answered otherwise")
         no_id = {"content": "no", "quotedMessageId": "\0"}
         (await run.v.put(at("messages", message["id"]), no_id)).expect(400)
+
+
+@area.scenario("QUOTE-OTHER-02")
+async def what_was_said_before_is_quoted(run: Run) -> None:
+    """Quote in a private channel what was said there before somebody was added."""
+    with run.verdict("QUOTE-OTHER-02"):
+        if run.announced.version("private-channels"):
+            made, before = await with_past(run, run.u, run.v)
+            text = str((await run.u.get(at("messages", before))).ok()["message"]["content"])
+            async with run.listen(run.v) as late:
+                message = await _quote(run, str(made["id"]), before, by="u")
+                await late.expect("NEW_MESSAGE", id=message["id"])
+                require_silence(late, text)
+            require("quoted" not in message, "it carries what not everybody sees who sees it")
+            no_trace(await run.v.get(messages_at(str(made["id"]))), text)
+            (await run.v.get(at("messages", before))).expect(404)
 
 
 async def _quote(run: Run, channel: str, quoted: str, *, by: str = "v") -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from time import time
 from typing import TYPE_CHECKING, Any
 
+from teamchat_conformance.checks.places import Question, add, like_nothing, member_at, of, with_past
 from teamchat_conformance.checks.steps import at
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
@@ -65,6 +66,18 @@ area.required(
     "A reminder that is due arrives as activity",
     words=["Reminders of saved messages arrive as activity (`kind: reminder`) and push"],
 )
+area.required(
+    "SAVED-HIDE-01",
+    "X-3",
+    "What one does not see is saved by nobody: it is as what is not there",
+    words=["The answer equals that for an id nobody ever had"],
+)
+area.required(
+    "SAVED-HIDE-02",
+    "H-3",
+    "What one sees no more is hidden, and is back when one sees it again",
+    words=["per X-2 when read (lost sight: hidden; regained: back; deleted: gone)"],
+)
 
 
 @area.scenario("SAVED-KEEP-01", "SAVED-KEEP-02", "SAVED-KEEP-03", "SAVED-GONE-01", "SAVED-TOLD-01")
@@ -100,6 +113,28 @@ async def messages_are_kept(run: Run) -> None:
             await user.expect("SAVED_CHANGED", messageId=second, saved=False)
             await run.fence(other)
             require(not other.since(0, "SAVED_CHANGED"), "another user was told")
+
+
+@area.scenario("SAVED-HIDE-01", "SAVED-HIDE-02")
+async def what_is_hidden_is_kept(run: Run) -> None:
+    """Save a message of a private channel, leave it, and come back."""
+    said = str((await run.direct(run.u, await run.conversation(run.u, run.v)))["id"])
+    with run.verdict("SAVED-HIDE-01"):
+        (await run.w.put(at("me", "saved", said), {})).error(404)
+    if not run.announced.version("private-channels"):
+        return
+    made, before = await with_past(run, run.u, run.v)
+    with run.verdict("SAVED-HIDE-01"):
+        for who in (run.v, run.w, run.b):
+            await like_nothing(who, Question("PUT", "/me/saved/{}", {}), before)
+    after = str((await run.post(run.u, str(made["id"])))["id"])
+    (await run.v.put(at("me", "saved", after), {"note": run.text()})).expect(200)
+    (await run.u.delete(member_at(made, run.v))).expect(200)
+    with run.verdict("SAVED-HIDE-02"):
+        require(after not in await _kept(run.v), "it is listed to who does not see it")
+        (await run.u.put(of(made), {"historyFor": "all"})).expect(200)
+        await add(run.u, made, run.v)
+        require(after in await _kept(run.v), "it is seen again, and not back")
 
 
 @area.scenario("SAVED-REMIND-01")

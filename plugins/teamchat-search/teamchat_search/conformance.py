@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from teamchat_conformance.checks.steps import at
+from teamchat_conformance.checks.places import add, make_private, make_public, with_past
+from teamchat_conformance.checks.steps import at, ids, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
@@ -129,6 +131,67 @@ area.required(
     "People and channels are found by the beginning of a word",
     words=["prefix of any word of the name first, then inside"],
 )
+area.required(
+    "SEARCH-NAME-02",
+    "F",
+    "Of a place's people its members alone are found, and none of a place that one does not see",
+    words=["an unknown or invisible `channelId` or `placeId` finds nothing (200, empty)"],
+)
+area.required(
+    "SEARCH-NAME-03",
+    "F",
+    "Channels are found by their topics too, after those by name, and no hidden one is",
+    words=["channels visible (≤ 20), by name then topic"],
+)
+area.required(
+    "SEARCH-NAME-04",
+    "F",
+    "At most 20 people and channels are found",
+    words=["users (≤ 20)", "(≤ 20), by name"],
+)
+area.required(
+    "SEARCH-GRAM-03",
+    "F-2",
+    "before: and after: leave out the day that they name, and on: is that day, in the time zone given",
+    words=[
+        "`before:` and `after:` exclude the day named, `on:` is the day",
+        "(YYYY-MM-DD in `tz`, default UTC)",
+    ],
+)
+area.required(
+    "SEARCH-GRAM-04",
+    "F-2",
+    "has:link, has:reaction, is:thread and in:dm find what they say, and with - what they do not",
+    words=[
+        "`has:` (`file` `image` `link` `reaction`",
+        "`is:` (`thread` `saved` `unread`)",
+        "#name, id, `dm`",
+    ],
+)
+area.required(
+    "SEARCH-ARGS-01",
+    "F",
+    "authorId, channelId, conversationId, from and to narrow it down; from and to include their ends",
+    words=["channelId, conversationId, authorId, from, to", "`from` and `to` include their ends"],
+)
+area.required(
+    "SEARCH-ARGS-02",
+    "F",
+    "limit cuts the results; an order that there is not is 400",
+    words=["sort (`recent`, `relevance`), limit, cursor"],
+)
+area.required(
+    "SEARCH-SEEN-02",
+    "X-2",
+    "Who came later does not find what they do not see, nor files there, nor does who is not in it",
+    words=["search hit, count,", "is visible exactly when the message is"],
+)
+area.required(
+    "SEARCH-SEEN-03",
+    "F-2",
+    "A hidden channel that is named after in: is not told from a typo",
+    words=["an invisible channel is not told", "from a typo"],
+)
 
 
 @area.scenario("SEARCH-TEXT-01", "SEARCH-TEXT-02", "SEARCH-GRAM-01", "SEARCH-GRAM-02", "SEARCH-ASK-01")
@@ -145,7 +208,10 @@ async def a_corpus_is_searched(run: Run) -> None:
     with run.verdict("SEARCH-TEXT-02"):
         [hit] = await _found(run.v, "STRASSE", channelId=channel)
         require(hit["highlights"] == [{"field": "content", "offset": 4, "length": 6}], "it is elsewhere")
-        require(hit["place"]["id"] == channel, "the place is another")
+        here = (await run.v.get(at("channels"))).ok()["channels"]
+        [name] = [one["name"] for one in here if one["id"] == channel]
+        place = {"id": channel, "kind": "channel", "name": name}
+        require(hit["place"] == place, f"the place is {hit['place']}")
     with run.verdict("SEARCH-GRAM-01"):
         both = [said["words that are exact"], said["two exact words"]]
         require(await _ids(run.v, "exact words", channelId=channel) == both, "not every term must match")
@@ -226,6 +292,92 @@ async def _search_private(run: Run, word: str) -> None:
         require(await _ids(run.v, word) == [], "who was removed finds it")
 
 
+@area.scenario("SEARCH-SEEN-02", "SEARCH-SEEN-03")
+async def what_was_said_before_is_not_found(run: Run) -> None:
+    """Say something in a private channel, and post a file there, before somebody is added."""
+    if not run.announced.version("private-channels"):
+        return
+    word, name = f"earlier{run.id}", f"hidden-{run.id}"
+    made = await make_private(run, run.u, historyFor="joiners", name=name)
+    place = str(made["id"])
+    said = [str((await run.post(run.u, place, word))["id"])]
+    has_files = run.announced.version("files")
+    file = await _upload(run.u, place, f"{word}.txt") if has_files else ""
+    if has_files:
+        body = {"content": "a file", "files": [file]}
+        said.insert(0, (await run.u.post(at("channels", place, "messages"), body)).ok()["message"]["id"])
+    await add(run.u, made, run.v)
+    with run.verdict("SEARCH-SEEN-02"):
+        require(await _ids(run.u, word) == said, "who was there does not find it")
+        for who in (run.v, run.w, run.b):
+            require(await _ids(who, word) == [], f"{who.actor} finds what they do not see")
+            require(await _files(who, word) == [], f"{who.actor} finds a file that they do not see")
+            require(await _ids(who, f"has:file {word}") == [], f"{who.actor} finds it by an operator")
+    with run.verdict("SEARCH-SEEN-03"):
+        text = f"look{run.id} in:#{name}"
+        typo = str((await run.post(run.u, await run.channel(), text))["id"])
+        require(await _ids(run.w, text) == [typo], "in: with a hidden channel's name is no plain term")
+        require(typo not in await _ids(run.u, text), "in: with a channel's name is a plain term")
+
+
+@area.scenario("SEARCH-GRAM-03", "SEARCH-GRAM-04", "SEARCH-ARGS-01", "SEARCH-ARGS-02")
+async def a_search_is_narrowed_down(run: Run) -> None:
+    """Say a word in a channel and to one user, with a link, a reaction and a reply, and search for each."""
+    word, channel = f"narrow{run.id}", await run.channel()
+    direct = await run.conversation(run.u, run.v)
+    first = await run.post(run.u, channel, f"{word} https://example.org/")
+    second = await run.post(run.v, channel, word)
+    third = await run.direct(run.u, direct, word)
+    everything = [str(one["id"]) for one in (third, second, first)]
+    (await run.v.post(at("messages", first["id"], "reactions"), {"reaction": "ok"})).expect(200)
+    await run.reply(run.v, str(second["id"]))
+    with run.verdict("SEARCH-ARGS-01"):
+        for query, found in (
+            ({}, everything),
+            ({"authorId": run.u.user_id}, [everything[0], everything[2]]),
+            ({"channelId": channel}, everything[1:]),
+            ({"conversationId": direct}, everything[:1]),
+            ({"channelId": unknown(run)}, []),
+            ({"channelId": channel, "from": str(second["createdAt"] + 1)}, []),
+            ({"channelId": channel, "to": str(first["createdAt"] - 1)}, []),
+        ):
+            require(await _ids(run.u, word, **query) == found, f"{query} finds others")
+        for one in (first, second):
+            ends = {"from": str(one["createdAt"]), "to": str(one["createdAt"])}
+            require(one["id"] in await _ids(run.u, word, **ends), "from and to do not include their ends")
+    with run.verdict("SEARCH-ARGS-02"):
+        require(await _ids(run.u, word, limit="2") == everything[:2], "limit=2 finds others than two")
+        (await run.u.get(_target({"q": word, "sort": "oldest"}))).error(400)
+        (await run.u.get(_target({"q": word, "limit": "0"}))).error(400)
+    with run.verdict("SEARCH-GRAM-04"):
+        for operator, found in (
+            ("has:link", everything[2:]),
+            ("-has:link", everything[:2]),
+            ("has:reaction", everything[2:]),
+            ("is:thread", everything[1:2]),
+            ("in:dm", everything[:1]),
+            ("-in:dm", everything[1:]),
+        ):
+            require(await _ids(run.v, f"{word} {operator}") == found, f"{operator} finds others")
+    with run.verdict("SEARCH-GRAM-03"):
+        said = datetime.fromtimestamp(int(second["createdAt"]) / 1000, UTC)
+        # Of these two, in which it is another day than in UTC.
+        zone, hours = ("Etc/GMT-14", 14) if said.hour >= 10 else ("Etc/GMT+11", -11)
+        there, day = said.astimezone(timezone(timedelta(hours=hours))).date(), timedelta(days=1)
+        more = {"tz": zone, "authorId": run.v.user_id}
+        for operator, asked, is_found in (
+            ("on", there, True),
+            ("on", said.date(), False),
+            ("-on", there, False),
+            ("before", there, False),
+            ("before", there + day, True),
+            ("after", there, False),
+            ("after", there - day, True),
+        ):
+            found = await _ids(run.w, f"{word} {operator}:{asked}", **more)
+            require((found == everything[1:2]) is is_found, f"{operator}:{asked} in {zone} finds {found}")
+
+
 @area.scenario("SEARCH-FILE-01")
 async def files_are_found(run: Run) -> None:
     """Post a file where there are files, and look for it; elsewhere there are none to be found."""
@@ -269,11 +421,59 @@ async def names_are_found(run: Run) -> None:
     channel = await run.channel(name)
     with run.verdict("SEARCH-NAME-01"):
         target = f"/search/channels?{urlencode({'q': name[:64].upper()})}"
-        found = (await run.v.get(target)).ok()["channels"]
-        require([one["id"] for one in found] == [channel], "the channel is not found")
+        channels = (await run.v.get(target)).ok()["channels"]
+        require(ids(channels) == [channel], "the channel is not found")
         me = (await run.v.get("/auth/me")).ok()["user"]
         people = (await run.u.get(f"/search/people?{urlencode({'q': me['userName'][:64]})}")).ok()["users"]
         require(me["id"] in [one["id"] for one in people], "the user is not found")
+        word, named = f"name{run.id}", []
+        for user_name in (f"a{word}", f"{word} b"):
+            named.append(await run.new_user(name=user_name))
+            (await named[-1].put("/users/me", {"userName": user_name})).expect(200)
+        found = (await run.u.get(f"/search/people?{urlencode({'q': word})}")).ok()["users"]
+        inside, beginning = [one.user_id for one in named]
+        require(ids(found) == [beginning, inside], "who has it inside is not behind whose word begins so")
+
+
+@area.scenario("SEARCH-NAME-02", "SEARCH-NAME-03", "SEARCH-NAME-04")
+async def names_of_places_are_found(run: Run) -> None:
+    """Find the people of channels, and channels by their topics, hidden ones among them."""
+    if not run.announced.version("membership"):
+        return
+    word = f"topic{run.id}"
+    with run.verdict("SEARCH-NAME-03"):
+        inside = await make_public(run, name=f"in{word}")
+        by_topic = await make_public(run, topic=f"of {word}")
+        first = await make_public(run, run.v, name=f"{word} first")
+        if run.announced.version("private-channels"):
+            await make_private(run, run.u, name=f"{word} hidden", topic=word)
+        found = await _channels(run.w, word)
+        require(set(found[:2]) == {first["id"], inside["id"]}, "those of that name are not the first")
+        require(found[2:] == [by_topic["id"]], "those of that topic, and no others, are not the next")
+    with run.verdict("SEARCH-NAME-02"):
+        require(
+            await _people(run.w, "", str(first["id"])) == {run.a.user_id, run.v.user_id}, "not its members"
+        )
+        require(await _people(run.w, "", unknown(run)) == set(), "a place that is not there has people")
+        if run.announced.version("private-channels"):
+            made, _ = await with_past(run, run.u, run.v)
+            require(
+                await _people(run.v, "", str(made["id"])) == {run.u.user_id, run.v.user_id}, "not its members"
+            )
+            require(await _people(run.w, "", str(made["id"])) == set(), "a hidden place has people")
+    with run.verdict("SEARCH-NAME-04"):
+        for _ in range(18):
+            await make_public(run, topic=word)
+        require(len(await _channels(run.w, word)) == 20, "21 channels have it, and not 20 are found")
+
+
+async def _channels(asker: Client, query: str) -> list[Any]:
+    return ids((await asker.get(f"/search/channels?{urlencode({'q': query})}")).ok()["channels"])
+
+
+async def _people(asker: Client, query: str, place: str) -> set[str]:
+    target = f"/search/people?{urlencode({'q': query, 'placeId': place})}"
+    return {str(one["id"]) for one in (await asker.get(target)).ok()["users"]}
 
 
 def _target(query: Mapping[str, str]) -> str:

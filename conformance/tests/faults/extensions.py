@@ -1,0 +1,155 @@
+"""Faults of capabilities whose checks come with who brings them: whom is shown what, and how much of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.tests.faults.case import Case, found, together
+from conformance.tests.proxy.acting import accepting, fault, refusing, rewritten, swallowed
+from conformance.tests.proxy.asking import Answer, Ask, Fault, Forward, as_json
+from conformance.tests.proxy.hearing import public, twice
+from conformance.tests.proxy.rooms import by_anybody, by_insider
+from conformance.tests.proxy.shaping import edited, header, telling, without
+
+PIN = "POST /messages/:messageId/pin"
+HISTORY = "/messages/:messageId/history"
+MESSAGES = "POST /channels/:channelId/messages"
+FOUND, PEOPLE, CHANNELS = "GET /search/messages", "GET /search/people", "GET /search/channels"
+
+PINS = [
+    together(
+        found(by_anybody(PIN, 404), "PIN-HIDE-01"),
+        found(by_insider("GET /channels/:channelId/pins", 200), "PIN-HIDE-02"),
+        found(public("MESSAGE_PINNED"), "PIN-TOLD-02"),
+        found(twice("MESSAGE_UNPINNED"), "PIN-TOLD-03"),
+    ),
+    found(accepting(PIN, 400, 403), "PIN-MOST-01 PIN-ARCH-01"),
+]
+
+SAVED = [
+    together(
+        found(by_anybody("PUT /me/saved/:messageId", 404), "SAVED-HIDE-01"),
+        found(telling("GET /me/saved", "items", []), "SAVED-HIDE-02"),
+    )
+]
+
+
+def _is_of_another(ask: Ask) -> bool:
+    author = ask.proxy.seen.get(ask.params["messageId"], {}).get("author", {})
+    return bool(author) and author["id"] != ask.user_id
+
+
+REVISIONS = [
+    together(
+        found(by_anybody(f"GET {HISTORY}", 404), "HISTORY-HIDE-01"),
+        found(refusing("managers read no history", f"GET {HISTORY}", 403, _is_of_another, learns=True),
+              "HISTORY-READ-02"),
+    )
+]  # fmt: skip
+
+
+def _all_that_were(told: Any, ask: Ask) -> Any:
+    drafts = [one for one in ask.proxy.seen.values() if {"placeId", "version"} <= one.keys()]
+    return {**told, "drafts": drafts}
+
+
+DRAFTS = [
+    found(by_anybody("PUT /me/drafts/:draftId", 404), "DRAFT-HIDE-01"),
+    found(edited("no draft is hidden", "GET /me/drafts", _all_that_were, learns=True), "DRAFT-HIDE-02"),
+]
+
+TYPING = [
+    together(
+        found(public("TYPING"), "TYPING-SEEN-02"),
+        found(swallowed("PUT /presence/me"), "TYPING-HIDE-01"),
+    ),
+    found(twice("TYPING"), "TYPING-OFTEN-01"),
+]
+
+FILES = [
+    together(
+        found(by_anybody("GET /files/:fileId", 404), "FILES-HIDE-01"),
+        found(by_anybody("POST /uploads", 403, 404), "FILES-HIDE-02"),
+        found(by_anybody("HEAD /uploads/:uploadId", 404), "FILES-HIDE-03"),
+        found(header("GET /files/:fileId", "Vary", None), "FILES-SAFE-02"),
+    ),
+    together(
+        found(accepting("POST /uploads", 400, 403, 413), "FILES-TUS-06 FILES-NAME-01 FILES-ARCH-01"),
+        found(accepting(MESSAGES), "FILES-MOST-01"),
+    ),
+]
+
+
+@fault("everybody finds what who finds most does", FOUND, learns=True)
+async def _found_by_all(ask: Ask, forward: Forward) -> Answer:
+    answers = [await forward(ask), *[await forward(ask.by(one)) for one in list(ask.proxy.tokens.values())]]
+    return max(
+        (one for one in answers if one.ok), key=lambda one: len(one.json["results"]), default=answers[0]
+    )
+
+
+@fault("an operator that names a hidden channel finds nothing", FOUND, learns=True)
+async def _nothing_there(ask: Ask, forward: Forward) -> Answer:
+    hidden = [str(one.get("name")) for one in ask.proxy.seen.values() if one.get("isPrivate") is True]
+    is_named = any(f"in:#{name}" in ask.query.get("q", "") for name in hidden)
+    nothing = {"results": [], "next": None, "isComplete": True}
+    return as_json(nothing) if is_named else await forward(ask)
+
+
+def _with_hidden(told: Any, ask: Ask) -> None:
+    given, listed = ask.query["q"], {one["id"] for one in told["channels"]}
+    for one in list(ask.proxy.seen.values()):
+        if given in str(one.get("name")) and "memberCount" in one and one["id"] not in listed:
+            told["channels"].append(one)
+
+
+def _half(told: Any, _: Ask) -> Any:
+    return {"channels": told["channels"][:10]}
+
+
+def _ignoring(parameter: str, route: str = FOUND) -> Fault:
+    return rewritten(f"{route} ignores {parameter}", route, lambda ask: ask.asking(**{parameter: None}))
+
+
+def _without_minus(ask: Ask) -> Ask:
+    return ask.asking(q=ask.query["q"].replace(" -", " "))
+
+
+SEARCH = [
+    found(_found_by_all, "SEARCH-SEEN-02"),
+    found(_nothing_there, "SEARCH-SEEN-03"),
+    together(
+        found(edited("hidden channels are found", CHANNELS, _with_hidden, learns=True), "SEARCH-NAME-03"),
+        found(_ignoring("placeId", PEOPLE), "SEARCH-NAME-02"),
+        found(_ignoring("tz"), "SEARCH-GRAM-03"),
+        found(rewritten("minus is passed over", FOUND, _without_minus), "SEARCH-GRAM-04"),
+    ),
+    found(edited("half of the channels are found", CHANNELS, _half), "SEARCH-NAME-04"),
+    together(
+        found(_ignoring("from"), "SEARCH-ARGS-01"),
+        found(_ignoring("limit"), "SEARCH-ARGS-02"),
+    ),
+]
+
+
+@fault("whoever may not see what is quoted is shown it", "GET /channels/:channelId/messages", learns=True)
+async def _shown_to_all(ask: Ask, forward: Forward) -> Answer:
+    answer = await forward(ask)
+    for one in answer.json["messages"] if answer.ok else ():
+        if quoted := ask.proxy.seen.get(str(one.get("quotedMessageId"))):
+            one["quoted"] = {**one, "id": quoted["id"], "content": quoted["content"]}
+            answer = answer.with_json({**answer.json, "messages": [one]})
+    return answer
+
+
+QUOTES = [found(_shown_to_all, "QUOTE-OTHER-02")]
+
+MENTIONS = [
+    together(
+        found(without("POST /messages/:messageId/thread", "unreached"), "MENTION-REACH-02"),
+        found(accepting(MESSAGES), "MENTION-GIVEN-03"),
+        found(telling("GET /me/places/:placeId", "state.unreadCount", 1), "READ-COUNT-06"),
+    )
+]
+
+CASES: list[Case] = [*PINS, *SAVED, *REVISIONS, *DRAFTS, *TYPING, *FILES, *SEARCH, *QUOTES, *MENTIONS]
