@@ -236,7 +236,8 @@ async def everybody_is_mentioned(run: Run) -> None:
     place = str((await make_public(run, run.u, run.v))["id"]) if is_small else await run.channel()
     said = (await _say(run.a, place, "@channel and @here"))["message"]
     with run.verdict("MENTION-WIDE-01"):
-        require(said.get("mentions") == ["@channel", "@here"], f"mentions is {said.get('mentions')}")
+        found = said.get("mentions", [])
+        require(sorted(found) == ["@channel", "@here"], f"mentions is {found}")
     with run.verdict("MENTION-COUNT-01"):
         second = (await _say(run.u, place, f"@{run.v.user_name}"))["message"]["id"]
         require(await _mentions(run.v, place) == 2, "two messages do not count as two mentions")

@@ -37,6 +37,14 @@ area.required("AUDIT-MEM-01", "L-4", "Whoever is in a private channel from the f
               "has an entry", words=["channels (privacy, members, archive, enter)"])  # fmt: skip
 area.required("AUDIT-FAIL-01", "L", "A sign-in that failed has an entry, whose actor is nobody", "pw",
               words=["a failed sign-in has `actorId` null"])  # fmt: skip
+area.required("AUDIT-USER-02", "L-4", "Deactivating a user has an entry", words=[_ACTIONS])
+area.required("AUDIT-CHAN-02", "L-4", "Archiving a channel has an entry",
+              words=["channels (privacy, members, archive, enter)"])  # fmt: skip
+area.required("AUDIT-CHAN-03", "L-4", "An admin who enters a private channel has an entry",
+              words=["channels (privacy, members, archive, enter)"])  # fmt: skip
+area.required("AUDIT-SET-01", "L-4", "Changing the server's settings has an entry", words=[_ACTIONS])
+area.required("AUDIT-IN-01", "L-4", "A sign-in has an entry, whose actor is who signs in",
+              words=["sign-ins and failures"])  # fmt: skip
 area.required("AUDIT-TEXT-01", "L-4", "What was said in a message stands in no entry",
               words=["never message text"])  # fmt: skip
 
@@ -46,8 +54,9 @@ async def _entries(run: Run, **query: str) -> list[dict[str, Any]]:
     return list((await run.a.get(f"/admin/audit?{wanted}")).ok()["entries"])
 
 
-def _order(entries: list[dict[str, Any]]) -> list[str]:
-    return [one["action"] for one in reversed(entries)]
+def _order(entries: list[dict[str, Any]], *actions: str) -> list[str]:
+    """Return which of these actions there are, the oldest first; a server may write down more."""
+    return [one["action"] for one in reversed(entries) if one["action"] in actions]
 
 
 @area.scenario("AUDIT-USER-01", "AUDIT-GET-01", "AUDIT-GET-02", "AUDIT-GET-03")
@@ -58,8 +67,10 @@ async def of_a_user(run: Run) -> None:
     (await run.a.delete(at("users", target))).expect(200)
     found = await _entries(run, targetId=target)
     with run.verdict("AUDIT-USER-01"):
-        require(_order(found) == ["user.create", "user.role", "user.remove"], f"there are {_order(found)}")
-        require({one["actorId"] for one in found} == {run.a.user_id}, "the actor is somebody else")
+        wanted = ["user.create", "user.role", "user.remove"]
+        require(_order(found, *wanted) == wanted, f"there are {_order(found, *wanted)}")
+        actors = {one["actorId"] for one in found if one["action"] in wanted}
+        require(actors == {run.a.user_id}, "the actor is somebody else")
     with run.verdict("AUDIT-GET-01"):
         for one in found:
             missing = [key for key in _KEYS if key not in one]
@@ -77,8 +88,9 @@ async def of_a_user(run: Run) -> None:
         require(page["next"] is None, "the last page leads to another")
     with run.verdict("AUDIT-GET-03"):
         roles = await _entries(run, targetId=target, action="user.role", actorId=run.a.user_id)
-        require(_order(roles) == ["user.role"], f"of user.role there are {_order(roles)}")
-        require(await _entries(run, targetId=target, actorId=target) == [], "they are not of this actor")
+        require([one["action"] for one in roles] == ["user.role"], f"of user.role there are {len(roles)}")
+        none = await _entries(run, targetId=target, actorId=run.w.user_id)
+        require(none == [], "there are some of somebody who has done nothing")
 
 
 @area.scenario("AUDIT-WHO-01")
@@ -96,11 +108,12 @@ async def of_a_channel(run: Run) -> None:
     (await run.a.delete(at("webhooks", hook["id"]))).expect(200)
     (await run.a.delete(at("channels", channel))).expect(200)
     with run.verdict("AUDIT-CHAN-01"):
-        order = _order(await _entries(run, targetId=channel))
+        order = _order(await _entries(run, targetId=channel), "channel.create", "channel.delete")
         require(order == ["channel.create", "channel.delete"], f"there are {order}")
     of_hook = await _entries(run, targetId=hook["id"])
     with run.verdict("AUDIT-HOOK-01"):
-        require(_order(of_hook) == ["webhook.create", "webhook.delete"], f"there are {_order(of_hook)}")
+        order = _order(of_hook, "webhook.create", "webhook.delete")
+        require(order == ["webhook.create", "webhook.delete"], f"there are {order}")
         require(hook["token"] not in str(of_hook), "the token stands in it")
     with run.verdict("AUDIT-TEXT-01"):
         require(text not in str(await _entries(run)), "what was said stands in it")
@@ -136,3 +149,39 @@ async def of_a_failed_sign_in(run: Run) -> None:
         new = [one for one in await _entries(run, action="session.fail") if one["id"] not in before]
         require(bool(new), "there is no entry session.fail")
         require({one["actorId"] for one in new} == {None}, "the actor is somebody")
+
+
+@area.scenario("AUDIT-USER-02", "AUDIT-CHAN-02", "AUDIT-CHAN-03", "AUDIT-SET-01", "AUDIT-IN-01")
+async def of_what_admins_do(run: Run) -> None:
+    """Sign in, shut somebody out, archive a channel, enter another, and rename the server."""
+    someone, there = await run.new_user(name="who is shut out"), run.announced.version
+    with run.verdict("AUDIT-IN-01"):
+        own = await _entries(run, actorId=someone.user_id)
+        require(bool(own), "of somebody who has signed in there is no entry")
+    with run.verdict("AUDIT-USER-02"):
+        if there("deactivation"):
+            (await run.a.post(at("users", someone.user_id, "deactivate"))).expect(200)
+            await _is_noted(run, "user.deactivate", someone.user_id)
+    with run.verdict("AUDIT-CHAN-02"):
+        if there("archive"):
+            channel = await run.channel()
+            (await run.a.post(at("channels", channel, "archive"))).expect(200)
+            await _is_noted(run, "channel.archive", channel)
+    with run.verdict("AUDIT-CHAN-03"):
+        if there("private-channels"):
+            made = str((await make_private(run, run.u))["id"])
+            (await run.a.post(at("admin", "channels", made, "enter"), {"reason": "to look"})).expect(200)
+            await _is_noted(run, "channel.enter", made)
+    with run.verdict("AUDIT-SET-01"):
+        asked = {"action": "settings.update", "actorId": run.a.user_id}
+        before = len(await _entries(run, **asked))
+        name = (await run.a.get("/server/settings")).ok()["name"]
+        for other in (run.text(), name):
+            (await run.a.put("/server/settings", {"name": other})).expect(200)
+        new = len(await _entries(run, **asked)) - before
+        require(new == 2, f"of two changes there are {new} entries")
+
+
+async def _is_noted(run: Run, action: str, target: str) -> None:
+    found = await _entries(run, action=action, targetId=target)
+    require([one["actorId"] for one in found] == [run.a.user_id], f"of {action} there are {len(found)}")

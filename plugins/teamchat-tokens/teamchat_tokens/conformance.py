@@ -183,8 +183,9 @@ async def each_scope_is_for_its_own(run: Run) -> None:
     if run.announced.version("audit"):
         with run.verdict("TOKENS-AUDIT-01"):
             found = (await run.a.get(f"/admin/audit?targetId={admins['id']}")).ok()["entries"]
-            told = [one["action"] for one in found]
-            require(told == ["token.revoke", "token.create"], f"there are {told}")
+            wanted = ["token.revoke", "token.create"]
+            told = [one["action"] for one in found if one["action"] in wanted]
+            require(told == wanted, f"there are {told}")
             require(admins["token"] not in str(found), "its text stands in it")
     for one in made.values():
         (await run.v.delete(at("me", "tokens", one["id"]))).expect(200)

@@ -246,6 +246,10 @@ def _without_members(told: Any, _: Ask) -> None:
     ]
 
 
+def _members_alone(told: Any, _: Ask) -> None:
+    told["entries"] = [one for one in told["entries"] if one["action"].startswith("member.")]
+
+
 def _naming(told: Any, ask: Ask) -> None:
     """Name whoever asks as the actor of what nobody who is known did."""
     for one in told["entries"]:
@@ -254,6 +258,8 @@ def _naming(told: Any, ask: Ask) -> None:
 
 AUDITS = [
     found(edited("members and privacy have no entry", AUDIT, _without_members), "AUDIT-MEM-01 AUDIT-PRIV-01"),
+    found(edited("members alone have entries", AUDIT, _members_alone),
+          "AUDIT-USER-02 AUDIT-CHAN-02 AUDIT-CHAN-03 AUDIT-SET-01 AUDIT-IN-01", alone=True),
     found(edited("who failed to sign in is named", AUDIT, _naming), "AUDIT-FAIL-01", kind="password"),
     together(
         found(edited("the oldest entry comes first", AUDIT, _oldest_first), "AUDIT-GET-01 AUDIT-USER-01"),
