@@ -14,7 +14,7 @@ from teamchat_conformance.checks.places import (
     require_silence,
     with_past,
 )
-from teamchat_conformance.checks.steps import at, message, messages_at
+from teamchat_conformance.checks.steps import at, bot_says, message, messages_at
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
@@ -99,6 +99,42 @@ for _id, _spec, _text, _words in (
     ),
 ):
     area.required(_id, _spec, _text, words=[_words])
+area.required(
+    "MENTION-WIDE-02",
+    "E-5",
+    "@here counts for nobody",
+    words=["`@here` notifies but makes no item\n  and no count"],
+)
+area.required(
+    "MENTION-WIDE-03",
+    "E-5",
+    "@channel in a reply counts for who follows the thread alone",
+    words=["In a reply `@channel` means those who follow the thread."],
+)
+area.required(
+    "MENTION-WIDE-04",
+    "E-8",
+    "What a webhook posts mentions people, and the whole channel only if it may",
+    words=["channel-wide only if the webhook has `mayMentionAll`"],
+)
+area.required(
+    "MENTION-WIDE-05",
+    "E-5",
+    "With ignoreChannelMentions @channel does not count, and one's name does",
+    words=["With `ignoreChannelMentions`: no count, no item."],
+)
+area.required(
+    "MENTION-KEY-01",
+    "E-7",
+    "A keyword counts as a mention, from when it was set, where the level is not nothing",
+    words=["they count and notify as mentions, from when they were set", "where the level is not `nothing`"],
+)
+area.required(
+    "MENTION-NAME-01",
+    "E-3",
+    "Nobody takes a word that means everybody for their name",
+    words=["nobody newly takes them, by signing up or by renaming"],
+)
 area.required(
     "MENTION-REACH-02",
     "E-6",
@@ -266,3 +302,53 @@ async def a_reply_reads_what_mentions_its_author(run: Run) -> None:
             require(place in [one["placeId"] for one in changed], "it is not among what has changed")
             event = await devices.expect("READ_STATE", seconds=run.wait(6), placeId=place)
             require(event.payload["mentionCount"] == 0, "the event counts it still")
+
+
+@area.scenario("MENTION-WIDE-02", "MENTION-WIDE-03", "MENTION-WIDE-04", "MENTION-WIDE-05")
+async def who_is_everybody(run: Run) -> None:
+    """Mention everybody who is there, who follows a thread, by a webhook, and who would not be."""
+    is_small = run.announced.version("membership")
+    place = str((await make_public(run, run.u, run.v))["id"]) if is_small else await run.channel()
+    with run.verdict("MENTION-WIDE-02"):
+        await _say(run.a, place, "@here, look")
+        require(await _mentions(run.v, place) == 0, "@here counts")
+    with run.verdict("MENTION-WIDE-03"):
+        if run.announced.version("threads"):
+            parent = str((await run.post(run.u, place))["id"])
+            (await run.a.post(at("messages", parent, "thread"), {"content": "@channel, look"})).expect(200)
+            counts = [await _mentions(who, place) for who in (run.u, run.v)]
+            require(counts == [1, 0], f"of who follows and who does not it counts {counts}")
+    with run.verdict("MENTION-WIDE-04"):
+        hook = await run.webhook(place)
+        said = (await bot_says(run, hook, f"@channel and @{run.v.user_name}")).ok()["message"]
+        require(said.get("mentions") == [run.v.user_id], f"mentions is {said.get('mentions')}")
+        require(await _mentions(run.v, place) == 1, "it does not count once")
+    with run.verdict("MENTION-WIDE-05"):
+        if run.announced.version("notification-levels"):
+            target, before = at("me", "places", place, "notifications"), await _mentions(run.v, place)
+            (await run.v.put(target, {"ignoreChannelMentions": True})).expect(200)
+            await _say(run.a, place, "@channel, look")
+            require(await _mentions(run.v, place) == before, "@channel counts")
+            await _say(run.a, place, f"@channel and @{run.v.user_name}")
+            require(await _mentions(run.v, place) == before + 1, "one's name does not count")
+
+
+@area.scenario("MENTION-KEY-01", "MENTION-NAME-01")
+async def words_that_mention(run: Run) -> None:
+    """Say a keyword of somebody before and after they set it, and where nothing is to reach them."""
+    who, place = await run.new_user(name="who has a keyword"), await run.channel()
+    with run.verdict("MENTION-KEY-01"):
+        if run.announced.version("notification-levels"):
+            word = f"deploy{run.id}"
+            await _say(run.u, place, f"the {word} is done")
+            (await who.put("/me/notifications", {"keywords": [word]})).expect(200)
+            require(await _mentions(who, place) == 0, "it counts from before it was set")
+            said = await _say(run.u, place, f"the {word.upper()} again, and a {word}ment")
+            require(await _mentions(who, place) == 1, "it does not count once")
+            require("mentions" not in said["message"], "the message tells of a keyword")
+            (await who.put(at("me", "places", place, "notifications"), {"level": "nothing"})).expect(200)
+            await _say(run.u, place, f"the {word} once more")
+            require(await _mentions(who, place) == 1, "it counts where the level is nothing")
+    with run.verdict("MENTION-NAME-01"):
+        for name in ("channel", "All", "everyone", "here"):
+            (await who.put("/users/me", {"userName": name})).error(400)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.places import make_private, make_public, of
+from teamchat_conformance.checks.places import make_private, make_public, of, with_past
 from teamchat_conformance.checks.steps import at, unknown
 from teamchat_conformance.endpoints import Endpoint, Field
 from teamchat_conformance.events import EventType
@@ -103,6 +103,19 @@ for _id, _spec, _text, _words in (
         "Both are exact up to the limit `countedUpTo`",
     ),
     ("READ-COUNT-06", "B-6", "In an archived place nothing is unread", "It has no unread counts."),
+    (
+        "READ-JOIN-03",
+        "D-4",
+        "Who comes to the server has read what was said in a default channel before",
+        "(for default channels: was created, or this capability\n  began)",
+    ),
+    ("READ-ALL-02", "D", "More than 1,000 positions are 400", "object place id → message id (≤ 1,000)"),
+    (
+        "READ-HIDE-02",
+        "D-1",
+        "What was said before one came is no unread message, though it is marked, nor the last one",
+        "are visible to the user, have an id greater than",
+    ),
     (
         "READ-BADGE-01",
         "D-9",
@@ -486,3 +499,40 @@ async def what_is_not_seen_has_no_state(run: Run) -> None:
             answer = await run.w.put("/me/read", {"positions": {place: "0" * 32}})
             answer.expect(nothing)
             require(answer.status != 200 or answer.json["changed"] == 0, "it was changed")
+
+
+@area.scenario("READ-HIDE-02")
+async def what_was_said_before_is_not_counted(run: Run) -> None:
+    """Mark as unread, in a private channel, from a message on of before one came."""
+    if not run.announced.version("private-channels"):
+        return
+    made, before = await with_past(run, run.u, run.v)
+    place = str(made["id"])
+    with run.verdict("READ-HIDE-02"):
+        for state in (await _state(run.v, place), await _mark(run.v, place, before)):
+            require(state["unreadCount"] == 0, f"{state['unreadCount']} that are not seen are unread")
+            require(state["lastMessageId"] is None, "the last message is one that is not seen")
+            require(state["position"] != before, "the position is a message that is not seen")
+        after = str((await run.post(run.u, place))["id"])
+        state = await _state(run.v, place)
+        require((state["unreadCount"], state["lastMessageId"]) == (1, after), f"of one after it is {state}")
+
+
+@area.scenario("READ-JOIN-03", "READ-ALL-02")
+async def somebody_comes_to_the_server(run: Run) -> None:
+    """Say something in a default channel, before and after an account is made."""
+    place = str((await make_public(run, isDefault=True))["id"]) if _has_members(run) else await run.channel()
+    await run.post(run.a, place)
+    newcomer = await run.new_user(name="who came later")
+    with run.verdict("READ-JOIN-03"):
+        require(await _unread(newcomer, place) == 0, "what was said before they came is unread")
+        await run.post(run.a, place)
+        require(await _unread(newcomer, place) == 1, "what was said after they came is not unread")
+    with run.verdict("READ-ALL-02"):
+        position = str((await run.post(run.a, place))["id"])
+        many = {f"{place}{number}": position for number in range(1_001)}
+        (await newcomer.put("/me/read", {"positions": many})).error(400)
+
+
+def _has_members(run: Run) -> bool:
+    return bool(run.announced.version("membership"))

@@ -152,4 +152,94 @@ MENTIONS = [
     )
 ]
 
-CASES: list[Case] = [*PINS, *SAVED, *REVISIONS, *DRAFTS, *TYPING, *FILES, *SEARCH, *QUOTES, *MENTIONS]
+STATE = "GET /me/places/:placeId"
+
+
+@fault("what nobody sees is counted, and is the last message", "* /me/places/:placeId", learns=True)
+async def _counted_unseen(ask: Ask, forward: Forward) -> Answer:
+    answer = await forward(ask)
+    place = ask.params["placeId"]
+    said = [id for id, one in ask.proxy.seen.items() if one.get("channelId") == place]
+    state = (answer.json or {}).get("state", {})
+    if state.get("lastMessageId") is None and said:
+        return answer.with_json({**answer.json, "state": {**state, "lastMessageId": said[-1]}})
+    return answer
+
+
+def _many(told: Any, _: Ask) -> None:
+    told["state"]["unreadCount"] += 2
+
+
+def _read_all(told: Any, _: Ask) -> None:
+    for one in told["threads"]:
+        one["state"] |= {"unreadCount": 0, "mentionCount": 0}
+
+
+READING = [
+    found(_counted_unseen, "READ-HIDE-02"),
+    found(accepting("PUT /me/read", told={"changed": 0}), "READ-ALL-02"),
+    found(edited("two more are unread", STATE, _many), "READ-JOIN-03"),
+    together(
+        found(edited("nothing is unread in threads", "GET /me/threads", _read_all),
+              "THREADS-FOLLOW-06 THREADS-COUNT-03"),
+        found(edited("two more are unread", "PUT /me/threads/:messageId/unread", _many), "THREADS-COUNT-02"),
+        found(telling("GET /me/places", "badge", 0), "THREADS-BADGE-01"),
+        found(telling(STATE, "state.mentionCount", 0), "THREADS-FOLLOW-07"),
+    ),
+]  # fmt: skip
+
+
+def _by_word(ask: Ask) -> Ask:
+    """Take @here for @channel, and leave out what would be a webhook's to say."""
+    return ask.saying(content=str(ask.json.get("content", "")).replace("@here", "@channel"))
+
+
+EVERYBODY = [
+    together(
+        found(rewritten("@here is @channel", MESSAGES, _by_word), "MENTION-WIDE-02"),
+        found(telling("POST /webhooks/:webhookId/messages", "message.mentions", ["@channel"]),
+              "MENTION-WIDE-04"),
+        found(rewritten("no keyword is kept", "PUT /me/notifications", lambda ask: ask.saying(keywords=[])),
+              "MENTION-KEY-01"),
+        found(accepting("PUT /users/me"), "MENTION-NAME-01"),
+    ),
+    found(telling(STATE, "state.mentionCount", 0), "MENTION-WIDE-03 MENTION-WIDE-05"),
+]  # fmt: skip
+
+
+def _as_long_as_ever(told: Any, ask: Ask) -> Any:
+    """Add every item that was told once."""
+    kept = ask.proxy.kept.setdefault(("feed", ask.user_id), {})
+    kept |= {one["id"]: one for one in told["items"]}
+    return {**told, "items": sorted(kept.values(), key=lambda one: str(one["id"]), reverse=True)}
+
+
+def _joined_too(told: Any, ask: Ask) -> None:
+    for one in list(ask.proxy.seen.values()):
+        if one.get("isMember") and one["id"] not in [each["placeId"] for each in told["items"]]:
+            told["items"].append({"id": f"added-{one['id']}", "kind": "added", "placeId": one["id"]})
+
+
+FEED = [
+    found(edited("items stay", "GET /me/activity", _as_long_as_ever), "ACTIVITY-KIND-05"),
+    found(edited("who joins is told so", "GET /me/activity", _joined_too, learns=True), "ACTIVITY-KIND-06"),
+    together(
+        found(_ignoring("kinds", "GET /me/activity"), "ACTIVITY-LIST-01"),
+        found(_ignoring("limit", "GET /me/activity"), "ACTIVITY-LIST-02"),
+    ),
+]
+
+CASES: list[Case] = [
+    *PINS,
+    *SAVED,
+    *REVISIONS,
+    *DRAFTS,
+    *TYPING,
+    *FILES,
+    *SEARCH,
+    *QUOTES,
+    *MENTIONS,
+    *READING,
+    *EVERYBODY,
+    *FEED,
+]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.places import make_private, member_at
+from teamchat_conformance.checks.places import join, make_private, make_public, member_at
 from teamchat_conformance.checks.steps import at, messages_at
 from teamchat_conformance.endpoints import Endpoint, Field
 from teamchat_conformance.events import EventType
@@ -62,6 +62,15 @@ for _id, _spec, _text, _words in (
     ("ACTIVITY-KIND-02", "E-9", "Replies in a followed thread are items", _KINDS),
     ("ACTIVITY-KIND-03", "E-9", "Reactions to a message are one item, with the newest", _KINDS),
     ("ACTIVITY-KIND-04", "E-9", "Being added to a channel is an item", _KINDS),
+    (
+        "ACTIVITY-KIND-05",
+        "E-9",
+        "A reaction that is taken back takes its item along, and one's own makes none",
+        "withdrawn reactions take their items along",
+    ),
+    ("ACTIVITY-KIND-06", "E-9", "Who joins by themself has no item of it", "being added to a channel"),
+    ("ACTIVITY-LIST-01", "E-9", "kinds and unread=true narrow it down", "`unread=true` filters"),
+    ("ACTIVITY-LIST-02", "E-9", "limit cuts the feed, and before goes on", "limit, before (item id) → items"),
     ("ACTIVITY-TOLD-01", "E-10", "Who is mentioned is told, and nobody else", "to those concerned"),
     (
         "ACTIVITY-EDIT-01",
@@ -166,6 +175,48 @@ async def who_is_added_is_told_and_who_is_removed_has_nothing(run: Run) -> None:
     with run.verdict("ACTIVITY-HIDE-01"):
         left = [one["kind"] for one in (await _feed(run.v))["items"] if one["placeId"] == place]
         require(not left, f"of a channel that they do not see there are {left}")
+
+
+@area.scenario("ACTIVITY-KIND-05", "ACTIVITY-KIND-06", "ACTIVITY-LIST-01", "ACTIVITY-LIST-02")
+async def what_is_an_item_and_what_not(run: Run) -> None:
+    """React as others and oneself, take it back, join a channel, and read parts of the feed."""
+    who, place = await run.new_user(name="who has a feed"), await run.channel()
+    said = await _say(who, place, "what now?")
+    reactions = at("messages", said, "reactions")
+    with run.verdict("ACTIVITY-KIND-05"):
+        (await who.post(reactions, {"reaction": "own"})).expect(200)
+        require(not await _about(who, said), "one's own reaction is an item")
+        async with run.listen(who) as own:
+            (await run.v.post(reactions, {"reaction": "ok"})).expect(200)
+            require(len(await _about(who, said)) == 1, "a reaction is no item")
+            (await run.v.delete(reactions, {"reaction": "ok"})).expect(200)
+            require(not await _about(who, said), "the item has outlived the reaction")
+            await own.expect("DELETE_ACTIVITY", messageId=said)
+    with run.verdict("ACTIVITY-KIND-06"):
+        if run.announced.version("membership"):
+            made = await make_public(run)
+            await join(who, made)
+            added = [one["placeId"] for one in (await _feed(who))["items"] if one["kind"] == "added"]
+            require(made["id"] not in added, "who has joined by themself has an item of it")
+    await run.reply(run.v, said)
+    mention = await _say(run.u, place, f"@{who.user_name}, look")
+    items = (await _feed(who))["items"]
+    with run.verdict("ACTIVITY-LIST-01"):
+        require(
+            [one["kind"] for one in items] == ["mention", "reply"], "they are others, or in another order"
+        )
+        for kind, one in zip(("mention", "reply"), items, strict=True):
+            found = (await _feed(who, kinds=kind))["items"]
+            require([one["id"]] == [each["id"] for each in found], f"kinds={kind} finds others")
+        (await who.put("/me/activity/read", {"position": items[1]["id"]})).expect(200)
+        unread = (await _feed(who, unread="true"))["items"]
+        require([one["message"]["id"] for one in unread] == [mention], "unread=true finds what was read")
+    with run.verdict("ACTIVITY-LIST-02"):
+        first = (await _feed(who, limit=1))["items"]
+        second = (await _feed(who, limit=1, before=items[0]["id"]))["items"]
+        require(
+            [one["id"] for one in (*first, *second)] == [one["id"] for one in items], "pages are not the feed"
+        )
 
 
 @area.scenario("ACTIVITY-READ-01", "ACTIVITY-READ-02")

@@ -80,6 +80,36 @@ for _id, _spec, _text, _words in (
         "Who chooses to follow has nothing unread",
         "What came before the cause is read",
     ),
+    (
+        "THREADS-FOLLOW-06",
+        "D-8",
+        "Who is mentioned in a thread follows it, with that unread and all before it read",
+        "What came before the cause is read; a mention that causes it is unread",
+    ),
+    (
+        "THREADS-FOLLOW-07",
+        "D-8",
+        "A mention in a thread that one has ended to follow counts, and begins no follow",
+        "a mention then still counts\n  and notifies but does not follow anew",
+    ),
+    (
+        "THREADS-COUNT-02",
+        "D-1",
+        "One's own replies are never unread",
+        "have an id greater than\n  `position` and another author",
+    ),
+    (
+        "THREADS-COUNT-03",
+        "D",
+        "A thread's state counts what mentions one there, and GET /me/places sums it up",
+        "`threads` {unreadThreads, mentionCount: the sum over followed threads}",
+    ),
+    (
+        "THREADS-BADGE-01",
+        "D-9",
+        "A followed thread that mentions one is one in the badge, however often it does",
+        "+ unread followed\n  threads that mention, all without muted places",
+    ),
     ("THREADS-LIST-01", "D", "Threads are listed by their last reply, newest first", _LIST),
     ("THREADS-LIST-02", "D", "With filter=unread, those alone in which something is unread", _LIST),
     ("THREADS-LIST-03", "X-11", "limit cuts the list, and next goes on", "`next` (opaque, null at the end)"),
@@ -199,6 +229,52 @@ async def who_leaves_follows_nothing_there(run: Run) -> None:
         require(parent not in await _threads(run.v), "the thread is followed still")
         (await run.v.post(of(made, "join"))).expect(200)
         require(parent not in await _threads(run.v), "it is followed again after coming back")
+
+
+@area.scenario("THREADS-COUNT-02")
+async def ones_own_replies_are_read(run: Run) -> None:
+    """Have two people reply in turns, and mark all of it as unread."""
+    place = await _place(run, run.u, run.v)
+    parent = str((await run.post(run.u, place))["id"])
+    first = await _reply(run, run.v, parent)
+    for who in (run.u, run.v, run.u):
+        await _reply(run, who, parent)
+    with run.verdict("THREADS-COUNT-02"):
+        state = (await _put(run.u, parent, "unread", **{"from": first}))["state"]
+        require(state["unreadCount"] == 2, f"of two and two own ones {state['unreadCount']} are unread")
+
+
+@area.scenario("THREADS-FOLLOW-06", "THREADS-FOLLOW-07", "THREADS-COUNT-03", "THREADS-BADGE-01")
+async def who_is_mentioned_follows(run: Run) -> None:
+    """Mention somebody in a thread of others, twice, then end the follow and do so again."""
+    if not run.announced.version("mentions"):
+        return
+    place, name = await _place(run, run.u, run.v, run.w), run.w.user_name
+    parent = str((await run.post(run.u, place))["id"])
+    await _reply(run, run.v, parent)
+    before = (await run.w.get("/me/places")).ok()
+    await run.reply(run.v, parent, f"@{name}, look")
+    with run.verdict("THREADS-FOLLOW-06"):
+        state = await _thread(run.w, parent)
+        require(state["unreadCount"] == 1, f"of the one that mentions {state['unreadCount']} are unread")
+    await run.reply(run.u, parent, f"@{name}, here too")
+    after = (await run.w.get("/me/places")).ok()
+    with run.verdict("THREADS-COUNT-03"):
+        state = await _thread(run.w, parent)
+        require(state["mentionCount"] == 2, f"of two mentions {state['mentionCount']} are counted")
+        more = after["threads"]["mentionCount"] - before["threads"]["mentionCount"]
+        require(more == 2, f"the sum over threads has changed by {more}")
+    with run.verdict("THREADS-BADGE-01"):
+        more = after["badge"] - before["badge"]
+        require(more == 1, f"two mentions in one thread have changed the badge by {more}")
+    with run.verdict("THREADS-FOLLOW-07"):
+        position = await _reply(run, run.v, parent)
+        await _put(run.w, parent, "read", position=position)
+        await _put(run.w, parent, following=False)
+        await run.reply(run.u, parent, f"@{name}, once more")
+        require(parent not in await _threads(run.w), "the mention has begun it anew")
+        counted = (await run.w.get(at("me", "places", place))).ok()["state"]["mentionCount"]
+        require(counted == 1, f"of one mention {counted} are counted in the place")
 
 
 @area.scenario(*(f"THREADS-LIST-{number:02}" for number in range(1, 4)))
