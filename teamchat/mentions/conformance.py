@@ -148,6 +148,12 @@ area.required(
     words=["that mention the user (E-6) and are unread where they stand"],
 )
 area.required(
+    "MENTION-BADGE-01",
+    "D-9",
+    "In a channel the badge counts what mentions one, and nothing else that is unread",
+    words=["mentions elsewhere (top-level, and in threads one does not follow)"],
+)
+area.required(
     "MENTION-COUNT-02",
     "D-11",
     "A reply of one's own reads what mentions one in its thread, and tells the state of its place",
@@ -265,7 +271,7 @@ async def who_came_later_is_not_reached(run: Run) -> None:
         (await run.u.post(target, {"content": "#here", "entities": [{**asked, "id": place}]})).expect(200)
 
 
-@area.scenario("MENTION-WIDE-01", "MENTION-COUNT-01")
+@area.scenario("MENTION-WIDE-01", "MENTION-COUNT-01", "MENTION-BADGE-01")
 async def everybody_is_mentioned(run: Run) -> None:
     """Mention all members of a channel, and one of them; read and delete."""
     is_small = run.announced.version("membership")
@@ -275,13 +281,20 @@ async def everybody_is_mentioned(run: Run) -> None:
         found = said.get("mentions", [])
         require(sorted(found) == ["@channel", "@here"], f"mentions is {found}")
     with run.verdict("MENTION-COUNT-01"):
+        before = (await run.v.get(at("me", "places"))).ok()["badge"]
+        await _say(run.u, place, run.text())
         second = (await _say(run.u, place, f"@{run.v.user_name}"))["message"]["id"]
+        after = (await run.v.get(at("me", "places"))).ok()["badge"]
         require(await _mentions(run.v, place) == 2, "two messages do not count as two mentions")
         (await run.u.delete(at("messages", second))).expect(200)
         require(await _mentions(run.v, place) == 1, "a mention that was deleted counts still")
         (await run.v.put(at("me", "places", place, "read"), {"position": said["id"]})).ok()
         require(await _mentions(run.v, place) == 0, "a mention that was read counts still")
         require(await _mentions(run.a, place) == 0, "one's own mention counts")
+    with run.verdict("MENTION-BADGE-01"):
+        require(
+            after - before == 1, f"one of two messages mentions, and the badge changes by {after - before}"
+        )
 
 
 @area.scenario("MENTION-COUNT-02")
@@ -315,6 +328,8 @@ async def who_is_everybody(run: Run) -> None:
     with run.verdict("MENTION-WIDE-03"):
         if run.announced.version("threads"):
             parent = str((await run.post(run.u, place))["id"])
+            for following in (True, False):
+                (await run.v.put(at("me", "threads", parent), {"following": following})).expect(200)
             (await run.a.post(at("messages", parent, "thread"), {"content": "@channel, look"})).expect(200)
             counts = [await _mentions(who, place) for who in (run.u, run.v)]
             require(counts == [1, 0], f"of who follows and who does not it counts {counts}")

@@ -307,9 +307,16 @@ async def _last_reply_stays(ask: Ask, forward: Forward) -> Answer:
     return answer.with_json(told)
 
 
+def _turned_round(told: Any, _: Ask) -> None:
+    for one in told["messages"]:
+        if meta := one.get("threadMeta"):
+            meta["participants"].reverse()
+
+
 THREADS = [
     found(without(f"POST {THREAD}", "threadMeta"), "THR-NEW-01"),
     found(telling(f"POST {THREAD}", "threadMeta.participants", []), "THR-NEW-03"),
+    found(edited("participants stand in another order", f"GET {MESSAGE}", _turned_round), "THR-DEL-11"),
     found(_last_reply_stays, "THR-DEL-04"),
     found(without(f"POST {THREAD}", "reply.threadId"), "THR-NEW-02"),
     found(telling(f"POST {THREAD}", "threadMeta.replyCount", 1), "THR-NEW-05"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.tests.faults.case import Case, found, together
-from conformance.tests.proxy.acting import accepting, fault, refusing, rewritten, swallowed
+from conformance.tests.proxy.acting import accepting, fault, lasting, refusing, rewritten, swallowed
 from conformance.tests.proxy.asking import Answer, Ask, Fault, Forward, as_json
 from conformance.tests.proxy.hearing import public, twice
 from conformance.tests.proxy.rooms import by_anybody, by_insider
 from conformance.tests.proxy.shaping import edited, header, telling, without
+from conformance.tests.proxy.streams import Frame, Listener
 
 PIN = "POST /messages/:messageId/pin"
 HISTORY = "/messages/:messageId/history"
@@ -229,6 +230,45 @@ FEED = [
     ),
 ]
 
+
+def _ten(told: Any, _: Ask) -> None:
+    told["revisions"] = told["revisions"][:10]
+
+
+async def _note_post(ask: Ask, forward: Forward) -> Answer:
+    answer = await forward(ask)
+    if answer.ok:
+        message = answer.json["message"]
+        ask.proxy.kept["posted", message["id"]] = message
+    return answer
+
+
+def _as_posted(listener: Listener, frame: Frame) -> list[Frame]:
+    posted = listener.kept.get(("posted", frame.payload.get("id")))
+    return [Frame.of(frame.type, posted)] if posted and listener.resumes else [frame]
+
+
+@fault("all conversations of who has most are listed", "GET /conversations", learns=True)
+async def _most_listed(ask: Ask, forward: Forward) -> Answer:
+    answers = [await forward(ask), *[await forward(ask.by(one)) for one in list(ask.proxy.tokens.values())]]
+    return max(answers, key=lambda one: len(one.body) if one.ok else 0)
+
+
+LATER = [
+    together(
+        found(edited("ten texts are kept", f"GET {HISTORY}", _ten), "HISTORY-READ-03"),
+        found(Fault("a resumed stream tells what was said at first", MESSAGES, _note_post, _as_posted),
+              "QUOTE-TOLD-02"),
+        found(telling("GET /me/places", "badge", 0), "MENTION-BADGE-01"),
+    ),
+    found(_most_listed, "TOKENS-PLACE-02"),
+    found(accepting("POST /me/tokens", 400, 404), "TOKENS-PLACE-03"),
+    together(
+        found(lasting("GET /channels", "its token"), "TOKENS-END-02"),
+        found(telling("GET /me/tokens", "tokens.*.ip", ""), "TOKENS-USED-01"),
+    ),
+]  # fmt: skip
+
 CASES: list[Case] = [
     *PINS,
     *SAVED,
@@ -242,4 +282,5 @@ CASES: list[Case] = [
     *READING,
     *EVERYBODY,
     *FEED,
+    *LATER,
 ]

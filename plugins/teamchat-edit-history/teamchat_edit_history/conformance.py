@@ -56,6 +56,12 @@ area.required(
     words=["is `everyone` or `author` (default: author and, where they see the place, managers)"],
 )
 area.required(
+    "HISTORY-READ-03",
+    SPEC,
+    "Of a message that was edited more often 50 texts are kept, the newest",
+    words=["at most 50"],
+)
+area.required(
     "HISTORY-HIDE-01",
     "X-3",
     "What a message said that one does not see is as what nothing ever said",
@@ -106,6 +112,18 @@ async def others_ask_for_it(run: Run) -> None:
             for who in (run.v, run.w, run.b):
                 for method in ("GET", "DELETE"):
                     await like_nothing(who, Question(method, "/messages/{}/history"), before)
+
+
+@area.scenario("HISTORY-READ-03")
+async def a_message_is_edited_often(run: Run) -> None:
+    """Edit a message fifty times, so that there are 51 texts of it."""
+    message = await run.post(run.u, await run.channel())
+    texts = [f"{number} {run.id}" for number in range(50)]
+    for text in texts:
+        (await run.u.put(at("messages", message["id"]), {"content": text})).expect(200)
+    with run.verdict("HISTORY-READ-03"):
+        found = [one["content"] for one in await _history(run.u, message["id"])]
+        require(found == texts[::-1], f"of 51 texts {len(found)} are kept, or others than the newest 50")
 
 
 async def _edited(run: Run, author: Actor, channel: str) -> str:

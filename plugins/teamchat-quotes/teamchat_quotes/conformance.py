@@ -60,6 +60,12 @@ area.required(
     "The event of a message carries what its page does",
     words=["since pages and events are the same bytes for everyone"],
 )
+area.required(
+    "QUOTE-TOLD-02",
+    "X-15",
+    "Resumed across an edit or a deletion nothing tells what was quoted, and what quotes it is there",
+    words=["and where it stands as `quoted` in others' (H-4)"],
+)
 
 
 @area.scenario("QUOTE-SAME-01", "QUOTE-SAME-02", "QUOTE-TOLD-01")
@@ -87,6 +93,24 @@ async def messages_quote_in_their_place(run: Run) -> None:
         (await run.u.delete(at("messages", first["id"]))).expect(200)
         shown = await _message(run, channel, str(second["id"]))
         require("quoted" not in shown, "what was deleted stands there as quoted")
+
+
+@area.scenario("QUOTE-TOLD-02")
+async def what_was_quoted_is_gone(run: Run) -> None:
+    """Quote two messages, edit one, delete the other, and resume a stream from before."""
+    channel = await run.channel()
+    async with run.listen(run.w, query="lastEventId=") as observer:
+        await run.fence(observer)
+    said = [await run.post(run.u, channel) for _ in range(2)]
+    quoting = [await _quote(run, channel, str(one["id"])) for one in said]
+    told(await run.u.put(at("messages", said[0]["id"]), {"content": "other words"}), "message")
+    (await run.u.delete(at("messages", said[1]["id"]))).expect(200)
+    with run.verdict("QUOTE-TOLD-02"):
+        async with run.listen(run.w, query=f"lastEventId={observer.last_id}") as resumed:
+            await run.fence(resumed)
+            require_silence(resumed, *[one["content"] for one in said])
+            for one in quoting:
+                await resumed.expect("NEW_MESSAGE", id=one["id"], content=one["content"])
 
 
 @area.scenario("QUOTE-OTHER-01", "QUOTE-ASK-01")

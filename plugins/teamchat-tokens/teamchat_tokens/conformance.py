@@ -9,12 +9,16 @@ from time import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from teamchat_conformance.checks.steps import at
+import trio
+
+from teamchat_conformance.checks.places import make_private
+from teamchat_conformance.checks.steps import at, no_trace, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
 
 if TYPE_CHECKING:
+    from teamchat_conformance.actors import Actor
     from teamchat_conformance.run import Run
 
 LISTED = {
@@ -91,6 +95,30 @@ area.required(
     "K-1",
     "Outside its places everything is 404",
     words=["outside `placeIds`: 404"],
+)
+area.required(
+    "TOKENS-PLACE-02",
+    "K-1",
+    "Nor is anything of outside told by lists, searches, counts and the stream",
+    words=["outside `placeIds`: 404"],
+)
+area.required(
+    "TOKENS-PLACE-03",
+    "X-3",
+    "A place that its user does not see is refused for it as one that is not there",
+    words=["The answer equals that for an id nobody ever had"],
+)
+area.required(
+    "TOKENS-END-02",
+    "K-1",
+    "A token ends when it expires, and with its user: removed, and where there is that deactivated",
+    words=["ended with the user", "A token's streams end when it expires or is revoked."],
+)
+area.required(
+    "TOKENS-USED-01",
+    "K-1",
+    "When it was used last, and from where, is listed",
+    words=["listed with lastUsedAt and ip"],
 )
 area.required(
     "TOKENS-END-01",
@@ -221,3 +249,84 @@ async def a_token_is_revoked(run: Run) -> None:
             await stream.ended(run.wait(5))
         (await client.get("/channels")).expect(401)
         (await run.v.delete(at("me", "tokens", made["id"]))).expect(404)
+
+
+@area.scenario("TOKENS-PLACE-02", "TOKENS-PLACE-03")
+async def what_a_token_for_one_place_is_told(run: Run) -> None:
+    """Make a token for one channel, mention its user outside, and look for that everywhere."""
+    inside, outside, word = await run.channel(), await run.channel(), f"outside{run.id}"
+    talk, there = await run.conversation(run.u, run.v), run.announced.version
+    made = await _make(run, placeIds=[inside])
+    client = run.client("a token", made["token"])
+    with run.verdict("TOKENS-PLACE-02"):
+        async with run.listen(run.v, token=made["token"]) as stream:
+            said = (await run.post(run.u, outside, f"@{run.v.user_name} {word}"))["id"]
+            await run.direct(run.u, talk, word)
+            seen = (await run.post(run.u, inside))["id"]
+            await stream.expect("NEW_MESSAGE", id=seen, seconds=run.wait(5))
+            heard = [event.type for event in stream.events if word in event.data or outside in event.data]
+            require(not heard, f"the stream has told {heard}")
+        (await client.get(at("messages", said, "thread"))).expect(404)
+        (await client.post(at("messages", said, "reactions"), {"reaction": "no"})).expect(404)
+        (await client.get(at("conversations", talk, "messages"))).expect(404)
+        lists = [("/conversations", ""), ("/me/places", "read-state"), ("/me/activity", "activity")]
+        lists += [
+            (f"/search/messages?q={word}", "search"),
+            ("/me/threads", "threads"),
+            ("/me/saved", "saved"),
+        ]
+        for target, capability in lists:
+            if not capability or there(capability):
+                answer = await client.get(target)
+                answer.expect(200, 403)
+                no_trace(answer, word, outside, talk)
+    with run.verdict("TOKENS-PLACE-03"):
+        unseen = [unknown(run)]
+        if there("private-channels"):
+            unseen.append(str((await make_private(run, run.u))["id"]))
+        answers = []
+        for place in unseen:
+            asked = {"name": "conformance", "scopes": ["read"], "placeIds": [place]}
+            answers.append((await run.v.post("/me/tokens", asked)).error(400, 404))
+        require(len({one.status for one in answers}) == 1, "a hidden place is told from none")
+    (await run.v.delete(at("me", "tokens", made["id"]))).expect(200)
+
+
+@area.scenario("TOKENS-END-02", "TOKENS-USED-01")
+async def a_token_ends_by_itself(run: Run) -> None:
+    """Let a token expire while its stream is open, and end the user of others."""
+    who, asked = await run.new_user(name="who has tokens"), {"name": "conformance", "scopes": ["read"]}
+
+    async def make(**more: Any) -> Any:
+        made = (await who.post("/me/tokens", {**asked, **more})).ok()["token"]
+        return run.client("a token", made["token"])
+
+    lasting = await make()
+    with run.verdict("TOKENS-USED-01"):
+        (await lasting.get("/channels")).expect(200)
+        with trio.fail_after(run.wait(10)):
+            while (listed := await _only(who)).get("lastUsedAt") is None:  # noqa: ASYNC110
+                await trio.sleep(0.2)
+        require(bool(listed.get("ip")), "the address is not told")
+    with run.verdict("TOKENS-END-02"):
+        short = await make(expiresAt=int(time() * 1000) + 2_000)
+        async with run.listen(who, token=short.token) as stream:
+            await stream.ended(run.wait(10))
+        (await short.get("/channels")).expect(401)
+        if run.announced.version("deactivation"):
+            for verb in ("deactivate", "activate"):
+                (await run.a.post(at("users", who.user_id, verb))).expect(200)
+                (await lasting.get("/channels")).expect(401)
+        else:
+            (await run.a.delete(at("users", who.user_id))).expect(200)
+            (await lasting.get("/channels")).expect(401)
+        other = await run.new_user(name="who is removed")
+        gone = run.client("a token", (await other.post("/me/tokens", asked)).ok()["token"]["token"])
+        (await gone.get("/channels")).expect(200)
+        (await run.a.delete(at("users", other.user_id))).expect(200)
+        (await gone.get("/channels")).expect(401)
+
+
+async def _only(who: Actor) -> dict[str, Any]:
+    [token] = (await who.get("/me/tokens")).ok()["tokens"]
+    return dict(token)

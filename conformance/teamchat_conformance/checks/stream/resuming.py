@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import trio
 
+from teamchat_conformance.checks.steps import at
 from teamchat_conformance.checks.stream._area import about, area
 from teamchat_conformance.expect import require
 
@@ -112,15 +113,20 @@ async def what_is_gone(run: Run) -> None:
     async with run.listen(run.v, query="lastEventId=") as observer:
         await run.fence(observer)
     last = observer.last_id or ""
-    gone = [run.text("gone") for _ in range(3)]
+    gone = [run.text("gone") for _ in range(5)]
     deleted, edited = [await run.post(run.u, channel, text) for text in gone[:2]]
     parent = await run.post(run.u, channel)
     reply = (await run.reply(run.u, parent["id"], gone[2]))["reply"]
+    above = await run.post(run.u, channel)
+    await run.reply(run.v, above["id"], gone[3])
+    talk = await run.conversation(run.u, run.v)
+    direct = await run.direct(run.u, talk, gone[4])
     kept, after = run.text("kept"), run.text("after")
     await run.post(run.u, channel, kept)
     await run.u.put(f"/messages/{quote(str(edited['id']))}", {"content": after})
-    for one in (deleted, reply):
+    for one in (deleted, reply, above):
         await run.u.delete(f"/messages/{quote(str(one['id']))}")
+    await run.u.delete(at("conversations", talk, "messages", direct["id"]))
     async with run.listen(run.v, query=f"lastEventId={last}") as observer:
         with run.verdict("SSE-RESUME-06"):
             await run.fence(observer)

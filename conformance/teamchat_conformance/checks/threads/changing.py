@@ -51,6 +51,9 @@ area.required("THR-DEL-06", "§2 Thread", "Without its last reply the parent has
 area.required("THR-DEL-07", "§7", "Deleting a reply that is not there, or no longer, is refused with 404")
 area.required("THR-DEL-08", "§2 Thread", "Deleting a reply as a message recalculates threadMeta as well")
 area.required("THR-DEL-09", "§2 Thread", "Ten deletions at once are all counted")
+area.recommended(
+    "THR-DEL-11", "D-28", "After a deletion the participants stand in the order of their first replies"
+)
 area.recommended("THR-DEL-10", "D-03", "A reply can't be deleted under another parent's id")
 
 
@@ -160,6 +163,16 @@ def _is_latest(parent: dict[str, Any], reply: dict[str, Any], count: int, people
     meta = meta_of(parent)
     require(not (wrong := check_shape(meta, wanted, "threadMeta")), wrong)
     require(set(meta["participants"]) == people, f"participants are {meta['participants']}, not {people}")
+
+
+@area.scenario("THR-DEL-11")
+async def one_of_many_replies_is_deleted(run: Run) -> None:
+    channel, parent, replies = await _thread_of(run, run.v, run.w, run.u, run.v, run.w)
+    with run.verdict("THR-DEL-11"):
+        (await run.w.delete(at("messages", parent, "thread", replies[4]["id"]))).expect(200)
+        found = meta_of(await message(run.v, channel, parent))["participants"]
+        wanted = [one.user_id for one in (run.v, run.w, run.u)]
+        require(found == wanted, "the participants are others, or in another order")
 
 
 @area.scenario("THR-DEL-08")
