@@ -34,7 +34,12 @@ _GIVEN = {
     "launch": {"command": ["teamchat", "serve", "--config", "{config}"], "ready_seconds": 120.0},
     "timing": {"factor": 1.0},
 }
-_MORE = {"auth.rateLimit.attempts": 100_000, "auth.maxActiveSessions": 3}
+_MORE = {
+    "auth.rateLimit.attempts": 100_000,
+    "auth.maxActiveSessions": 3,
+    "push.contact": "mailto:conformance@example.org",  # without it no pushes are announced
+    "push.allowedHosts": ["127.0.0.1"],
+}
 
 
 @dataclass

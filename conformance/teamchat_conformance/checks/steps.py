@@ -30,6 +30,10 @@ MESSAGE = {
 """The fields of every message (interface, part 2, Message)."""
 
 
+_BETWEEN = 0.1
+"""How many seconds pass before the same is asked again."""
+
+
 def messages_at(channel_id: str, **query: object) -> str:
     """Return where the messages of a channel stand."""
     return at("channels", channel_id, "messages", **query)
@@ -57,6 +61,14 @@ async def together(*asked: Awaitable[Answered]) -> list[Answered]:
         if isinstance(answer, Miss):
             raise answer
     return [answer for answer in answers if isinstance(answer, Answered)]
+
+
+async def soon(is_so: Callable[[], Awaitable[bool]], seconds: float, why: str) -> None:
+    """Ask again until it is so. Raises `Miss` with `why` where it is not after these seconds."""
+    end = trio.current_time() + seconds
+    while not await is_so():
+        require(trio.current_time() < end, why)
+        await trio.sleep(_BETWEEN)
 
 
 async def items(asker: Client, target: str, key: str) -> list[dict[str, Any]]:

@@ -269,6 +269,39 @@ LATER = [
     ),
 ]  # fmt: skip
 
+
+def _all_devices(told: Any, ask: Ask) -> Any:
+    """List every device that somebody had once."""
+    kept = ask.proxy.kept.setdefault(("devices", ask.user_id), {})
+    kept |= {one["id"]: one for one in told["subscriptions"]}
+    return {"subscriptions": list(kept.values()), "next": None}
+
+
+def _one_more(told: Any, ask: Ask) -> None:
+    listed = [one["id"] for one in told["subscriptions"]]
+    devices = [one for one in ask.proxy.seen.values() if "deviceName" in one and one["id"] not in listed]
+    told["subscriptions"] += devices[:1]
+
+
+DEVICES = [
+    found(edited("devices stay", "GET /push/subscriptions", _all_devices), "PUSH-SUB-09"),
+    found(swallowed("DELETE /push/subscriptions/:id"), "PUSH-SUB-04"),
+    found(edited("a device too many is listed", "GET /push/subscriptions", _one_more, learns=True),
+          "PUSH-SUB-08"),
+    together(
+        found(telling("GET /presence", "presence.*.status", "online"),
+              "PRES-STATUS-02 PRES-HIDE-03"),
+        found(without("GET /presence", "presence.*.isDnd"), "PRES-STATUS-03"),
+        found(accepting("GET /presence", told={"presence": []}), "PRES-LIST-02"),
+    ),
+    found(public("PRESENCE_UPDATE"), "PRES-TOLD-01"),
+    together(
+        found(rewritten("a status has no end", "PUT /me/status", lambda ask: ask.saying(until=None)),
+              "PROF-STAT-02"),
+        found(accepting("PUT /me/status"), "PROF-STAT-03"),
+    ),
+]  # fmt: skip
+
 CASES: list[Case] = [
     *PINS,
     *SAVED,
@@ -283,4 +316,5 @@ CASES: list[Case] = [
     *EVERYBODY,
     *FEED,
     *LATER,
+    *DEVICES,
 ]

@@ -5,6 +5,7 @@ The suite loads this by entry points; the server never does.
 
 from __future__ import annotations
 
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from teamchat_conformance.checks.places import make_private
@@ -51,6 +52,34 @@ presence.required(
     "Who hides and has a stream open is told of no more than who has none",
     words=["Hidden users are `offline` for others, without `lastSeen`"],
 )
+presence.required(
+    "PRES-STATUS-02",
+    SPEC,
+    "Who has a stream open, and never said that they are active, is away",
+    words=["`away` streams but none active", "then `away` while any stream is open"],
+)
+presence.required(
+    "PRES-STATUS-03",
+    SPEC,
+    "Who is paused is said to be so beside their status",
+    words=["`dnd` beside them while paused (J)", "{userId, status, isDnd?, lastSeen?}"],
+)
+presence.required(
+    "PRES-HIDE-03",
+    SPEC,
+    "Who shares no presence is offline for others, without lastSeen",
+    words=[
+        "in /me/notifications `sharePresence`",
+        "Hidden users are `offline` for others, without `lastSeen`",
+    ],
+)
+presence.required(
+    "PRES-TOLD-01",
+    SPEC,
+    "Streams that have named a user are told of a change, without an id, and others are not",
+    words=["only to streams that named the user in `presenceOf`", "Both unlogged (X-8)"],
+)
+presence.recommended("PRES-LIST-02", SPEC, "More than 200 users are refused with 400")
 presence.recommended("PRES-LIST-01", SPEC, "Unknown users are left out of GET /presence")
 
 typing = Area(
@@ -137,6 +166,58 @@ async def somebody_hides_and_is_there(run: Run) -> None:
         (await _show(hidden, own, isActive=True)).expect(204)
         with run.verdict("PRES-HIDE-02"):
             require(await told() == before, "the stream makes a difference")
+
+
+@presence.scenario("PRES-STATUS-02", "PRES-STATUS-03", "PRES-HIDE-03", "PRES-LIST-02")
+async def somebody_has_a_stream(run: Run) -> None:
+    """Open a stream and say nothing, pause, be active, and share no more."""
+    who = await run.new_user(name="who is there")
+    levels = run.announced.version("notification-levels")
+    async with run.listen(who) as own:
+        with run.verdict("PRES-STATUS-02"):
+            status = (await _asked(run.v, who.user_id))[who.user_id]["status"]
+            require(status == "away", f"the status is {status}")
+        (await _show(who, own, isActive=True)).expect(204)
+        with run.verdict("PRES-STATUS-03"):
+            if levels:
+                paused = {"pausedUntil": int(time() * 1000) + 3_600_000}
+                for settings, is_paused in ((paused, True), ({"pausedUntil": None}, False)):
+                    (await who.put("/me/notifications", settings)).expect(200)
+                    found = (await _asked(run.v, who.user_id))[who.user_id]
+                    require(found["status"] == "online", f"the status is {found['status']}")
+                    require(bool(found.get("isDnd")) is is_paused, f"isDnd is {found.get('isDnd')}")
+        with run.verdict("PRES-HIDE-03"):
+            if levels:
+                (await who.put("/me/notifications", {"sharePresence": False})).expect(200)
+                found = (await _asked(run.v, who.user_id))[who.user_id]
+                require(found["status"] == "offline" and "lastSeen" not in found, f"it tells {found}")
+    with run.verdict("PRES-LIST-02"):
+        many = ",".join(unknown(run) + str(number) for number in range(201))
+        (await run.v.get(f"/presence?userIds={many}")).error(400)
+
+
+@presence.scenario("PRES-TOLD-01")
+async def somebody_is_watched(run: Run) -> None:
+    """Name a user on one stream and not on another; then they come."""
+    who = await run.new_user(name="who is watched")
+    async with (
+        run.listen(run.v, query="ephemeral=presence") as watching,
+        run.listen(run.w, query="ephemeral=presence") as other,
+        run.listen(run.v) as silent,
+    ):
+        (await _show(run.v, watching, presenceOf=[who.user_id])).expect(204)
+        async with run.listen(who) as own:
+            (await _show(who, own, isActive=True)).expect(204)
+            with run.verdict("PRES-TOLD-01"):
+                # Nothing is told for 10 seconds after a server has started.
+                event = await watching.expect(
+                    "PRESENCE_UPDATE", seconds=run.wait(20), userId=who.user_id, status="online"
+                )
+                require(not event.id, "it has an id")
+                await run.fence(watching, other, silent)
+                for observer in (other, silent):
+                    heard = observer.since(0, "PRESENCE_UPDATE", userId=who.user_id)
+                    require(not heard, f"{observer.name} was told, who did not name them")
 
 
 @typing.scenario("TYPING-TOLD-01", "TYPING-OFTEN-01", "TYPING-SEEN-01")

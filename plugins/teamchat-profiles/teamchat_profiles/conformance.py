@@ -8,9 +8,10 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from time import time
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.steps import at, items
+from teamchat_conformance.checks.steps import at, items, soon
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
@@ -42,6 +43,10 @@ area.required("PROF-PUT-01", SPEC, "What one says of oneself stands in GET /user
 area.required("PROF-PUT-02", SPEC, "A field of more than 100 characters is refused with 400", words=[_ROW])
 area.required("PROF-TOLD-01", "L-7", "Everybody is told UPDATE_USER with it", words=["`status`, `isBot`"])
 area.required("PROF-STAT-01", SPEC, "A status has what was set, and is gone when it is taken away",
+              words=["emoji, text (≤ 100), until → user"])  # fmt: skip
+area.required("PROF-STAT-02", SPEC, "A status ends at its time",
+              words=["emoji, text (≤ 100), until → user"])  # fmt: skip
+area.required("PROF-STAT-03", SPEC, "A status of more than 100 characters is refused with 400",
               words=["emoji, text (≤ 100), until → user"])  # fmt: skip
 area.required("PROF-FACE-01", SPEC, "A picture is served in 64, 128 and 512 pixels, with an ETag",
               words=["query size (64, 128, 512); ETag"])  # fmt: skip
@@ -93,6 +98,24 @@ async def somebody_says_who_they_are(run: Run) -> None:
         require((await _shown(run, someone)).get("status") == set_, "it is not there as it was set")
         (await someone.delete("/me/status")).expect(200)
         require(not (await _shown(run, someone)).get("status"), "it is there still")
+
+
+@area.scenario("PROF-STAT-02", "PROF-STAT-03")
+async def a_status_ends(run: Run) -> None:
+    someone = await run.new_user(name="who is away for a moment")
+    with run.verdict("PROF-STAT-03"):
+        (await someone.put("/me/status", {"text": "a" * 101})).error(400)
+        require(not (await _shown(run, someone)).get("status"), "it was refused, and is there")
+    with run.verdict("PROF-STAT-02"):
+        until = int(time() * 1000) + 2_000
+        (await someone.put("/me/status", {"text": "away", "until": until})).expect(200)
+        status = (await _shown(run, someone)).get("status") or {"until": until}
+        require(status.get("until") == until, "it does not tell until when")
+
+        async def is_over() -> bool:
+            return not (await _shown(run, someone)).get("status")
+
+        await soon(is_over, run.wait(20), "its time is over, and it is there")
 
 
 @area.scenario("PROF-FACE-01", "PROF-FACE-02", "PROF-FACE-03", "PROF-FACE-04")
