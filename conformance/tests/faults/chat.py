@@ -159,6 +159,10 @@ def _limited_to_49(route: str) -> Any:
     )
 
 
+def _hundred_at_most(ask: Ask) -> Ask:
+    return ask.asking(limit="100") if ask.query.get("limit", "").isdigit() else ask
+
+
 def _ignoring(parameter: str, route: str) -> Any:
     return rewritten(f"{route} ignores {parameter}", route, lambda ask: ask.asking(**{parameter: None}))
 
@@ -197,6 +201,7 @@ MESSAGES = [
     found(_ignoring("limit", f"GET {MESSAGE}"), "MSG-PAGE-02"),
     found(_page("before counts itself in", f"GET {MESSAGE}", "messages", _with_the_cursor), "MSG-PAGE-04"),
     found(_ignoring("before", f"GET {MESSAGE}"), "MSG-PAGE-04"),
+    found(rewritten("a page holds 100 at most", f"GET {MESSAGE}", _hundred_at_most), "MSG-PAGE-18"),
     found(_oldest_first_page(f"GET {MESSAGE}", "messages"), "MSG-PAGE-05 MSG-PAGE-06"),
     found(
         _page("pages are newest first", f"GET {MESSAGE}", "messages", lambda listed, _: listed[::-1]),

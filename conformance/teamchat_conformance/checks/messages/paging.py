@@ -64,6 +64,7 @@ area.required(
 area.required(
     "MSG-PAGE-16", "§4 Channel messages, D-08", "Messages posted in the same moment are paged once each"
 )
+area.recommended("MSG-PAGE-18", "D-08", "A limit of more than 200 means 200")
 area.recorded("MSG-PAGE-17", "§8", "How many of 1,000 messages are kept, and how many a page gives", "load")
 
 
@@ -141,6 +142,16 @@ async def odd_limits_and_positions(run: Run) -> None:
             _ids(left) == set(posted[1:3]),
             "paging on from a deleted message goes astray",
         )
+
+
+@area.scenario("MSG-PAGE-18")
+async def more_than_a_page(run: Run) -> None:
+    channel = await run.channel()
+    posted = await _posted(run, channel, 201)
+    with run.verdict("MSG-PAGE-18"):
+        for limit in (200, 201, 1_000):
+            page = await run.u.get(messages_at(channel, limit=limit))
+            require(_ids(page) == set(posted[1:]), f"of 201 messages limit={limit} gives {len(_ids(page))}")
 
 
 def _ids(answer: Answered) -> set[str]:
