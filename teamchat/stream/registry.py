@@ -73,8 +73,8 @@ class StreamRegistry:
         self.is_shared = False
         """Whether other processes serve the same storage, as far as is known."""
         self._unwritten: dict[int, None] = {}
-        self._written: set[int] = set()
-        self._ended: set[int] = set()  # written, and closed since
+        self._written: set[int] = set()  # those that may have a row
+        self._ended: set[int] = set()  # and were closed since
         self._news = trio.Event()
 
     async def run(self) -> None:
@@ -117,8 +117,7 @@ class StreamRegistry:
         is_shared = self._members.others > 0
         if is_shared and (was_removed or not self.is_shared):
             self._unwritten = dict.fromkeys(self._open)
-            self._written.clear()
-            self._ended.clear()
+            self._ended.difference_update(self._open)  # Others may still have a row, written meanwhile.
         elif self.is_shared and not is_shared:
             self._unwritten = {}
             self._ended |= self._written

@@ -42,6 +42,7 @@ class Failing:
         self._storage = storage
         self.fails = False
         self.writes = 0
+        self.meanwhile: Callable[[], object] = lambda: None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._storage, name)
@@ -53,6 +54,7 @@ class Failing:
             raise StorageError("The storage is away.")
         async with self._storage.write() as tx:
             yield tx
+            self.meanwhile()
 
 
 class Process:
@@ -184,6 +186,19 @@ async def test_a_process_that_was_taken_for_dead_counts_again(start: Any) -> Non
     await a.open("another")
     await until_counted(b, 1)
     await until_counted(b, 1, "another")
+
+
+async def test_a_stream_that_ends_while_its_process_enters_again_counts_no_longer(start: Any) -> None:
+    a, b = await start(), await start()
+    await until(lambda: a.members.others == 1)
+    async with b.storage.write() as tx:
+        await tx.fetch("delete from members where id = $1", a.members.id)
+    stream = await a.open()
+    a.storage.meanwhile = stream.leave
+    await until_counted(b, 1)
+    await a.open("another")
+    await until_counted(b, 1, "another")
+    assert await counted(b) == 0
 
 
 async def test_when_the_others_have_gone_the_table_is_empty(start: Any) -> None:
