@@ -138,6 +138,17 @@ class StorageContract(SharedStorageContract, BlankingContract):
             await save(storage, "b", "2")
             assert await values(storage) == {"b": "2"}, "a write whose body was cancelled has changed a row"
 
+    async def test_a_body_that_opens_another_write_is_told_so_and_changes_nothing(
+        self, tmp_path: Path
+    ) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            with trio.fail_after(PATIENCE_SECONDS), pytest.raises(RuntimeError):  # noqa: PT012
+                async with storage.write() as tx:
+                    await set_value(tx, "a", "1")
+                    await save(storage, "b", "2")
+            await save(storage, "c", "3")
+            assert await values(storage) == {"c": "3"}, "a write within a write has changed something"
+
     async def test_one_body_that_raises_does_not_harm_those_beside_it(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
 

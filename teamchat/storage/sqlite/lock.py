@@ -13,29 +13,33 @@ class WriterLock:
     An async context manager.  Who finds it free takes it without a turn of the loop, and when it is given
     back all who wait are woken at once: those that come round in the order in which they came follow each
     other within that same turn, the others in one of the next.  By `trio.StrictFIFOLock`, which is handed
-    from one to the next, each would take a turn of the loop of its own.
+    from one to the next, each would take a turn of the loop of its own.  A task that has it and wants it once
+    more would wait for itself, and all others for it: it gets a `RuntimeError`.
     """
 
     def __init__(self) -> None:
-        self._is_taken = False
+        self._holder: trio.lowlevel.Task | None = None
         self._row: deque[trio.lowlevel.Task] = deque()
         self._waiting = trio.lowlevel.ParkingLot()
 
     async def __aenter__(self) -> None:
         await trio.lowlevel.checkpoint_if_cancelled()
-        if self._is_taken or self._row:
-            await self._wait(trio.lowlevel.current_task())
-        self._is_taken = True
+        task = trio.lowlevel.current_task()
+        if self._holder is task:
+            raise RuntimeError("a body of a writing transaction opens another one; it has one already")
+        if self._holder is not None or self._row:
+            await self._wait(task)
+        self._holder = task
 
     async def __aexit__(self, *_: object) -> None:
-        self._is_taken = False
+        self._holder = None
         self._waiting.unpark_all()
 
     async def _wait(self, task: trio.lowlevel.Task) -> None:
         self._row.append(task)
         try:
             # Trio runs those that it wakes together in either order.
-            while self._is_taken or self._row[0] is not task:
+            while self._holder is not None or self._row[0] is not task:
                 await self._waiting.park()
         except BaseException:
             self._waiting.unpark_all()  # It may have been the first.
