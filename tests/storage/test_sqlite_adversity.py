@@ -14,10 +14,10 @@ import trio
 import trio.testing
 
 from teamchat import StorageError
-from teamchat.events import Encoded
+from teamchat.events import Encoded, LoggedEvent
 from teamchat.storage.sqlite import DATABASE_NAME, SqliteOptions, SqliteStorage, open_sqlite
 from teamchat.storage.sqlite.connections import MOST_LOG_BYTES
-from teamchat.testing.storage import save, set_value, values
+from teamchat.testing.storage import append, followed, save, set_value, values
 
 LARGE = "x" * 100_000
 
@@ -155,6 +155,7 @@ class _Disk(apsw.VFS):
     def __init__(self) -> None:
         self.name = "unreliable"
         self.is_broken = False
+        self.refused = 0
         super().__init__(self.name, _REAL, makedefault=True)
 
     def xOpen(self, name: Any, flags: Any) -> Any:  # noqa: N802
@@ -168,6 +169,7 @@ class _File(apsw.VFSFile):
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
         if self._disk.is_broken:
+            self._disk.refused += 1
             raise apsw.IOError
         return super().xRead(amount, offset)
 
@@ -194,6 +196,31 @@ async def test_a_disk_that_can_not_be_read_is_told_as_such_and_used_again_when_i
             await values(storage)
         disk.is_broken = False
         assert await values(storage) == {"name": "x"}
+
+
+async def test_who_follows_the_log_goes_on_when_the_disk_can_be_read_again(
+    disk: _Disk, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("teamchat.storage.sqlite.storage._UNREADABLE_PAUSE", 0.001)
+    heard: list[LoggedEvent] = []
+
+    async def follow(storage: SqliteStorage) -> None:
+        heard.extend(await followed(storage, 0, 2))
+
+    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage, trio.open_nursery() as nursery:
+        nursery.start_soon(follow, storage)
+        try:
+            async with storage.write() as tx:
+                await tx.append(Encoded("TEST", '"first"'))
+                disk.is_broken = True
+            with trio.fail_after(5):
+                while disk.refused < 5:  # noqa: ASYNC110  # The disk tells nobody.
+                    await trio.sleep(0.001)
+        finally:
+            disk.is_broken = False
+        await append(storage, '"second"')
+    assert [event.payload for event in heard] == ['"first"', '"second"']
+    assert caplog.text.count("the event log can't be read") == 1
 
 
 async def test_the_write_ahead_log_is_short_again_after_a_long_reader(

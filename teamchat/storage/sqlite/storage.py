@@ -43,6 +43,7 @@ BUSY_SECONDS = 5.0
 _READERS_WAIT = 5000  # milliseconds
 _SHORTEST_POLL = 0.002  # seconds between two looks for what other processes have committed
 _LONGEST_POLL = 0.04
+_UNREADABLE_PAUSE = 1.0
 _FOLLOW_BATCH = 1000
 _LAST = "select coalesce((select seq from sqlite_sequence where name = 'events'), 0)"
 
@@ -79,7 +80,7 @@ class SqliteStorage:
         self._writer = writer
         self._lock = WriterLock()
         self._batch: _Batch | None = None
-        self._is_unwritable = False
+        self._is_unwritable = self._is_unreadable = False
         self._readers: list[apsw.Connection] = []
         self._watch = connect(path, _READERS_WAIT)
         self._datagrams = Datagrams(path.with_name(f"{path.name}-signals"))
@@ -211,13 +212,26 @@ class SqliteStorage:
 
     async def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:
         while True:
-            committed = self._committed
-            events = [] if after == self._position else await self.logged(after)
-            if events:
+            if events := await self._next_or_nothing(after):
                 after = events[-1].seq
                 yield events
-            else:
+
+    async def _next_or_nothing(self, after: int) -> Sequence[LoggedEvent]:
+        """Return what follows; nothing after a wait for it, or while the disk can't be read."""
+        committed, events = self._committed, list[LoggedEvent]()
+        try:
+            if after != self._position:
+                events = await self.logged(after)
+            if not events:
                 await self._until_set(committed)
+        except StorageError as error:
+            if not self._is_unreadable:
+                _log.error("the event log can't be read and will be tried again", exc_info=error)
+            self._is_unreadable = True
+            await trio.sleep(_UNREADABLE_PAUSE)
+        else:
+            self._is_unreadable = False
+        return events
 
     async def _until_set(self, committed: trio.Event) -> None:
         """Wait for a commit of this process, and look now and then whether another has committed."""
