@@ -198,6 +198,23 @@ async def test_a_disk_that_can_not_be_read_is_told_as_such_and_used_again_when_i
         assert await values(storage) == {"name": "x"}
 
 
+async def test_a_body_that_is_taken_back_while_the_disk_can_not_be_read_raises_what_it_raised(
+    disk: _Disk, tmp_path: Path
+) -> None:
+    async with open_sqlite(SqliteOptions(path=str(tmp_path))) as storage:
+        try:
+            with pytest.raises(KeyError):  # noqa: PT012
+                async with storage.write() as tx:
+                    await set_value(tx, "lost", LARGE)
+                    disk.is_broken = True
+                    raise KeyError
+            assert disk.refused
+        finally:
+            disk.is_broken = False
+        await save(storage, "name", "x")
+        assert await values(storage) == {"name": "x"}
+
+
 async def test_who_follows_the_log_goes_on_when_the_disk_can_be_read_again(
     disk: _Disk, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -177,11 +177,10 @@ class SqliteStorage:
     def _end(self, batch: _Batch, error: StorageError | None) -> None:
         """End a batch; what was not committed is taken back."""
         self._batch, batch.error = None, error
-        try:
-            if self._writer.in_transaction:
+        if self._writer.in_transaction:
+            with suppress(apsw.Error):  # The transaction has ended also where the disk can't be read.
                 self._writer.execute("rollback")
-        finally:
-            batch.finished.set()
+        batch.finished.set()
 
     async def _commit(self, batch: _Batch) -> None:
         await trio.lowlevel.checkpoint()  # Who came together is committed together.
