@@ -292,6 +292,7 @@ class Accounts:
 
     async def sweep(self) -> None:
         """Remove what has expired: sessions (and end their streams), refresh tokens, links, counters."""
+        await self.sessions.sweep_tokens()
         async with self.storage.write() as tx:
             await self.sessions.sweep_in(tx)
             await self.limits.sweep_in(tx)

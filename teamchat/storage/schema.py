@@ -385,4 +385,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             "alter table rooms add column part_of text",
         ),
     ),
+    Migration(
+        24,
+        (
+            # Refresh tokens are used once: whoever is there all day leaves some hundred in a week.
+            "create index refresh_tokens_by_expiry on refresh_tokens(expires_at)",
+        ),
+    ),
 )

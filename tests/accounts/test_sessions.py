@@ -10,6 +10,7 @@ from teamchat.accounts.sessions import GRACE_MS
 from teamchat.errors import BadRequest, NotFound, Unauthorized
 from teamchat.model import Caller, SignedIn, TokenPair
 from teamchat.model.ids import new_id
+from teamchat.observability import metrics
 
 from .conftest import World
 
@@ -337,6 +338,23 @@ async def test_a_user_agent_is_kept_short_and_printable(world: World, accounts: 
     [session] = await accounts.sessions.list(await accounts.authenticate(signed_in.access_token))
     assert session.user_agent.startswith("ab[31mxxx")
     assert len(session.user_agent) <= 256
+
+
+async def test_expired_refresh_tokens_are_removed_some_in_a_transaction(
+    world: World, accounts: Accounts
+) -> None:
+    caller, signed_in = await world.sign_in(accounts, BOB)
+    async with world.storage.write() as tx:
+        for number in range(250):
+            await tx.fetch(
+                "insert into refresh_tokens (token_hash, session_id, expires_at) values ($1, $2, $3)",
+                *(f"spent {number}", caller.session_id, world.clock()),
+            )
+    before = metrics.writes.value
+    await accounts.sessions.sweep_tokens()
+    assert metrics.writes.value - before == 3
+    assert await world.fetch("select count(*) from refresh_tokens") == [(1,)]
+    assert await refreshes(accounts, signed_in.refresh_token)
 
 
 async def test_sweeping_removes_what_expired_and_ends_its_streams(world: World, accounts: Accounts) -> None:
