@@ -293,9 +293,9 @@ class Accounts:
     async def sweep(self) -> None:
         """Remove what has expired: sessions (and end their streams), refresh tokens, links, counters."""
         await self.sessions.sweep_tokens()
+        await self.limits.sweep()
         async with self.storage.write() as tx:
             await self.sessions.sweep_in(tx)
-            await self.limits.sweep_in(tx)
             await self.links.sweep_in(tx)
 
 

@@ -130,9 +130,9 @@ class Limits:
             await self._counters.take_back(tx, attempt.address_subject, failures)
             await self._counters.take_back(tx, attempt.account_subject, 1)
 
-    async def sweep_in(self, tx: Transaction) -> None:
+    async def sweep(self) -> None:
         """Remove the counters whose window has passed."""
-        await self._counters.sweep(tx)
+        await self._counters.sweep(self._storage)
 
     async def _refuse_blocked(self, tx: Transaction, attempt: Attempt) -> None:
         await self._counters.refuse_full(tx, attempt.address_subject, self._most)

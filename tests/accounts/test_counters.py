@@ -6,6 +6,7 @@ import pytest
 
 from teamchat.accounts.counters import Counters
 from teamchat.errors import TooManyRequests
+from teamchat.observability import metrics
 from teamchat.settings import RateLimit
 
 WINDOW = 900
@@ -60,7 +61,17 @@ async def test_what_is_over_is_swept_and_what_is_counted_apart_by_itself(world, 
     world.clock.pass_seconds(seconds)
     left = []
     for apart in (False, True):
-        async with world.storage.write() as tx:
-            await counters.sweep(tx, apart=apart)
+        await counters.sweep(world.storage, apart=apart)
         left.append([subject for (subject,) in await world.fetch("select subject from attempts")])
     assert left == [["oauth-start:192.0.2.1"], []]
+
+
+async def test_many_that_are_over_are_swept_some_in_a_transaction(world, counters):
+    async with world.storage.write() as tx:
+        for number in range(250):
+            await counters.add(tx, f"pair:{number}")
+    world.clock.pass_seconds(WINDOW)
+    before = metrics.writes.value
+    await counters.sweep(world.storage)
+    assert metrics.writes.value - before == 3
+    assert await world.fetch("select 1 from attempts") == []

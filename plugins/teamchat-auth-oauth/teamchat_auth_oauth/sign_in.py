@@ -266,4 +266,4 @@ async def sweep(accounts: Accounts, limit: RateLimit) -> None:
     """Remove states and counters whose time is over."""
     async with accounts.storage.write() as tx:
         await states.sweep_in(tx, accounts.clock())
-        await Counters(limit, accounts.clock).sweep(tx, apart=True)
+    await Counters(limit, accounts.clock).sweep(accounts.storage, apart=True)
