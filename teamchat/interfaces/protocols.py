@@ -112,8 +112,9 @@ class Storage(Protocol):
         stays so until it ends, and it may check first and write then.  It must not wait for anything but this
         transaction, for all other writers stand behind it; one that opens another gets a `RuntimeError`.
 
-        Raises `StorageError` on exit if the commit failed, in which case nothing was changed. A task that is
-        cancelled while the commit is under way may find its write committed.
+        Raises `StorageError` at once where the same task is within one already, and on exit if the commit
+        failed, in which case nothing was changed. A task that is cancelled while the commit is under way may
+        find its write committed.
         """
 
     def follow(self, after: int) -> AsyncIterator[Sequence[LoggedEvent]]:

@@ -244,6 +244,15 @@ class StorageContract(SharedStorageContract, BlankingContract):
                 "what a body had read was changed before it ended"
             )
 
+    async def test_a_write_within_a_write_of_the_same_task_is_refused(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            with trio.fail_after(PATIENCE_SECONDS), pytest.raises(StorageError):  # noqa: PT012
+                async with storage.write() as outer:
+                    await outer.fetch("select 1")
+                    async with storage.write() as inner:  # It would wait for itself, and others with it.
+                        await inner.fetch("select 1")
+            await save(storage, "after", "kept")
+
     async def test_an_event_can_not_be_appended_in_a_reading_transaction(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.read() as tx:
             with pytest.raises(StorageError):

@@ -100,6 +100,8 @@ class Writer:
                 await self._turn.acquire()
         except trio.TooSlowError:
             raise DatabaseUnavailable("has too much to do") from None
+        except RuntimeError:  # Trio's lock does not wait for who has it.
+            raise StorageError("A writing transaction was begun within one of the same task.") from None
         try:
             yield
         finally:

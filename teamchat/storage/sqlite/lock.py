@@ -6,6 +6,8 @@ from collections import deque
 
 import trio
 
+from teamchat.errors import StorageError
+
 
 class WriterLock:
     """A lock for work that hardly ever waits while it holds it: first come, first served.
@@ -13,8 +15,8 @@ class WriterLock:
     An async context manager.  Who finds it free takes it without a turn of the loop, and when it is given
     back all who wait are woken at once: those that come round in the order in which they came follow each
     other within that same turn, the others in one of the next.  By `trio.StrictFIFOLock`, which is handed
-    from one to the next, each would take a turn of the loop of its own.  A task that has it and wants it once
-    more would wait for itself, and all others for it: it gets a `RuntimeError`.
+    from one to the next, each would take a turn of the loop of its own.  Whoever has it and asks for it again
+    would wait for ever, and all others with them: that raises a `StorageError`.
     """
 
     def __init__(self) -> None:
@@ -26,7 +28,7 @@ class WriterLock:
         await trio.lowlevel.checkpoint_if_cancelled()
         task = trio.lowlevel.current_task()
         if self._holder is task:
-            raise RuntimeError("a body of a writing transaction opens another one; it has one already")
+            raise StorageError("A writing transaction was begun within one of the same task.")
         if self._holder is not None or self._row:
             await self._wait(task)
         self._holder = task

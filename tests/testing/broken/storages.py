@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
+import trio
 
 from teamchat import Event, LoggedEvent, Storage, StorageError, Transaction
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
@@ -168,6 +169,25 @@ class BegunByItsFirstStatement:
 
     async def advance_log(self, last: int) -> None:
         await (await self.begin()).advance_log(last)
+
+
+@found_by(test_a_write_within_a_write_of_the_same_task_is_refused="DID NOT RAISE")
+class TestJoinsTheWriteThatItsTaskHas(Contract):
+    class storage(Wrapped):  # noqa: N801
+        task, tx = None, None
+
+        @asynccontextmanager
+        async def write(self) -> AsyncIterator[Any]:
+            task = trio.lowlevel.current_task()
+            if self.task is task:
+                yield self.tx
+                return
+            async with self.inner.write() as tx:
+                self.task, self.tx = task, tx
+                try:
+                    yield tx
+                finally:
+                    self.task = None
 
 
 @found_by(test_a_read_sees_one_snapshot="it must be one snapshot")
