@@ -253,6 +253,13 @@ class StorageContract(SharedStorageContract, BlankingContract):
                         await inner.fetch("select 1")
             await save(storage, "after", "kept")
 
+    async def test_rows_can_not_be_changed_in_a_reading_transaction(self, tmp_path: Path) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            with pytest.raises(StorageError):
+                async with storage.read() as tx:
+                    await set_value(tx, "a", "1")
+            assert await values(storage) == {}, "a reading transaction has changed a row"
+
     async def test_an_event_can_not_be_appended_in_a_reading_transaction(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage, storage.read() as tx:
             with pytest.raises(StorageError):

@@ -104,9 +104,11 @@ class SqliteStorage:
 
     def _new_reader(self) -> apsw.Connection:
         try:
-            return connect(self._path, _READERS_WAIT)
+            reader = connect(self._path, _READERS_WAIT)
+            reader.pragma("query_only", True)
         except apsw.Error as error:
             raise failure_of("could not open the database", error) from error
+        return reader
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[SqliteTransaction]:

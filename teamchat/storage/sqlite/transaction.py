@@ -43,6 +43,8 @@ class SqliteTransaction:
             return self._connection.execute(_numbered(sql), params).fetchall()
         except apsw.Error as error:
             self._has_failed = True
+            if isinstance(error, apsw.ReadOnlyError) and not self._writable:
+                raise StorageError("Rows can be changed in a writing transaction alone.") from error
             raise failure_of("refused a statement", error) from error
 
     async def define(self, statement: str) -> None:

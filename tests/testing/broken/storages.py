@@ -218,6 +218,27 @@ class EachAlone:
         raise StorageError("A reading transaction changes nothing.")
 
 
+@found_by(test_rows_can_not_be_changed_in_a_reading_transaction="DID NOT RAISE")
+class TestLetsReadersWrite(Contract):
+    class storage(Wrapped):  # noqa: N801
+        @asynccontextmanager
+        async def read(self) -> AsyncIterator[Transaction]:
+            async with self.inner.read() as tx:
+                yield Obliging(tx, self.inner)
+
+
+class Obliging(WrappedTransaction):
+    def __init__(self, inner: Transaction, storage: Storage) -> None:
+        super().__init__(inner)
+        self.storage = storage
+
+    async def fetch(self, sql: str, *params: Any) -> list[Any]:
+        if not sql.startswith("insert"):
+            return await self.inner.fetch(sql, *params)
+        async with self.storage.write() as tx:
+            return await tx.fetch(sql, *params)
+
+
 @found_by(test_follow_begins_after_the_number_it_is_given="follow(3) begins after 3")
 class TestFollowsFromTheBeginning(Contract):
     class storage(Wrapped):  # noqa: N801
