@@ -59,9 +59,10 @@ class Transaction(Protocol):
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
         """Run one statement and return its rows (none for a statement without ``returning``).
 
-        Raises `StorageError` if the database refused it. A writing transaction can't go on then: further
-        statements are refused too, and nothing of it is kept.  A storage may send a statement that returns no
-        rows together with a later one, and raise there, or on exit, if it was refused.
+        Raises `StorageError` after the transaction's end, if it would change rows in a reading one, and if
+        the database refused it. A writing transaction can't go on then: further statements are refused too,
+        and nothing of it is kept.  A storage may send a statement that returns no rows together with a later
+        one, and raise there, or on exit, if it was refused.
         """
 
     async def define(self, statement: str) -> None:

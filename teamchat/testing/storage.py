@@ -253,6 +253,19 @@ class StorageContract(SharedStorageContract, BlankingContract):
                         await inner.fetch("select 1")
             await save(storage, "after", "kept")
 
+    @pytest.mark.parametrize("kind", ["read", "write"])
+    async def test_a_transaction_that_has_ended_takes_nothing_more(self, tmp_path: Path, kind: str) -> None:
+        async with self.open_storage(tmp_path) as storage:
+            async with getattr(storage, kind)() as tx:
+                await tx.fetch("select 1")
+            with pytest.raises(StorageError):
+                await set_value(tx, "late", "1")
+            with pytest.raises(StorageError):
+                await tx.fetch("select 1")
+            with pytest.raises(StorageError):
+                await tx.append(Event("TEST", "{}"))
+            assert await values(storage) == {}, "what was written after the end of a transaction is there"
+
     async def test_rows_can_not_be_changed_in_a_reading_transaction(self, tmp_path: Path) -> None:
         async with self.open_storage(tmp_path) as storage:
             with pytest.raises(StorageError):

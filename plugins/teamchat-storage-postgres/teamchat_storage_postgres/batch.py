@@ -63,7 +63,8 @@ class Batch:
         """Return the transaction of the next body."""
         self.bodies += 1
         # Names differ, so that what takes a body back can never take back the one before it.
-        return WritingTransaction(self.connection, f"body_{self.bodies}", self._run, self._answers)
+        name = f"body_{self.bodies}"
+        return WritingTransaction(self.connection, name, self._run, self._answers, self.finished)
 
     async def keep(self, tx: WritingTransaction) -> None:
         """Keep what a body did. What it left to be sent may be refused later: then `tx.refused` says why.

@@ -23,6 +23,7 @@ MOST_PUT_OFF, MOST_BYTES_PUT_OFF = 32, 64 * 1024
 """How many statements that nobody waits for a body gathers, and bytes of theirs, before they are sent."""
 Check = Callable[[list[Row]], Awaitable[None]]
 Run = Callable[[Sequence[Statement]], Awaitable[list[list[Row]]]]
+_ENDED = "The transaction has ended."
 _BEGIN_READING = "begin isolation level repeatable read, read only"
 _CHANGES = re.compile(r"\s*(insert|update|delete)\b(?!.*\breturning\b)", re.IGNORECASE | re.DOTALL)
 
@@ -33,15 +34,19 @@ class ReadingTransaction:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._connection: Connection | None = None
+        self._has_ended = False
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
+        if self._has_ended:  # It would take a connection that nobody gives back.
+            raise StorageError(_ENDED)
         if self._connection is None:
             self._connection, rows = await self._pool.begin((_BEGIN_READING, ()), (sql, params))
             return rows
         return (await ran(self._connection.run_together([_statement(self._connection, sql, params)])))[-1]
 
     async def end(self) -> None:
-        """Give the connection back, if there is one."""
+        """Give the connection back, if there is one, and take no statements any more."""
+        self._has_ended = True
         if self._connection is not None:
             await self._pool.part(self._connection)
 
@@ -66,9 +71,12 @@ class WritingTransaction:
     whatever comes next.  Before the first of all goes `savepoint`.
     """
 
-    def __init__(self, connection: Connection, savepoint: str, run: Run, answers: LastAnswers) -> None:
+    def __init__(
+        self, connection: Connection, savepoint: str, run: Run, answers: LastAnswers, finished: trio.Event
+    ) -> None:
         self._connection = connection
         self._savepoint = savepoint
+        self._finished = finished  # the batch: what is asked from then on would never be sent
         self._run = run
         self._answers = answers
         self.events: list[Event] = []
@@ -128,6 +136,7 @@ class WritingTransaction:
 
     def _put(self, sql: str, params: Sequence[Any] = ()) -> int:
         """Put a statement off, and return its place."""
+        self._check_open()
         if self.has_failed:
             raise StorageError("A statement of the transaction failed before.")
         if not (self._has_run or self._put_off):
@@ -140,6 +149,10 @@ class WritingTransaction:
         self._put_off.append(statement)
         self._bytes += statement.size
         return len(self._put_off) - 1
+
+    def _check_open(self) -> None:
+        if self._finished.is_set():
+            raise StorageError(_ENDED)
 
     @property
     def _has_room(self) -> bool:
@@ -216,6 +229,7 @@ class WritingTransaction:
         return rows[-1]
 
     async def append(self, event: Event) -> None:
+        self._check_open()
         event.check()
         self.events.append(event)
 

@@ -94,9 +94,11 @@ class SqliteStorage:
         connection = self._readers.pop() if self._readers else self._new_reader()
         try:
             connection.execute("begin")
+            tx = SqliteTransaction(connection, writable=False)
             try:
-                yield SqliteTransaction(connection, writable=False)
+                yield tx
             finally:
+                tx.end()
                 if connection.in_transaction:  # A disk that can't be read has ended it.
                     connection.execute("commit")
         finally:
@@ -117,9 +119,9 @@ class SqliteStorage:
         async with self._lock:
             leads = self._batch is None
             batch = self._batch or await self._begin(deadline)
+            tx = SqliteTransaction(self._writer, writable=True)
             try:
                 self._execute("savepoint body")
-                tx = SqliteTransaction(self._writer, writable=True)
                 yield tx
                 tx.check()
                 self._execute("release body")
@@ -130,6 +132,8 @@ class SqliteStorage:
                 refused = error
             else:
                 metrics.writes.value += 1
+            finally:
+                tx.end()
         if leads:
             with trio.CancelScope(shield=True):
                 await self._commit(batch)

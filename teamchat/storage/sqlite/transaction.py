@@ -35,14 +35,15 @@ class SqliteTransaction:
     def __init__(self, connection: apsw.Connection, *, writable: bool) -> None:
         self._connection = connection
         self._writable = writable
-        self._has_failed = False
+        self._refusal: str | None = None
 
     async def fetch(self, sql: str, *params: Any) -> list[Row]:
         self.check()
         try:
             return self._connection.execute(_numbered(sql), params).fetchall()
         except apsw.Error as error:
-            self._has_failed = True
+            if self._writable:
+                self._refusal = "A statement of the transaction failed, and it went on."
             if isinstance(error, apsw.ReadOnlyError) and not self._writable:
                 raise StorageError("Rows can be changed in a writing transaction alone.") from error
             raise failure_of("refused a statement", error) from error
@@ -51,9 +52,13 @@ class SqliteTransaction:
         await self.fetch(statement.format(**DIALECT))
 
     def check(self) -> None:
-        """Raise `StorageError` if a statement has failed in a transaction that writes."""
-        if self._has_failed and self._writable:
-            raise StorageError("A statement of the transaction failed, and it went on.")
+        """Raise `StorageError` if it has ended, or if a statement has failed where it writes."""
+        if self._refusal is not None:
+            raise StorageError(self._refusal)
+
+    def end(self) -> None:
+        """Take no statements any more: they would be others' on this connection."""
+        self._refusal = "The transaction has ended."
 
     async def append(self, event: Event) -> None:
         if not self._writable:
