@@ -53,11 +53,13 @@ Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 Failed = Callable[["Application", Exception], Response]
 """Makes the answer of what an endpoint raised."""
 
-_ALWAYS = frozenset({"app", "visitor", "bearer", "body", "page", "key", "condition", "request"})
+_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+_READ_LATER = frozenset({"body", "page", "key", "condition"})
+_ALWAYS = frozenset({"app", "visitor", "bearer", "request"}) | _READ_LATER
 _INSIDE = frozenset({"site"})  # for teamchat's own endpoints; it is of the framework
 _COLON = re.compile(r"(?<=/):([A-Za-z_]+)")
 _ANGLE = re.compile(r"<(?:(int|path):)?([A-Za-z_]+)>")
-_PATH = re.compile(r"(/([^<>/:]*|<(int:)?[A-Za-z_]+>))*(/<path:[A-Za-z_]+>)?")
+_PATH = re.compile(r"(/([^<>{}/:?#%\s]*|<(int:)?[A-Za-z_]+>))*(/<path:[A-Za-z_]+>)?")
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 _MOST_PATH = 512
 _MOST_DIGITS = 18  # fewer than a 64-bit number may have
@@ -102,8 +104,12 @@ class Endpoint:
     ) -> None:
         self.section, self.method, self.handler, self.name = section, method, handler, handler.__name__
         self.rule = _COLON.sub(r"<\1>", path)
+        if method not in _METHODS:
+            raise DeclarationError(f"{method} {path}: the method is none of {', '.join(sorted(_METHODS))}")
         if not _PATH.fullmatch(self.rule):
             raise DeclarationError(f"{method} {path}: the path is none that an endpoint can have")
+        if not inspect.iscoroutinefunction(inspect.unwrap(handler)):
+            raise DeclarationError(f"{method} {path}: the handler {self.name} must be an async function")
         forms = _ANGLE.findall(self.rule)
         self.path_parameters = [name for _, name in forms]
         self.answer, self.body, self.open, self.first = answer, body, open, first
@@ -252,10 +258,17 @@ class Endpoint:
 
     def _check_names(self, wanted: set[str]) -> None:
         arguments = [argument for _, argument, *_ in self._path] + [argument for _, argument in self._query]
+        for name in arguments:
+            if arguments.count(name) > 1 or name in {*_ALWAYS, *_INSIDE, "caller"}:
+                raise DeclarationError(f"{self.method} {self.rule}: something else is called {name} already")
         known = {*_ALWAYS, *arguments, *(() if self.open else ("caller",))}
         if unknown := wanted - known - _INSIDE:
             names = ", ".join(f"{name}{_meant(name, known)}" for name in sorted(unknown))
             raise DeclarationError(f"{self.method} {self.rule}: nothing is called {names}")
+        if too_early := {*_READ_LATER, *(one for _, one in self._query)}.intersection(self._first_names):
+            raise DeclarationError(
+                f"{self.method} {self.rule}: first is asked before there is {', '.join(sorted(too_early))}"
+            )
         if ("body" in wanted) != (self.body is not None):
             raise DeclarationError(f"{self.method} {self.rule}: a body is declared or taken, but not both")
 

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from msgspec import Struct
 from quart import Blueprint, Response
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
@@ -138,7 +139,11 @@ async def test_quart_says_what_a_slash_at_the_end_of_a_plain_rule_means(world: W
 
 
 @pytest.mark.parametrize(
-    "path", ["menu", "/menu/<uuid:day>", "/<path:rest>/menu", "/menu/<day", "/menu/day-:number", "/a<day>"]
+    "path",
+    [
+        *("menu", "/menu/<uuid:day>", "/<path:rest>/menu", "/menu/<day", "/menu/day-:number", "/a<day>"),
+        *("/menu/{day}", "/menu?day=1", "/menu#today", "/men%75", "/the menu"),
+    ],
 )
 def test_a_path_that_no_endpoint_can_have_is_refused_where_it_is_declared(path: str) -> None:
     section = Section("menus")
@@ -162,6 +167,52 @@ def test_a_name_that_an_endpoint_has_not_is_refused_with_the_one_that_was_meant(
         "GET /menu/<messageId>: nothing is called boddy (did you mean body?), colour, "
         "messageId (did you mean message_id?)"
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query", "words"),
+    [
+        ("get", "/menu", [], "the method is none of"),
+        ("FETCH", "/menu", [], "the method is none of"),
+        ("GET", "/menu/:day/:day", [], "something else is called day already"),
+        ("GET", "/menu/:day", ["day"], "something else is called day already"),
+        ("GET", "/menu", ["day", "day"], "something else is called day already"),
+        ("GET", "/menu/:caller", [], "something else is called caller already"),
+        ("GET", "/menu", ["caller"], "something else is called caller already"),
+        ("GET", "/menu", ["page"], "something else is called page already"),
+        ("GET", "/apps/:app", [], "something else is called app already"),
+    ],
+)
+def test_what_would_never_be_asked_or_take_the_place_of_something_is_refused(
+    method: str, path: str, query: list[str], words: str
+) -> None:
+    async def menu() -> str:
+        return "soup"
+
+    with pytest.raises(DeclarationError, match=words):
+        Section("menus").endpoint(method, path, answer=str, query=query)(menu)
+
+
+def test_a_handler_that_can_not_be_awaited_is_refused() -> None:
+    def menu() -> str:
+        return "soup"
+
+    with pytest.raises(DeclarationError, match="the handler menu must be an async function"):
+        Section("menus").endpoint("GET", "/menu", answer=str)(menu)  # type: ignore[type-var]
+
+
+def test_what_is_asked_first_can_not_be_given_what_is_read_later() -> None:
+    async def first(body: Menu, colour: str) -> None: ...
+
+    async def menu(body: Menu) -> str:
+        return body.soup
+
+    with pytest.raises(DeclarationError, match="first is asked before there is body, colour"):
+        Section("menus").endpoint("POST", "/menu", body=Menu, first=first, query=["colour"])(menu)
+
+
+class Menu(Struct, frozen=True):
+    soup: str
 
 
 def meddling(name: str, calls: list[str]) -> Blueprint:
