@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z0-9.-]{1,64}")
 _BOTS = "bots"
+_BY_ONE_ALONE = ("credentials", "notices", "second_step")
 
 
 OWN: dict[str, Mapping[str, int]] = {
@@ -70,6 +71,7 @@ class Capabilities:
 
     def __init__(self, taken: Sequence[Taken] = ()) -> None:
         self.taken = sorted(taken, key=lambda one: one.name)
+        self._check_names()
         self._check_needs()
         self.event_types = self._event_types()
         self._own: list[Part] = []
@@ -164,6 +166,7 @@ class Capabilities:
             one.parts = one.make(facade(app, declared))
             if one.parts.changes is not None:
                 changes.append((one.parts.changes, one.label, declared))
+        self._check_alone()
         self.in_transaction = InTransaction([*self._own, *changes])
         self.credentials = next(
             (one.parts.credentials for one in self.taken if one.parts.credentials is not None), None
@@ -227,6 +230,11 @@ class Capabilities:
         found: dict[str, type[Payload]] = {}
         for one in self.taken:
             for payload in one.offer.events:
+                if not isinstance(getattr(payload, "type", None), str):
+                    raise PluginError(
+                        f"The capability {one.name} of the plugin {one.label} declares the event "
+                        f"{payload.__name__}, which has no type."
+                    )
                 if payload.type in found or payload.type in OWN_TYPES:
                     raise PluginError(
                         f"The capability {one.name} of the plugin {one.label} declares the event "
@@ -238,6 +246,11 @@ class Capabilities:
                         f"{payload.type}, whose type does not begin with its name and a dot, such as "
                         f"{one.name}.{payload.type.rpartition('.')[2].lower()}."
                     )
+                if payload.changes_pages_of not in {"", *payload.__struct_fields__}:
+                    raise PluginError(
+                        f"The capability {one.name} of the plugin {one.label} declares the event "
+                        f"{payload.type}, whose changes_pages_of names no field of it."
+                    )
                 if issubclass(payload, Signal) and not _can_be_asked_for(payload):
                     raise PluginError(
                         f"The capability {one.name} of the plugin {one.label} declares the signal "
@@ -246,6 +259,37 @@ class Capabilities:
                     )
                 found[payload.type] = payload
         return found
+
+    def _check_names(self) -> None:
+        """Raise `PluginError` for a name of teamchat's own, and for tables that two would have."""
+        by_namespace: dict[str, Taken] = {}
+        for one in self.taken:
+            if one.name in OWN:
+                raise PluginError(
+                    f"The capability {one.name} of the plugin {one.label} has a name of teamchat's own. "
+                    "One of your own has a dot in it."
+                )
+            if one.tables is None:
+                continue
+            other = by_namespace.setdefault(one.tables.namespace, one)
+            if other is not one:
+                raise PluginError(
+                    f"The tables of the capabilities {other.name} of the plugin {other.label} and {one.name} "
+                    f"of {one.label} would have the same names. Turn one of them off."
+                )
+
+    def _check_alone(self) -> None:
+        """Raise `PluginError` where two bring what one alone may: the second would never be asked."""
+        brought: dict[str, Taken] = {}
+        for one in self.taken:
+            parts = [part for part in _BY_ONE_ALONE if getattr(one.parts, part) is not None]
+            for part in (*parts, *(f'the message test "{word}"' for word in one.parts.message_tests)):
+                other = brought.setdefault(part, one)
+                if other is not one:
+                    raise PluginError(
+                        f"The capabilities {other.name} of the plugin {other.label} and {one.name} of "
+                        f"{one.label} both bring {part}, and one alone may. Turn one of them off."
+                    )
 
     def _check_needs(self) -> None:
         names = OWN.keys() | {one.name for one in self.taken}

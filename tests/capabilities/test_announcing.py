@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from teamchat import Capability, Parts, SettingsError
+from teamchat import Capability, Migration, Parts, Payload, SettingsError
 from teamchat.errors import PluginError
 from teamchat.settings import PluginsSettings
 from tests.capabilities.serving import plugins_with, served
@@ -131,6 +132,63 @@ async def test_an_offer_that_cannot_be_taken_is_told_with_its_plugin(
 async def test_two_capabilities_of_one_name_clash(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match='returned "polls" twice'):
         plugins_with(LIMITED, LIMITED).capabilities(PluginsSettings())
+
+
+TABLE = "create table acme_polls (id text primary key) {table_end}"
+
+
+class Nameless(Payload, frozen=True):
+    room_id: str
+
+
+class OfNoField(Payload, frozen=True):
+    type = "acme.polls.opened"
+    changes_pages_of = "room"
+    room_id: str
+
+
+@pytest.mark.parametrize(
+    ("offers", "words"),
+    [
+        ([Capability(name="archive")], r"capability archive of .* has a name of teamchat's own"),
+        (
+            [Capability(name="acme.polls", events=[Nameless])],
+            "declares the event Nameless, which has no type",
+        ),
+        ([Capability(name="acme.polls", events=[OfNoField])], "whose changes_pages_of names no field of it"),
+        (
+            [Capability(name=name, tables=[Migration(1, (TABLE,))]) for name in ("acme-polls", "acme.polls")],
+            r"tables of the capabilities acme-polls of .* and acme\.polls of .* would have the same names",
+        ),
+    ],
+)
+async def test_what_is_somebody_elses_or_means_nothing_ends_the_start(
+    tmp_path: Path, offers: Sequence[Capability], words: str
+) -> None:
+    with pytest.raises(PluginError, match=words):
+        async with served(tmp_path, *offers):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("credentials", object()),
+        ("notices", object()),
+        ("second_step", object()),
+        ("message_tests", {"has:poll": object()}),
+    ],
+)
+async def test_two_that_bring_what_one_alone_may_end_the_start(
+    tmp_path: Path, part: str, value: object
+) -> None:
+    offers = [
+        Capability(name=name, parts=lambda app, options: Parts(**{part: value}))  # type: ignore[arg-type]
+        for name in ("acme.polls", "acme.votes")
+    ]
+    with pytest.raises(PluginError, match=r"acme\.polls of .* and acme\.votes of .* both bring"):
+        async with served(tmp_path, *offers):
+            pass
 
 
 async def test_a_wrong_key_in_the_table_is_told_by_its_name(tmp_path: Path) -> None:
