@@ -190,7 +190,10 @@ class TestJoinsTheWriteThatItsTaskHas(Contract):
                     self.task = None
 
 
-@found_by(test_a_read_sees_one_snapshot="it must be one snapshot")
+@found_by(
+    test_a_read_sees_one_snapshot="it must be one snapshot",
+    test_a_transaction_that_has_ended_takes_nothing_more="DID NOT RAISE",
+)
 class TestReadsNoSnapshot(Contract):
     class storage(Wrapped):  # noqa: N801
         @asynccontextmanager
@@ -218,32 +221,10 @@ class EachAlone:
         raise StorageError("A reading transaction changes nothing.")
 
 
-@found_by(test_a_transaction_that_has_ended_takes_nothing_more="DID NOT RAISE")
-class TestBeginsAnewWhereOneHasEnded(Contract):
-    class storage(Wrapped):  # noqa: N801
-        @asynccontextmanager
-        async def read(self) -> AsyncIterator[Transaction]:
-            async with self.inner.read() as tx:
-                late = Late(tx, self.inner)
-                yield late
-            late.has_ended = True
-
-
-class Late(WrappedTransaction):
-    has_ended = False
-
-    def __init__(self, inner: Transaction, storage: Storage) -> None:
-        super().__init__(inner)
-        self.storage = storage
-
-    async def fetch(self, sql: str, *params: Any) -> list[Any]:
-        if not self.has_ended:
-            return await self.inner.fetch(sql, *params)
-        async with self.storage.read() as tx:
-            return await tx.fetch(sql, *params)
-
-
-@found_by(test_rows_can_not_be_changed_in_a_reading_transaction="DID NOT RAISE")
+@found_by(
+    test_rows_can_not_be_changed_in_a_reading_transaction="DID NOT RAISE",
+    test_a_transaction_that_has_ended_takes_nothing_more="DID NOT RAISE",
+)
 class TestLetsReadersWrite(Contract):
     class storage(Wrapped):  # noqa: N801
         @asynccontextmanager
@@ -333,6 +314,7 @@ class TestBoundsOfAnEmptyLog(Contract):
     test_an_event_can_not_be_appended_in_a_reading_transaction="DID NOT RAISE",
     test_the_log_can_not_be_advanced_in_a_reading_transaction="DID NOT RAISE",
     test_a_reading_transaction_can_not_blank="DID NOT RAISE",
+    test_a_transaction_that_has_ended_takes_nothing_more="DID NOT RAISE",
 )
 class TestLetsReadersLog(Contract):
     class storage(Wrapped):  # noqa: N801
