@@ -53,5 +53,9 @@ def wrong_about(hook: str, offer: Any) -> str | None:
     method = getattr(offer, _ASYNC[hook], None)
     if not callable(method):
         return f"which has no method {_ASYNC[hook]}"
-    is_plain = inspect.isroutine(method) and not inspect.iscoroutinefunction(inspect.unwrap(method))
-    return f"whose method {_ASYNC[hook]} must be an async one" if is_plain else None
+    return f"whose method {_ASYNC[hook]} must be an async one" if is_plain(method) else None
+
+
+def is_plain(function: Any) -> bool:
+    """Return whether a function is none that can be awaited, as far as that can be seen."""
+    return inspect.isroutine(function) and not inspect.iscoroutinefunction(inspect.unwrap(function))

@@ -6,14 +6,25 @@ Whatever is wrong about it is reported with the plugin's name, before anything i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from teamchat.capabilities import Capability, Options, Parts, Taken
+from teamchat.capabilities import (
+    Capability,
+    Changes,
+    DraftFields,
+    MessageFields,
+    Options,
+    Parts,
+    Taken,
+    UserFields,
+)
 from teamchat.errors import DeclarationError, OperatorError
+from teamchat.plugins.declared import is_plain, wrong_about
 from teamchat.plugins.plugin import Plugin, raised
 from teamchat.settings import PluginsSettings, Settings, plugin_options
 from teamchat.storage.capability_tables import CapabilityTables, check
@@ -23,6 +34,14 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9-]+)*")
 _MOST_NAME = 40
+_LISTS = ("needs", "tables", "events", "checks")
+_LISTED_PARTS = ("routes", "jobs", "services", "identity_providers")
+_PARTS: Mapping[str, type] = {
+    "changes": Changes,
+    "message_fields": MessageFields,
+    "draft_fields": DraftFields,
+    "user_fields": UserFields,
+}
 
 
 def taken(
@@ -73,7 +92,33 @@ def _wrong_about(offer: Any) -> str | None:
         return f"the version of its capability {offer.name} is not a whole number from 1 on."
     if not (isinstance(offer.options, type) and issubclass(offer.options, Options)):
         return f"the options of its capability {offer.name} are no subclass of teamchat.Options."
+    if unlisted := [name for name in _LISTS if not _is_list(getattr(offer, name))]:
+        return f"the {unlisted[0]} of its capability {offer.name} must be a list."
     return None
+
+
+def _wrong_part(parts: Parts) -> str | None:
+    """Say what of the parts would fail only once it is used, or return None."""
+    for name in _LISTED_PARTS:
+        if not _is_list(getattr(parts, name)):
+            return f"{name} must be a list"
+    for name in ("limits", "message_tests"):
+        if not isinstance(getattr(parts, name), Mapping):
+            return f"{name} must be a dict"
+    for name, kind in _PARTS.items():
+        part = getattr(parts, name)
+        if part is not None and not isinstance(part, kind):
+            return f"{name} must be an object of {kind.__name__}"
+    if any(map(is_plain, parts.jobs)):
+        return "jobs must be async functions"
+    for service in parts.services:
+        if (wrong := wrong_about("services", service)) is not None:
+            return f"services has one {wrong}"
+    return None
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _parts(offer: Capability, plugin: Plugin, app: Teamchat, options: Options) -> Parts:
@@ -87,6 +132,8 @@ def _parts(offer: Capability, plugin: Plugin, app: Teamchat, options: Options) -
     if not isinstance(parts, Parts):
         kind = type(parts).__name__
         raise plugin.failure(f"parts of {offer.name} returned {kind}; it must return teamchat.Parts.")
+    if (wrong := _wrong_part(parts)) is not None:
+        raise plugin.failure(f"what parts of {offer.name} returned can't be used: {wrong}.")
     if "version" in parts.limits or not all(type(limit) is int for limit in parts.limits.values()):
         raise plugin.failure(f"the limits of {offer.name} must be whole numbers, none called version.")
     return parts

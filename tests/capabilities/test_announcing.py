@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from teamchat import Capability, Migration, Parts, Payload, SettingsError
+from teamchat import Capability, Changes, Migration, Parts, Payload, SettingsError
 from teamchat.errors import PluginError
 from teamchat.settings import PluginsSettings
+from teamchat.web import Section
 from tests.capabilities.serving import plugins_with, served
 
 OWN = {
@@ -20,6 +21,16 @@ OWN = {
         *("private-channels", "roles"),
     )
 }
+
+
+class Nameless(Payload, frozen=True):
+    room_id: str
+
+
+def with_parts(**parts: Any) -> Capability:
+    return Capability(name="polls", parts=lambda app, options: Parts(**parts))
+
+
 LIMITED = Capability(name="polls", version=2, parts=lambda app, options: Parts(limits={"options": 10}))
 
 
@@ -118,6 +129,14 @@ async def test_a3_a_dependency_that_is_missing_ends_the_start_with_both_names(tm
             "none called version",
         ),
         ("polls", "without a name"),
+        (Capability(name="polls", needs="pins"), "the needs of its capability polls must be a list"),
+        (Capability(name="polls", events=Nameless), "the events of its capability polls must be a list"),  # type: ignore[arg-type]
+        (with_parts(routes=Section("polls")), "can't be used: routes must be a list"),
+        (with_parts(limits=None), "limits must be a dict"),
+        (with_parts(changes=Changes), "changes must be an object of Changes"),
+        (with_parts(message_fields=(Nameless, None)), "message_fields must be an object of MessageFields"),
+        (with_parts(jobs=[lambda: None]), "jobs must be async functions"),
+        (with_parts(services=[object()]), "services has one which has no method run"),
     ],
 )
 async def test_an_offer_that_cannot_be_taken_is_told_with_its_plugin(
@@ -135,10 +154,6 @@ async def test_two_capabilities_of_one_name_clash(tmp_path: Path) -> None:
 
 
 TABLE = "create table acme_polls (id text primary key) {table_end}"
-
-
-class Nameless(Payload, frozen=True):
-    room_id: str
 
 
 class OfNoField(Payload, frozen=True):
