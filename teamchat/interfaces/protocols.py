@@ -111,7 +111,7 @@ class Storage(Protocol):
 
         Bodies run one at a time, of all processes and servers on this storage together: what a body has read
         stays so until it ends, and it may check first and write then.  It must not wait for anything but this
-        transaction, for all other writers stand behind it; one that opens another gets a `RuntimeError`.
+        transaction, for all other writers stand behind it.
 
         Raises `StorageError` at once where the same task is within one already, and on exit if the commit
         failed, in which case nothing was changed. A task that is cancelled while the commit is under way may
