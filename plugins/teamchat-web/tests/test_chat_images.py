@@ -88,6 +88,24 @@ def test_an_image_can_be_pasted_and_dropped(serve: Serve, enter: Enter, how: str
     expect(page.locator("article.pending")).to_have_count(0)
 
 
+@pytest.mark.slow
+def test_an_image_that_is_seen_large_goes_with_its_message(house: Any, enter: Enter) -> None:
+    names = [house.picture(house.general, by="grace").split("/")[-1] for _ in range(2)]
+    path = f"/channels/{house.general}/messages"
+    both = house.post(path, {"content": "Two", "images": names}, "grace")["message"]["id"]
+    page = enter(house.server)
+    first = page.get_by_role("article").filter(has_text="Two").get_by_role("img").first
+    expect(first).to_have_js_property("naturalWidth", 4)
+    first.click()
+    box = page.get_by_role("dialog", name="Image")
+    expect(box).to_contain_text("1 / 2")
+    house.put(f"/messages/{both}", {"content": "Two", "images": names[1:]}, "grace")
+    expect(box).not_to_contain_text("/ 2")
+    expect(box.get_by_role("img")).to_have_js_property("naturalWidth", 4)
+    house.delete(f"/messages/{both}", by="grace")
+    expect(box).to_have_count(0)
+
+
 def test_an_image_that_is_sent_without_a_network_waits_and_arrives(serve: Serve, enter: Enter) -> None:
     page = enter(serve())
     page.locator("main input[type=file]").set_input_files(files("one.png"))

@@ -17,6 +17,8 @@ needsSheets("overlays", "notices");
  */
 export function openLightbox(ctx, item, first) {
   const box = new Lightbox(ctx, item, first);
+  const end = ctx.model.on("event", (event) => box.follow(event));
+  box.dialog.addEventListener("close", end);
   ctx.signal.addEventListener("abort", () => box.dialog.close());
 }
 
@@ -24,6 +26,7 @@ class Lightbox {
   #ctx;
   #item;
   #at;
+  #names; // of the images it has
   #words = element("p", { role: "status" });
   #stage = element("div", { class: "stage", on: { click: ({ target }) => this.#pressed(target) } });
   #file = null;
@@ -70,9 +73,18 @@ class Lightbox {
     this.#show(first);
   }
 
+  /** Its message is gone, or was edited and may have other images. */
+  follow({ type, payload }) {
+    const { id, threadId, images = [] } = this.#item;
+    const isGone = type.startsWith("DELETE_") && [id, threadId].includes(payload.id);
+    if (isGone || !images.length) this.dialog.close();
+    else if (images.join() !== this.#names) this.#show(this.#at);
+  }
+
   async #show(at) {
     const { images, place } = this.#item;
     this.#at = (at + images.length) % images.length;
+    this.#names = images.join();
     const shown = this.#at;
     const name = authorName(this.#ctx, this.#item);
     const number = images.length > 1 && ` · ${shown + 1} / ${images.length}`;
