@@ -88,6 +88,21 @@ def test_what_was_sent_does_not_come_back_from_a_tab_that_slept(talk: Any, enter
 
 
 @pytest.mark.slow
+def test_the_draft_of_a_post_that_is_discarded_goes_from_all_devices(talk: Any, enter: Enter) -> None:
+    desk, sofa = enter(talk.server), enter(talk.server)
+    field(desk).fill("Regretted")
+    expect(field(sofa)).to_have_value("Regretted", timeout=LATER)
+    desk.context.set_offline(True)
+    field(desk).press("Enter")
+    desk.get_by_role("button", name="Discard").click()
+    expect(desk.get_by_role("article")).to_have_count(0)
+    desk.context.set_offline(False)
+    expect(field(sofa)).to_have_value("", timeout=LATER)
+    assert drafts(talk) == []
+    assert desk.get_by_role("article").count() == 0
+
+
+@pytest.mark.slow
 def test_both_texts_are_kept_where_two_devices_wrote_at_the_same_time(talk: Any, enter: Enter) -> None:
     desk, sofa = enter(talk.server), enter(talk.server)
     field(desk).fill("Lunch")

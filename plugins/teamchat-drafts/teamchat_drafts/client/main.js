@@ -13,12 +13,14 @@ export default function (teamchat) {
   redraw = posts.add({
     fields: ({ place, parentId }) => syncing.fields({ placeId: place.id, parentId: parentId ?? null }),
     sent: ({ place, parentId }) => syncing.sent({ placeId: place.id, parentId: parentId ?? null }),
+    discarded: (about, { draftId }) => draftId && (syncing.discard(draftId), endDiscarded()),
     show: ({ place, parentId }) => others(teamchat, syncing, { placeId: place.id, parentId: parentId ?? null }),
   });
   drafts.onChange((where) => syncing.written(where));
   teamchat.on("DELETE_CHANNEL", ({ id }) => syncing.lost(id));
   teamchat.on("DRAFT_CHANGED", (changed) => syncing.changed(changed));
   teamchat.load(() => syncing.read());
+  const endDiscarded = teamchat.load(() => syncing.endDiscarded());
 }
 
 /** Drafts of the same place that stand beside the one in the field. */

@@ -8,6 +8,7 @@
 const SAVE_MS = 5_000; // A draft is saved at most so often.
 const NOTE = "note/";
 const SENT = "sent/";
+const DISCARDED = "discarded/";
 const NOTHING = signOf("");
 
 export class Syncing {
@@ -40,6 +41,24 @@ export class Syncing {
     this.#teamchat.kept.set(SENT + note.id, Date.now());
     this.#listed.delete(note.id);
     this.#forget(where);
+  }
+
+  /** A post was discarded, and with it the draft that it was. */
+  discard(id) {
+    this.#teamchat.kept.set(DISCARDED + id, true);
+  }
+
+  /** Tell the server what was discarded. */
+  async endDiscarded() {
+    const { api, kept } = this.#teamchat;
+    for (const name of kept.keys(DISCARDED)) {
+      try {
+        await api.delete(api.path`/me/drafts/${name.slice(DISCARDED.length)}`);
+      } catch (error) {
+        if (error.status !== 404) throw error; // It was never saved, or is gone.
+      }
+      kept.delete(name);
+    }
   }
 
   /** Somebody writes here. */
