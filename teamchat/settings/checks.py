@@ -121,11 +121,23 @@ def _initial_user(user: InitialUser) -> None:
 
 def _oauth(oauth: OAuthSettings) -> None:
     for preset_id, preset in oauth.presets.items():
-        for name in ("redirect_uri", "authorization_url", "token_url", "user_info_url"):
-            if (url := getattr(preset, name)) is not None:
-                words = name.split("_")
-                key = words[0] + "".join(word.capitalize() for word in words[1:])
-                _http_url(f"oauth.presets.{preset_id}.{key}", url)
+        key = f"oauth.presets.{preset_id}"
+        _not_blank(f"{key}.clientId", preset.client_id)
+        _not_blank(f"{key}.clientSecret", preset.client_secret)
+        addresses = {
+            "authorizationUrl": preset.authorization_url,
+            "tokenUrl": preset.token_url,
+            "userInfoUrl": preset.user_info_url,
+        }
+        for name, url in {"redirectUri": preset.redirect_uri, **addresses}.items():
+            if url is not None:
+                _http_url(f"{key}.{name}", url)
+        missing = [name for name, url in addresses.items() if url is None]
+        if 0 < len(missing) < len(addresses):
+            raise SettingsError(
+                f"{key}.{missing[0]} is missing. Give all three addresses of a provider of your own, or its "
+                "secret and its users' tokens go to the one that is built in."
+            )
     taken = set(oauth.presets)
     for number, provider in enumerate(oauth.custom):
         key = f"oauth.custom[{number}]"
@@ -135,6 +147,8 @@ def _oauth(oauth: OAuthSettings) -> None:
             raise SettingsError(f"{key}.id is taken by another provider.")
         taken.add(provider.id)
         _not_blank(f"{key}.name", provider.name)
+        _not_blank(f"{key}.clientId", provider.client_id)
+        _not_blank(f"{key}.clientSecret", provider.client_secret)
         _http_url(f"{key}.authorizationUrl", provider.authorization_url)
         _http_url(f"{key}.tokenUrl", provider.token_url)
         _http_url(f"{key}.userInfoUrl", provider.user_info_url)

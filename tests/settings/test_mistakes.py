@@ -58,6 +58,14 @@ from tests.settings.writing import SENTINEL, keys, refused, written
         ("[chat.initialUser]\npassword = 'short'", "chat.initialUser.password must have 8 to 1024"),
         (f"[chat.initialUser]\nemail = '{SENTINEL}'", "chat.initialUser.email is not a valid address."),
         ("[chat.initialUser]\nuserName = ''", "chat.initialUser.userName is blank."),
+        (
+            "[oauth.presets.acme]\nclientId = 'a'\nclientSecret = ''",
+            "oauth.presets.acme.clientSecret must not be",
+        ),
+        (
+            f"[oauth.presets.acme]\nclientId = 'a'\nclientSecret = 'b'\ntokenUrl = 'https://{SENTINEL}.example/'",
+            "oauth.presets.acme.authorizationUrl is missing. Give all three addresses",
+        ),
         ("oauth.custom = [1]", "oauth.custom[0] must be a table."),
         ("oauth.presets = [1]", "oauth.presets must be a table."),
         (f"[server\n{SENTINEL}", "is not valid TOML (at line 1"),

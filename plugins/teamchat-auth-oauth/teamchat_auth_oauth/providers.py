@@ -82,6 +82,11 @@ def _plain(provider: OAuthProvider) -> OAuthProvider:
 
 
 def _of_preset(provider: OAuthProvider, keys: OAuthPreset, app_url: str) -> Configured:
+    if keys.tenant is not None and "{tenant}" not in provider.authorization_url:
+        raise SettingsError(
+            f"oauth.presets.{provider.id}.tenant: {provider.name} has no tenants, so this keeps nobody out. "
+            "Take it away."
+        )
     # Elsewhere than at the addresses that are built in, the issuer is another too, and not known.
     is_elsewhere = (keys.authorization_url or keys.token_url) is not None
     provider = replace(

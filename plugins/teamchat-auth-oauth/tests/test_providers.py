@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,6 +65,13 @@ def test_a_tenant_stands_in_every_address() -> None:
     assert found.tenant == "one two"
     assert found.provider.token_url == f"{URL}/one%20two/token"
     assert found.provider.issuer == f"{URL}/one%20two"
+
+
+def test_a_tenant_that_would_keep_nobody_out_is_refused() -> None:
+    preset = OAuthPreset(client_id="me", client_secret="hidden", tenant="one")
+    settings = Settings(oauth=OAuthSettings(presets={"acme": preset}))
+    with pytest.raises(SettingsError, match=r"oauth\.presets\.acme\.tenant: Acme has no tenants"):
+        configured(settings, lambda name: replace(built_in(name), authorization_url=f"{URL}/authorize"))
 
 
 def test_an_address_of_ones_own_comes_before_that_built_in_and_has_another_issuer() -> None:
