@@ -214,6 +214,12 @@ def test_h2_of_more_pins_than_a_place_has_each_that_is_left_out_is_named(tmp_pat
     assert beyond == [f"G1 (secret)/{ts}" for ts in times[MOST_PINS:]]
 
 
+def test_what_a_mac_has_put_beside_a_day_is_passed_over(tmp_path: Path, slack: Path) -> None:
+    (slack / "general" / "._2017-07-14.json").write_bytes(b"\0\5\x16\7")
+    said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
+    assert said[0].startswith("Imported: ")
+
+
 def test_a_day_that_is_lists_in_lists_is_damaged(tmp_path: Path, slack: Path) -> None:
     (slack / "general" / "2017-07-14.json").write_text("[" * 5000 + "]" * 5000)
     with pytest.raises(OperatorError, match=r"2017-07-14.json in the export is damaged"):

@@ -64,7 +64,9 @@ class SlackFiles:
         directory = self.root / folder
         if "/" in folder or folder.startswith(".") or not has_directory(directory):
             return
-        days = [day for day in inside(directory) if day.name.endswith(".json")]
+        found = [day for day in inside(directory) if day.name.endswith(".json")]
+        # A Mac puts one of its own beside each on disks of other systems: ._2017-07-14.json.
+        days = [day for day in found if not day.name.startswith(".")]
         for day in sorted(days, key=lambda each: each.name):
             for number, record in enumerate(self._records(day)):
                 where = f"{folder}/{day.name}/{number}"
