@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,7 +15,7 @@ from typing import Any
 import pytest
 import trio
 
-from teamchat.errors import ServiceCrashed, SettingsError
+from teamchat.errors import OperatorError, ServiceCrashed, SettingsError
 from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.plugins import Plugins
 from teamchat.server import serve
@@ -86,6 +89,13 @@ class Crashing:
         task_status.started()
         await self.told.wait()
         raise RuntimeError("a spring broke")
+
+
+class Full(io.StringIO):
+    """What is written to a file on a disk that is full."""
+
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 async def ask(port: int, request: str) -> str:
@@ -230,3 +240,16 @@ async def test_a_service_that_ends_before_it_has_started_is_named(tmp_path: Path
 
     with pytest.raises(ServiceCrashed, match="sloth"):
         await serve(settings(tmp_path), plugins(Offering(Lazy())))
+
+
+@pytest.mark.parametrize("stdout", [Full(), None])
+async def test_a_server_that_can_not_print_serves_and_says_how_its_first_user_gets_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stdout: Full | None
+) -> None:
+    monkeypatch.setattr(sys, "stdout", stdout)
+    with pytest.raises(OperatorError, match="teamchat user reset-password admin@localhost --generate"):
+        await serve(settings(tmp_path, "password"), plugins())
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(serve, settings(tmp_path, "password"), plugins())
+        assert "200" in await ask(port, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        nursery.cancel_scope.cancel()

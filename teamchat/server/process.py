@@ -7,6 +7,7 @@ SIGHUP, the end of the terminal; the system and the shell both send it, so a sec
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -76,7 +77,9 @@ def plain_operator_errors() -> Iterator[None]:
 
 
 def say(line: str) -> None:
-    """Tell the operator something, at once."""
+    """Tell the operator something, at once. Raises `OSError` if stdout is closed or can't be written to."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 

@@ -9,7 +9,7 @@ once.  Nothing is lost by any of that, for every write is durable before it is a
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -124,7 +124,8 @@ async def serve_on(
 
 def say_ready(server: ServerSettings, port: int) -> None:
     """Tell the operator where the server is, and systemd that it is there."""
-    say(f"teamchat is ready on {address(server, port)}")
+    with suppress(OSError):  # That a log's disk is full, say, is no reason not to serve.
+        say(f"teamchat is ready on {address(server, port)}")
     systemd.notify("READY=1")
 
 
@@ -240,4 +241,10 @@ def _http_server(server: ServerSettings) -> MakeServer:
 
 
 def _show_password(email: str, password: str) -> None:
-    say(f"The first user is {email} with the password {password} (shown this once).")
+    try:
+        say(f"The first user is {email} with the password {password} (shown this once).")
+    except OSError as error:
+        raise OperatorError(
+            f"The first user is {email}, and their password can't be shown ({error.strerror}). "
+            f"Give them another one: teamchat user reset-password {email} --generate."
+        ) from error
