@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import resource
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -48,6 +51,17 @@ def know(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
     """Become a later version, with more migrations."""
     for module in (schema, connections, upgrading):
         monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, *more))
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Let nothing be written beyond what a database that is open needs beside it, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (48 * 1024, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def version(file: Path) -> int:
@@ -177,6 +191,20 @@ async def test_a_rehearsal_changes_nothing_also_beside_a_running_server(
         assert (found.present, found.newest, found.rows) == (NEWEST, NEWEST + 1, 1)
         assert sorted(os.listdir(tmp_path)) == before
         assert await values(storage) == {"kept": "yes"}
+    assert version(tmp_path / DATABASE_NAME) == NEWEST
+
+
+async def test_without_room_a_rehearsal_is_told_how_to_do_without_and_none_is_needed_for_nothing(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with no_room():
+        assert (await rehearse_upgrade(options)).present == NEWEST
+        know(monkeypatch, NEXT)
+        with pytest.raises(StorageError, match="or have teamchat serve upgrade it without a trial"):
+            await rehearse_upgrade(options)
+        with pytest.raises(StorageError, match=r"or set storage\.copyBeforeUpgrade to false"):
+            async with open_sqlite(options):
+                pass
     assert version(tmp_path / DATABASE_NAME) == NEWEST
 
 

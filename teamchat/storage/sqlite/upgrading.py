@@ -59,7 +59,7 @@ def _keep(
     """Keep a copy, unless another process was faster: it has kept its own."""
     size = path.stat().st_size // 1_048_576 + 1
     _log.warning("keeping a copy of the database before its upgrade", file=kept.name, mebibytes=size)
-    with _copied(connection, path) as copy:
+    with _copied(connection, path, "set storage.copyBeforeUpgrade to false") as copy:
         with closing(apsw.Connection(str(copy))) as opened:
             if not is_of_before(opened):
                 return None
@@ -72,11 +72,15 @@ def _keep(
 def rehearse(path: Path) -> Upgrade:
     """Run the migrations on a copy of the database and look whether everything is still there.
 
-    Raises `StorageError` if a migration fails or something is missing afterwards.
+    Where there are none to run there is no copy.  Raises `StorageError` if a migration fails or something is
+    missing afterwards.
     """
     with closing(connect(path, 5000)) as connection:
         present = version_of(connection)
-        with _copied(connection, path) as copy, closing(apsw.Connection(str(copy))) as opened:
+        if present == MIGRATIONS[-1].number:
+            return Upgrade(present, present, sum(_counts(connection).values()))
+        otherwise = "have teamchat serve upgrade it without a trial"
+        with _copied(connection, path, otherwise) as copy, closing(apsw.Connection(str(copy))) as opened:
             before = _counts(opened)
             migrate(opened)
             if (
@@ -107,8 +111,11 @@ def _moved(counts: Mapping[str, int], present: int) -> Counter[str]:
 
 
 @contextmanager
-def _copied(connection: apsw.Connection, path: Path) -> Iterator[Path]:
-    """Copy the database as it is at one moment, for as long as the copy is looked at."""
+def _copied(connection: apsw.Connection, path: Path, otherwise: str) -> Iterator[Path]:
+    """Copy the database as it is at one moment, for as long as the copy is looked at.
+
+    `otherwise` is what can be done where there is no room for one.
+    """
     _remove_leftovers(path)
     copy, held = _begun(path)
     try:
@@ -118,7 +125,7 @@ def _copied(connection: apsw.Connection, path: Path) -> Iterator[Path]:
             size = path.stat().st_size // 1_048_576 + 1
             raise StorageError(
                 "Before an upgrade a copy of the database is made beside it, and there is no room for that: "
-                f"about {size} MiB ({cause(error)}). Make room, or set storage.copyBeforeUpgrade to false."
+                f"about {size} MiB ({cause(error)}). Make room, or {otherwise}."
             ) from error
         yield copy
     finally:
