@@ -107,12 +107,12 @@ class Capability:
     capabilities without which this one makes no sense: the server does not start if one is missing.
     `options` is a subclass of `Options`; it is read from the plugin's table of the configuration. `tables`
     are its numbered migrations, in the words of `teamchat.storage.schema`; the names of tables and indexes
-    begin with the capability's (``polls``, ``polls_votes``). `events` are the types of its events; those of
-    a name with a dot begin with it and a dot (``org.example.polls.closed``). An event is appended in the
-    transaction that makes the change. `checks` are what ``teamchat check`` asks of its tables. `client` is
-    the folder of its part of the web client, within the plugin's package. `export` is its part in
-    ``teamchat export`` and ``teamchat import``, which leave its tables out without it. `files` says what it
-    keeps in the store of files.
+    begin with the capability's (``polls``, ``polls_votes``), and each has a statement of its own, by which
+    copies are made. `events` are the types of its events; those of a name with a dot begin with it and a dot
+    (``org.example.polls.closed``). An event is appended in the transaction that makes the change. `checks`
+    are what ``teamchat check`` asks of its tables. `client` is the folder of its part of the web client,
+    within the plugin's package. `export` is its part in ``teamchat export`` and ``teamchat import``, which
+    leave its tables out without it. `files` says what it keeps in the store of files.
     `is_possible` returns whether it can work with these settings and options; where it can't, it is absent as
     if it were turned off.
 

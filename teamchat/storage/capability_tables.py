@@ -78,15 +78,23 @@ def namespace(capability: str) -> str:
 
 
 def check(capability: str, migrations: Sequence[Migration]) -> None:
-    """Raise `DeclarationError` for migrations that can't be run, or that touch what is not theirs."""
+    """Raise `DeclarationError` for migrations that can't be run or copied, or touch what is not theirs."""
     if [migration.number for migration in migrations] != list(range(1, len(migrations) + 1)):
         raise DeclarationError(f"the migrations of {capability} must be numbered 1, 2, 3 and so on")
     connection = filled()
     try:
         before = _objects(connection)
         for migration in migrations:
-            for statement in migration.statements:
+            for statement in map(str.strip, migration.statements):
+                there = _objects(connection)
                 _try(connection, capability, migration.number, statement)
+                # Copies are made by these statements, and by no other.
+                if _objects(connection) != there and (";" in statement or not _DEFINES.match(statement)):
+                    raise DeclarationError(
+                        f"migration {migration.number} of {capability} defines something by a statement "
+                        "that is not one alone, or begins with something else than create, alter or drop of "
+                        "a table or an index, be it a comment"
+                    )
         if wrong := _wrong_about(connection, namespace(capability), before):
             raise DeclarationError(f"the tables of {capability}: {wrong}")
     finally:

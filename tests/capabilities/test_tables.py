@@ -217,6 +217,12 @@ TABLE = "create table polls (id text primary key){table_end}"
         ([Migration(1, ("create tabel polls",))], "migration 1 of polls has a statement that can't be run"),
         ([Migration(1, ("create table polls (id {number})",))], "has a statement that can't be run"),
         (
+            [Migration(1, (f"-- what is asked\n{TABLE}",))],
+            "migration 1 of polls defines something by a statement",
+        ),
+        ([Migration(1, (f"{TABLE}; create index polls_2 on polls(id)",))], "is not one alone"),
+        ([Migration(1, (TABLE, "create view polls_all as select * from polls"))], "a table or an index"),
+        (
             [Migration(1, ("create table polls (id text primary key references messages(id))",))],
             "polls refers to messages",
         ),
