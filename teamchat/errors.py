@@ -227,6 +227,7 @@ class ServiceCrashed(OperatorError):
         sentence = f"The service {service!r}{whose} crashed; the server has ended. The log above says why."
         super().__init__(f"{sentence} {remedy}".rstrip())
         self.service = service
+        self.bringer = bringer or "teamchat itself"
 
 
 class DeclarationError(TeamchatError, TypeError):

@@ -253,3 +253,26 @@ async def test_a_server_that_can_not_print_serves_and_says_how_its_first_user_ge
         port = await nursery.start(serve, settings(tmp_path, "password"), plugins())
         assert "200" in await ask(port, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
         nursery.cancel_scope.cancel()
+
+
+async def test_a_service_that_does_not_start_is_named_while_the_server_waits_for_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery
+) -> None:
+    class Idle:
+        name = "statue"
+
+        async def run(self, *, task_status: trio.TaskStatus[None]) -> None:
+            await trio.sleep_forever()
+
+    monkeypatch.setattr("teamchat.server.server.SLOW_START_SECONDS", 0)
+    nursery.start_soon(serve, settings(tmp_path), plugins(Offering(Idle())))
+    with trio.fail_after(PATIENCE):
+        while not (told := [fields for fields in logged(caplog) if fields.get("service") == "statue"]):
+            await trio.lowlevel.checkpoint()
+    assert "plugin-5" in told[0]["of"]
+    nursery.cancel_scope.cancel()
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """Return the fields of the lines of the log."""
+    return [record.__dict__.get("teamchat_fields", {}) for record in caplog.records]

@@ -53,6 +53,8 @@ class HttpServer(Protocol):
 MakeServer = Callable[[AsgiApp, Sequence[trio.SocketListener]], HttpServer]
 
 GRACE_SECONDS = 5.0
+SLOW_START_SECONDS = 10.0
+"""How long a service may take to start before the log says that the server waits for it."""
 _STOP_SECONDS = 5.0
 
 _log = get_logger(__name__)
@@ -173,10 +175,24 @@ async def _end_streams(stop: trio.Event, app: Application) -> None:
 
 
 async def _start_service(nursery: trio.Nursery, service: Service, crashed: ServiceCrashed) -> None:
+    waiting = trio.CancelScope()
+    nursery.start_soon(_tell_of_slow_start, waiting, crashed)
     try:
         await nursery.start(partial(_run_service, service, crashed))
     except RuntimeError as error:  # It ended without having started.
         raise crashed from error
+    finally:
+        waiting.cancel()
+
+
+async def _tell_of_slow_start(waiting: trio.CancelScope, crashed: ServiceCrashed) -> None:
+    with waiting:
+        await trio.sleep(SLOW_START_SECONDS)
+        _log.warning(
+            "a service has not started; the server waits for its task_status.started()",
+            service=crashed.service,
+            of=crashed.bringer,
+        )
 
 
 async def _run_service(
