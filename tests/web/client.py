@@ -143,3 +143,9 @@ class Client:
         answer = await self.call(method, target, body, **options)
         assert answer.status == 200, answer.body
         return answer.json()
+
+
+def declared(site: Any, name: str) -> set[int]:
+    """Return the statuses that an endpoint is declared with, beside the usual ones."""
+    [endpoint] = [one for one in site.endpoints if one.name == name]
+    return set(endpoint.statuses)

@@ -119,6 +119,7 @@ def section_for(bots: Bots) -> Section:
         answer=OneBotToken,
         scopes=SESSION_ALONE,
         first=check_manage,
+        statuses=[409],
     )
     async def give_bot_token(
         caller: Caller, bot_id: str, body: NewCredential, key: str | None

@@ -25,7 +25,7 @@ from teamchat.testing import ADMIN, CapabilityContract, exports
 from tests.leaks.test_streams import Listener, mark
 from tests.leaks.world import REFUSED_BY_A_FILTER, World, open_world
 from tests.storages import open_storage
-from tests.web.client import Client
+from tests.web.client import Client, declared
 
 ALL = ["read", "write", "files", "events", "manage"]
 EVERYONE = {"botsBy": "everyone"}
@@ -277,6 +277,7 @@ async def test_x13_a_repeated_key_makes_no_second_bot_and_shows_no_token_again(t
         asked = {"name": "CI", "scopes": ["read"]}
         assert (await admin.call("POST", f"/bots/{bot_id}/tokens", asked, headers=key)).status == 200
         (await admin.call("POST", f"/bots/{bot_id}/tokens", asked, headers=key)).problem(409)
+        assert 409 in declared(admin.app, "give_bot_token")
         await admin.ok("DELETE", f"/bots/{bot_id}")
         (await admin.call("POST", "/bots", body, headers=key)).problem(400)
 

@@ -92,6 +92,7 @@ def section_for(app: Teamchat, factors: Factors) -> Section:
         answer=NewSecret,
         scopes=SESSION_ALONE,
         before_password_change=True,
+        statuses=[409],
     )
     async def begin_second_factor(
         caller: Caller, visitor: Visitor, body: NewFactor, key: str | None

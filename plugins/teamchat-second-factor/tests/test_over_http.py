@@ -9,6 +9,7 @@ from teamchat_second_factor import SECOND_FACTOR, totp
 
 from teamchat.model import now_ms
 from tests.capabilities.serving import served
+from tests.web.client import declared
 
 FACTORS = "/me/second-factors"
 
@@ -33,6 +34,7 @@ async def test_x13_a_key_that_is_repeated_is_409_and_what_it_made_stays(tmp_path
         begun = await ada.call("POST", FACTORS, {"type": "totp"}, headers=keyed)
         assert begun.status == 200
         (await ada.call("POST", FACTORS, {"type": "totp"}, headers=keyed)).problem(409)
+        assert 409 in declared(here.site, "begin_second_factor")
         (await ada.call("PUT", f"{FACTORS}/{begun.json()['id']}", {"code": "000000"})).problem(400)
 
 

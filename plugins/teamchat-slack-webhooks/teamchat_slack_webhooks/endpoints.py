@@ -40,7 +40,7 @@ def section_for(app: Teamchat) -> Section:
         first=check,
         query=["token"],
         security="webhookToken",
-        statuses=[415],
+        statuses=[408, 413, 415],
     )
     async def post_as_slack(webhook_id: str, bearer: str | None, request: Request, key: str | None) -> str:
         """Post what a tool sends to an incoming webhook of Slack's, in JSON or a form's field `payload`."""

@@ -25,7 +25,7 @@ from teamchat.testing import CapabilityContract
 from teamchat.web.access_log import AccessLog
 from teamchat.web.app import App, create_app
 from tests.storages import open_storage
-from tests.web.client import Answer, Client
+from tests.web.client import Answer, Client, declared
 
 TOOLS = import_module("plugins.teamchat-slack-webhooks.tests.tools").TOOLS
 FORM = "application/x-www-form-urlencoded"
@@ -138,6 +138,7 @@ async def test_what_says_nothing_or_can_not_be_read_is_refused_in_one_shape(worl
     assert (await world.send(None, raw=b"{")).problem(400).startswith("invalid_payload: ")
     (await world.send({"text": "a"}, headers=[("content-encoding", "gzip")])).problem(415)
     (await world.send({"text": "a" * 300_000})).problem(413)
+    assert {408, 413, 415} <= declared(world.site, "post_as_slack")
     assert (await world.send({"text": "a\0b"})).status == 200
     assert [said.content for said in await world.messages()] == ["ab"]
     answer = await world.send(None, raw=b'{"text": "\\ud800"}')

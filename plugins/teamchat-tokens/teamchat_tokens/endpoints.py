@@ -48,7 +48,9 @@ def section_for(app: Teamchat, tokens: Tokens) -> Section:
         async with app.storage.read() as tx:
             return TokenList(*await tokens.page(tx, caller.user.id, read_limit(limit), cursor))
 
-    @section.endpoint("POST", "/me/tokens", body=NewCredential, answer=OneToken, scopes=SESSION_ALONE)
+    @section.endpoint(
+        "POST", "/me/tokens", body=NewCredential, answer=OneToken, scopes=SESSION_ALONE, statuses=[409]
+    )
     async def create_token(caller: Caller, body: NewCredential, key: str | None) -> OneToken:
         """Make a token; its text is in the answer, and nowhere after."""
         async with app.storage.write() as tx:

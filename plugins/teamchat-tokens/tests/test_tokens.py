@@ -24,7 +24,7 @@ from teamchat.testing import CapabilityContract
 from tests.leaks.test_streams import Listener, mark
 from tests.leaks.world import Person, World, open_world
 from tests.storages import open_storage
-from tests.web.client import Client
+from tests.web.client import Client, declared
 
 ALL = ["read", "write", "files", "events", "manage"]
 
@@ -107,6 +107,7 @@ async def test_x13_a_repeated_key_is_told_that_the_token_was_shown(tmp_path: Pat
         body, key = {"name": "CI", "scopes": ["read"]}, [("Idempotency-Key", "once")]
         assert (await bob.client.call("POST", "/me/tokens", body, headers=key)).status == 200
         (await bob.client.call("POST", "/me/tokens", body, headers=key)).problem(409)
+        assert 409 in declared(bob.client.app, "create_token")
         other = await world.person("carol")
         assert (await other.client.call("POST", "/me/tokens", body, headers=key)).status == 200
         refused = {"name": "", "scopes": ["read"]}
