@@ -73,9 +73,22 @@ def test_teamchats_own_verbs_load_no_plugin_and_keep_their_names(
     assert "teamchat" in capsys.readouterr().out
 
 
-def test_a_plugin_cannot_take_the_place_of_a_verb(verbs: list[Command]) -> None:
-    verbs += [Command("serve", "something else", lunch), LUNCH]
+def test_a_plugin_cannot_take_the_place_of_a_verb(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed(monkeypatch, Command("serve", "something else", lunch), LUNCH)
     assert [verb.command for verb in extensions.brought([], {"serve"})] == [LUNCH]
+    assert capsys.readouterr().err == (
+        'teamchat: The plugin "food" (acme-food 1.2.3) failed: its verb "serve" is one of teamchat\'s own, '
+        'and is left out. To go on without it: plugins.disabled = ["food"]\n'
+    )
+
+
+def test_the_help_takes_any_words(verbs: list[Command], capsys: pytest.CaptureFixture[str]) -> None:
+    verbs.append(Command("lunch", "order lunch, 100% vegetarian, %(prog)s", lunch))
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    assert "order lunch, 100% vegetarian, %(prog)s" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_word_that_is_no_verb_is_a_wrong_command_line(verbs: list[Command]) -> None:

@@ -1,7 +1,8 @@
 """The verbs that plugins bring.
 
 Plugins are loaded only when the first word is none of teamchat's own verbs, so that
-those work, and are quick, whatever is installed.  A plugin can't take the place of one of them.
+those work, and are quick, whatever is installed.  A plugin can't take the place of one of them; who asks for
+a plugin's verb, or for the help, is told of one that would.
 """
 
 from __future__ import annotations
@@ -66,13 +67,21 @@ def brought(arguments: Sequence[str], own: Collection[str]) -> Sequence[Verb]:
         complain(error)
         disabled = PluginsSettings().disabled
     plugins = Plugins.load(disabled)
-    return [Verb(command, plugins) for command in plugins.commands() if command.name not in own]
+    found = []
+    for command in plugins.commands():
+        if command.name in own:
+            cause = f'its verb "{command.name}" is one of teamchat\'s own, and is left out.'
+            complain(plugins.failure_of(command, cause))
+        else:
+            found.append(Verb(command, plugins))
+    return found
 
 
 def add(verb: Verb, commands: Commands) -> None:
     """Add a plugin's verb to the command line."""
     command = verb.command
-    parser = commands.add_parser(command.name, help=command.help, allow_abbrev=False)
+    help_text = command.help.replace("%", "%%")  # argparse would take it for a format.
+    parser = commands.add_parser(command.name, help=help_text, allow_abbrev=False)
     add_config(parser)
     with verb.reporting(f'the arguments of its verb "{command.name}"'):
         command.arguments(parser)
