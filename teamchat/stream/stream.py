@@ -187,7 +187,7 @@ class Stream:
         if self._is_detached:
             return
         self._has_started = True
-        if self._waiting or self._signals or not (self.is_live or self.end_reason):
+        if self._has_more:
             self._begin_writing()
         else:
             self._rest()
@@ -315,9 +315,11 @@ class Stream:
             return
         try:
             with scope:
-                while data := await self._next():
-                    await self._transport.write(data)
-                    self._landed()
+                while self._has_more:
+                    await self._transport.ready()  # What is written is chosen when it can be, not before.
+                    if data := await self._next():
+                        await self._transport.write(data)
+                        self._landed()
         except CLIENT_IS_GONE:
             self.cut("the client has left")
         except trio.TooSlowError:
@@ -330,6 +332,11 @@ class Stream:
             self.cut("failed")
         if not self._is_detached:
             self._rest()
+
+    @property
+    def _has_more(self) -> bool:
+        """Whether there is, or may be, something to write."""
+        return bool(self._waiting or self._signals) or not (self.is_live or self.end_reason)
 
     def _begin_writing(self) -> None:
         self._writer = trio.CancelScope()

@@ -63,6 +63,9 @@ class Transport(Protocol):
     is_finished: bool
     """Whether the stream has come to its proper end, and the response may too."""
 
+    async def ready(self) -> None:
+        """Wait until the client takes something, as far as that can be known. Raises as `write` does."""
+
     async def write(self, data: bytes) -> None:
         """Write all of `data`; raise one of `CLIENT_IS_GONE` or `trio.TooSlowError` if that can't be."""
 
@@ -85,8 +88,11 @@ class DirectTransport:
         self.send_now: Callable[[bytes], int] | None = direct.send_now
         self.is_finished = False
 
+    async def ready(self) -> None:
+        with trio.fail_after(WRITE_SECONDS):
+            await self._direct.wait_writable()
+
     async def write(self, data: bytes) -> None:
-        await trio.lowlevel.checkpoint()
         lasts = WRITE_SECONDS
         sent = self._direct.send_now(data)
         while data := data[sent:]:
@@ -119,6 +125,9 @@ class AsgiTransport:
         self._release = release
         self._abort = abort
         self.is_finished = False
+
+    async def ready(self) -> None:
+        """It is not known: what is written next is chosen when all before it was taken."""
 
     async def write(self, data: bytes) -> None:
         for start in range(0, len(data), _PIECE):

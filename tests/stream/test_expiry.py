@@ -34,6 +34,9 @@ class NoTransport:
     def send_now(self, data: bytes) -> int:
         return len(data)
 
+    async def ready(self) -> None:
+        """It always is."""
+
     async def write(self, data: bytes) -> None:
         """It is gone."""
 

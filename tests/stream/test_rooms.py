@@ -20,8 +20,9 @@ from teamchat.model.ids import new_id
 from teamchat.stream.delivery import addressed
 from teamchat.stream.recent import Recent
 from teamchat.stream.sse import Frame
+from teamchat.stream.transport import DirectTransport
 from tests.storages import open_storage
-from tests.stream.wire import WAYS, Client, World, big, caller, running
+from tests.stream.wire import WAYS, Client, World, big, caller, running, until
 
 MARKED = "marks"
 USERS = ("alice", "bob", "carol")
@@ -363,3 +364,44 @@ async def test_x5_what_waits_for_a_slow_client_is_not_sent_to_who_has_lost_the_r
         await room.change(is_private=True, joined=["alice"])
         await world.at_end()
         await slow.connection.aclose()
+
+
+class Stalled:
+    """A `DirectStream` that takes nothing until it is told to."""
+
+    def __init__(self) -> None:
+        self.sent = b""
+        self.takes = trio.Event()
+
+    def send_now(self, data: bytes) -> int:
+        if not self.takes.is_set():
+            return 0
+        self.sent += data
+        return len(data)
+
+    async def wait_writable(self) -> None:
+        await self.takes.wait()
+
+    def abort(self) -> None:
+        raise AssertionError("nobody is cut here")
+
+
+async def test_x5_what_a_client_took_nothing_of_yet_is_not_sent_to_who_has_lost_the_room_since(
+    world: World,
+) -> None:
+    room = await Room(world).make()
+    await room.change(is_private=True, joined=["alice", "bob"])
+    await world.at_end()
+    wire = Stalled()
+    stream = await world.hub.open(caller("alice"), None, DirectTransport(wire, lambda: None))
+    stream.start()
+    await room.say("secret")
+    await world.at_end()
+    assert stream.size > 0
+    await room.change(is_private=True, left=["alice"])
+    await world.at_end()
+    wire.takes.set()
+    await until(lambda: stream.is_live and stream.send_now is not None)
+    assert wire.sent == b""
+    stream.leave()
+    assert world.hub.backlog.held == 0
