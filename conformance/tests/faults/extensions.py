@@ -296,6 +296,10 @@ DEVICES = [
     ),
     found(public("PRESENCE_UPDATE"), "PRES-TOLD-01"),
     together(
+        found(by_anybody("* /bots/:id/tokens", 403), "BOTS-BY-01"),
+        found(accepting("POST /webhooks/:webhookId/slack", 401, 403), "SLACK-ARCH-01 SLACK-TOK-02"),
+    ),
+    together(
         found(rewritten("a status has no end", "PUT /me/status", lambda ask: ask.saying(until=None)),
               "PROF-STAT-02"),
         found(accepting("PUT /me/status"), "PROF-STAT-03"),

@@ -84,6 +84,7 @@ async def a_bot_reads_and_writes(run: Run) -> None:
     client = run.client("a bot", await _token(run, bot))
     with run.verdict("BOTS-USER-01"):
         require(bot["isBot"] is True, "isBot is not true")
+        require(bot["ownerId"] == run.a.user_id, f"ownerId is {bot['ownerId']}")
         require(bot["email"] == f"bot-{bot['id']}@bots.invalid", "its email is another")
         listed = next((one for one in await items(run.u, "/users", "users") if one["id"] == bot["id"]), {})
         require(listed.get("isBot") is True, "GET /users does not say that it is one")
@@ -126,11 +127,16 @@ async def bots_are_made_once(run: Run) -> None:
         (await run.a.post(target, wanted, headers=key)).expect(200)
         (await run.a.post(target, wanted, headers=key)).expect(409)
     with run.verdict("BOTS-BY-01"):
-        own = await run.v.get("/bots")
-        if own.status == 200:  # chat.botsBy is everyone: one's own, and no others.
+        own, made = await run.v.get("/bots"), await run.v.post("/bots", {"userName": run.text("own")})
+        if made.status == 200:  # chat.botsBy is everyone: one's own, and no others.
             require(first["id"] not in [one["id"] for one in own.ok()["bots"]], "another's bot is listed")
+            (await run.v.delete(at("bots", str(made.json["bot"]["id"])))).expect(200)
         else:
+            made.error(403)
             own.error(403)
-            (await run.v.post("/bots", {"userName": run.text("no")})).error(403)
+        asked = {"name": "no", "scopes": ["read"]}
+        (await run.v.get(at("bots", first["id"], "tokens"))).error(403)
+        (await run.v.post(at("bots", first["id"], "tokens"), asked)).error(403)
+        (await run.v.delete(at("bots", first["id"]))).error(403)
         (await run.v.put(at("bots", first["id"]), {"userName": run.text("no")})).error(403)
     (await run.a.delete(at("bots", first["id"]))).expect(200)

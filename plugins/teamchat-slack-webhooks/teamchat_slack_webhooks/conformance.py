@@ -49,12 +49,18 @@ area.required(
     "What says nothing, or can't be read, is 400",
     words=[_SHAPE],
 )
+area.required(
+    "SLACK-ARCH-01",
+    "B-6",
+    "In an archived channel it posts nothing (403)",
+    words=["adding, joining and its webhooks\n  get 403"],
+)
 area.recommended("SLACK-LONG-01", SPEC, "What is too long is cut rather than refused")
 
 
 @area.scenario(
     *("SLACK-POST-01", "SLACK-POST-02", "SLACK-POST-03", "SLACK-POST-04", "SLACK-POST-05"),
-    *("SLACK-TOK-01", "SLACK-TOK-02", "SLACK-TOK-03", "SLACK-BAD-01", "SLACK-LONG-01"),
+    *("SLACK-TOK-01", "SLACK-TOK-02", "SLACK-TOK-03", "SLACK-BAD-01", "SLACK-LONG-01", "SLACK-ARCH-01"),
 )
 async def tools_post_as_they_post_to_slack(run: Run) -> None:
     """Post by a webhook as JSON, as a form, with the token in the address, without it, and what is wrong."""
@@ -102,6 +108,9 @@ async def tools_post_as_they_post_to_slack(run: Run) -> None:
     with run.verdict("SLACK-TOK-02"):
         (await run.n.post(path, {"text": text}, token=None)).expect(401)
         (await run.n.post(f"{path}?token={'0' * 64}", {"text": text}, token=None)).expect(401)
+        other = str((await run.webhook(await run.channel()))["token"])
+        (await run.n.post(path, {"text": text}, token=other)).error(401, 403)
+        (await run.n.post(f"{path}?token={other}", {"text": text}, token=None)).error(401, 403)
     with run.verdict("SLACK-TOK-03"):
         usual = at("webhooks", hook["id"], "messages")
         (await run.n.post(f"{usual}?token={token}", {"content": text}, token=None)).expect(401)
@@ -111,6 +120,11 @@ async def tools_post_as_they_post_to_slack(run: Run) -> None:
     with run.verdict("SLACK-LONG-01"):
         (await send({"text": f"{text} long " + "w" * 100_000})).expect(200)
         require(await _is_said(run, channel, f"{text} long"), "the message is not in the channel")
+    with run.verdict("SLACK-ARCH-01"):
+        if run.announced.version("archive"):
+            (await run.a.post(at("channels", channel, "archive"))).expect(200)
+            (await send({"text": f"{text} late"})).error(403)
+            require(not await _is_said(run, channel, f"{text} late"), "it was refused, and is in the channel")
 
 
 async def _is_said(run: Run, channel: str, text: str) -> bool:

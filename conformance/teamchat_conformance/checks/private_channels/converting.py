@@ -69,6 +69,12 @@ area.required(
     words=["nor what was said in a public channel that has since become private"],
 )
 area.required(
+    "PRIV-CLOSE-09",
+    "X-5",
+    "Nor does it when the channel has been deleted since",
+    words=["nor what was said in a public channel that has since become private"],
+)
+area.required(
     "PRIV-CLOSE-08",
     "B-7",
     "Where no manager would remain, the caller is one",
@@ -108,7 +114,7 @@ area.required(
 area.recommended("PRIV-OPEN-07", "D-02", "isPrivate that is no boolean is refused with 400")
 
 
-@area.scenario("PRIV-CLOSE-01", "PRIV-CLOSE-05", "PRIV-CLOSE-06", "PRIV-CLOSE-07")
+@area.scenario("PRIV-CLOSE-01", "PRIV-CLOSE-05", "PRIV-CLOSE-06", "PRIV-CLOSE-07", "PRIV-CLOSE-09")
 async def a_channel_becomes_private(run: Run) -> None:
     made = await make_public(run, run.w, isDefault=True)
     id, word = str(made["id"]), run.text("said in public")
@@ -138,6 +144,13 @@ async def a_channel_becomes_private(run: Run) -> None:
                 if question.method == "GET":
                     await like_nothing(who, question, id)
     with run.verdict("PRIV-CLOSE-07"):
+        async with run.listen(run.w, query=f"lastEventId={before.last_id}") as resumed:
+            await run.fence(resumed)
+            require_silence(resumed, word, early, late)
+            came = [kind for kind in kinds(about(resumed, id)) if kind != "DELETE_CHANNEL"]
+            require(not came, f"it is told {', '.join(came)}")
+    (await run.a.delete(of(made))).expect(200)
+    with run.verdict("PRIV-CLOSE-09"):
         async with run.listen(run.w, query=f"lastEventId={before.last_id}") as resumed:
             await run.fence(resumed)
             require_silence(resumed, word, early, late)

@@ -58,7 +58,7 @@ _JUDGED_AT_COMMIT = Fault(
 )
 
 CASES: list[Case] = [
-    found(_JUDGED_AT_COMMIT, "PRIV-TELL-09 PRIV-CLOSE-07"),
+    found(_JUDGED_AT_COMMIT, "PRIV-TELL-09 PRIV-CLOSE-07 PRIV-CLOSE-09"),
     together(
         found(public("CHANNEL_MEMBERS_ADDED"), "MEM-TOLD-01 MEM-TOLD-05"),
         found(public("CHANNEL_MEMBER_REMOVED"), "MEM-TOLD-02 MEM-TOLD-05 PRIV-TELL-07"),
