@@ -292,9 +292,12 @@ DEVICES = [
         found(telling("GET /presence", "presence.*.status", "online"),
               "PRES-STATUS-02 PRES-HIDE-03"),
         found(without("GET /presence", "presence.*.isDnd"), "PRES-STATUS-03"),
+        found(telling("GET /presence", "presence.*.lastSeen", 61_234), "PRES-SEEN-01"),
         found(accepting("GET /presence", told={"presence": []}), "PRES-LIST-02"),
     ),
     found(public("PRESENCE_UPDATE"), "PRES-TOLD-01"),
+    found(rewritten("nothing is watched", "PUT /events/:connectionId", lambda ask: ask.saying(watch=[])),
+          "PRES-WATCH-01"),
     together(
         found(by_anybody("* /bots/:id/tokens", 403), "BOTS-BY-01"),
         found(accepting("POST /webhooks/:webhookId/slack", 401, 403), "SLACK-ARCH-01 SLACK-TOK-02"),

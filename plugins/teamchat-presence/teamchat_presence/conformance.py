@@ -8,7 +8,7 @@ from __future__ import annotations
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.places import make_private
+from teamchat_conformance.checks.places import make_private, make_public
 from teamchat_conformance.checks.steps import at, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
@@ -65,6 +65,9 @@ presence.required(
     words=["`dnd` beside them while paused (J)", "{userId, status, isDnd?, lastSeen?}"],
 )
 presence.required(
+    "PRES-SEEN-01", SPEC, "lastSeen is a whole minute", words=["`lastSeen` is rounded to the minute"]
+)
+presence.required(
     "PRES-HIDE-03",
     SPEC,
     "Who shares no presence is offline for others, without lastSeen",
@@ -78,6 +81,12 @@ presence.required(
     SPEC,
     "Streams that have named a user are told of a change, without an id, and others are not",
     words=["only to streams that named the user in `presenceOf`", "Both unlogged (X-8)"],
+)
+presence.required(
+    "PRES-WATCH-01",
+    "X-9",
+    "A stream with scope=joined is told of a public channel that it watches, and of no hidden one",
+    words=["limits a stream to places one is a member of, to those it *watches* (I-1)"],
 )
 presence.recommended("PRES-LIST-02", SPEC, "More than 200 users are refused with 400")
 presence.recommended("PRES-LIST-01", SPEC, "Unknown users are left out of GET /presence")
@@ -168,15 +177,17 @@ async def somebody_hides_and_is_there(run: Run) -> None:
             require(await told() == before, "the stream makes a difference")
 
 
-@presence.scenario("PRES-STATUS-02", "PRES-STATUS-03", "PRES-HIDE-03", "PRES-LIST-02")
+@presence.scenario("PRES-STATUS-02", "PRES-STATUS-03", "PRES-SEEN-01", "PRES-HIDE-03", "PRES-LIST-02")
 async def somebody_has_a_stream(run: Run) -> None:
     """Open a stream and say nothing, pause, be active, and share no more."""
     who = await run.new_user(name="who is there")
     levels = run.announced.version("notification-levels")
     async with run.listen(who) as own:
         with run.verdict("PRES-STATUS-02"):
-            status = (await _asked(run.v, who.user_id))[who.user_id]["status"]
-            require(status == "away", f"the status is {status}")
+            found = (await _asked(run.v, who.user_id))[who.user_id]
+            require(found["status"] == "away", f"the status is {found['status']}")
+        with run.verdict("PRES-SEEN-01"):
+            require(found.get("lastSeen", 0) % 60_000 == 0, f"lastSeen is {found.get('lastSeen')}")
         (await _show(who, own, isActive=True)).expect(204)
         with run.verdict("PRES-STATUS-03"):
             if levels:
@@ -194,6 +205,26 @@ async def somebody_has_a_stream(run: Run) -> None:
     with run.verdict("PRES-LIST-02"):
         many = ",".join(unknown(run) + str(number) for number in range(201))
         (await run.v.get(f"/presence?userIds={many}")).error(400)
+
+
+@presence.scenario("PRES-WATCH-01")
+async def a_channel_is_watched(run: Run) -> None:
+    """Watch a channel that one is not in, and a private one, by streams of what one is in."""
+    if not run.announced.version("membership"):
+        return
+    open_to_all, other = await make_public(run), await make_public(run)
+    async with run.listen(run.w, query="scope=joined") as watching:
+        watched = [str(open_to_all["id"])]
+        if run.announced.version("private-channels"):
+            watched.append(str((await make_private(run, run.a))["id"]))
+        if (await _show(run.w, watching, watch=watched)).status != 204:
+            (await _show(run.w, watching, watch=watched[:1])).expect(204)
+        with run.verdict("PRES-WATCH-01"):
+            for place in (*watched[1:], str(other["id"]), watched[0]):
+                said = str((await run.post(run.a, place))["id"])
+            await watching.expect("NEW_MESSAGE", id=said, seconds=run.wait(5))
+            places = {one.payload["channelId"] for one in watching.since(0, "NEW_MESSAGE")}
+            require(places == {watched[0]}, "it was told of others than what it watches")
 
 
 @presence.scenario("PRES-TOLD-01")
