@@ -134,9 +134,8 @@ async def bots_are_made_once(run: Run) -> None:
         else:
             made.error(403)
             own.error(403)
-        asked = {"name": "no", "scopes": ["read"]}
-        (await run.v.get(at("bots", first["id"], "tokens"))).error(403)
-        (await run.v.post(at("bots", first["id"], "tokens"), asked)).error(403)
+        (await run.v.get(target)).error(403)
+        (await run.v.post(target, wanted)).error(403)
         (await run.v.delete(at("bots", first["id"]))).error(403)
         (await run.v.put(at("bots", first["id"]), {"userName": run.text("no")})).error(403)
     (await run.a.delete(at("bots", first["id"]))).expect(200)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from teamchat_conformance.checks.places import (
+    Question,
     add,
     contents,
     like_nothing,
@@ -12,6 +13,7 @@ from teamchat_conformance.checks.places import (
     member_at,
     of,
     of_message,
+    upload,
 )
 from teamchat_conformance.checks.private_channels._area import area
 from teamchat_conformance.expect import require
@@ -49,8 +51,20 @@ area.required(
 area.required(
     "PRIV-HIST-06",
     "X-2",
-    "A new reply to, a reaction on, and a deletion of what is before the bound tell nothing",
+    "A new reply to, a reaction on, an edit and a deletion of what is before the bound tell nothing",
     words=["Whatever hangs on a message (reply, reaction,", "is visible exactly when the message is"],
+)
+area.required(
+    "PRIV-HIST-07",
+    "X-2",
+    "An image of a message of before the bound is as one that nobody ever had",
+    words=["Whatever hangs on a message (reply, reaction, image", "is visible exactly when the message is"],
+)
+area.required(
+    "PRIV-HIST-08",
+    "X-2",
+    "No page says that there is something before the bound",
+    words=["A message is visible if its place is, and if its own id"],
 )
 
 
@@ -80,10 +94,12 @@ async def who_joins_sees(run: Run) -> None:
         async with run.listen(run.w) as own, run.listen(run.v) as other:
             word = run.text()
             later = str((await run.reply(run.u, first, word))["reply"]["id"])
+            for target in (f"/messages/{first}", f"/messages/{first}/thread/{later}"):
+                (await run.u.put(target, {"content": said[0]})).expect(200)
             (await run.u.post(f"/messages/{first}/reactions", {"reaction": "ok"})).expect(200)
             (await run.u.delete(f"/messages/{first}/thread/{later}")).expect(200)
             await run.fence(own, other)
-            heard = [event.type for event in own.events if first in event.data or word in event.data]
+            heard = [event.type for event in own.events if first in event.data or later in event.data]
             require(not heard, f"of what is before the bound was told {', '.join(heard)}")
             # By its id: a stream that is a moment behind gets what was deleted since without its text.
             told = [event.type for event in other.events if later in event.data]
@@ -102,3 +118,30 @@ async def who_joins_sees(run: Run) -> None:
             await contents(run.v, made) == said[3:], "who was here before sees other than what came after"
         )
         require(await contents(run.u, made) == said, "who has stayed does not see all")
+
+
+@area.scenario("PRIV-HIST-07", "PRIV-HIST-08")
+async def what_hangs_on_what_was_said_before(run: Run) -> None:
+    made = await make_private(run, run.u, historyFor="joiners")
+    image = await upload(run.u, made)
+    body = {"content": run.text(), "images": [image]}
+    before = str((await run.u.post(of(made, "messages"), body)).ok()["message"]["id"])
+    await add(run.u, made, run.v)
+    with run.verdict("PRIV-HIST-07"):
+        tag = (await run.u.get(of(made, "messages", "image", image))).expect(200).header("etag") or '"none"'
+        given: tuple[dict[str, str], ...] = ({}, {"If-None-Match": tag}, {"Range": "bytes=0-3"})
+        for headers in given:
+            asked = Question("GET", f"{of(made, 'messages', 'image')}/{{}}", headers=headers)
+            await like_nothing(run.v, asked, image)
+    with run.verdict("PRIV-HIST-08"):
+        after = str((await run.post(run.u, str(made["id"])))["id"])
+        for query in (
+            {},
+            {"before": after},
+            *({way: one} for way in ("after", "around") for one in (before, after)),
+        ):
+            page = (await run.v.get(of(made, "messages", **query))).ok()
+            seen = [one["id"] for one in page["messages"]]
+            require(before not in seen, f"{query} gives what is before the bound")
+            is_last = query == {"after": after}
+            require(page.get("hasBefore", False) is is_last, f"{query}: hasBefore is {page.get('hasBefore')}")

@@ -157,6 +157,10 @@ HISTORY = [
         found(public("NEW_THREAD_REPLY"), "PRIV-HIST-06"),
     ),
     found(_no_bounds, "GRP-ADD-01 GRP-ADD-03"),
+    together(
+        found(by_insider(f"GET {MESSAGES}/image/:filename", 404), "PRIV-HIST-07"),
+        found(telling(f"GET {MESSAGES}", "hasBefore", True), "PRIV-HIST-08"),
+    ),
     found(_history_goes, "PRIV-HIST-04"),
 ]
 
