@@ -15,6 +15,7 @@ from teamchat.capabilities import Changes
 from teamchat.chat.sight import Room
 from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
+from teamchat.read_state.going import forget_all, forget_some, some_of
 from teamchat.read_state.positions import Mark, began_by_default, began_by_joining, moment
 from teamchat.read_state.tables import BEGINNING, NEWEST, is_stray
 from teamchat.storage.statements import chunks, flat, in_pieces, listed, values
@@ -62,6 +63,7 @@ _END_ALL, _END_LEFT = (
     f"delete from {table} where room_id = $1 and user_id in ({{}}) returning user_id, generation"  # noqa: S608
     for table in ("read_state", "read_state_left")
 )
+_MENTIONS = some_of("read_state_mentions", "user_id, room_id, message_id")
 _PART = 500
 _END_SOME = """delete from read_state where room_id = $1 and user_id in
 (select user_id from read_state where room_id = $1 limit $2) returning 1"""
@@ -173,11 +175,15 @@ class Following(Changes):
             marks = [(user_id, room.id, Mark(newest, generations[user_id])) for user_id in joined]
             await write(tx, marks, dict.fromkeys(joined, newest))
 
+    async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
+        """Remove as many of their mentions as one transaction can."""
+        return is_going and await forget_some(tx, user_id, [_MENTIONS])
+
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
-        """Nothing is kept of who is no user any more."""
+        """Nothing is kept of who is no user any more. Raises `TooMuch` for very many mentions."""
+        await forget_all(tx, user_id, [_MENTIONS])
         await tx.fetch("delete from read_state where user_id = $1", user_id)
         await tx.fetch("delete from read_state_left where user_id = $1", user_id)
-        await tx.fetch("delete from read_state_mentions where user_id = $1", user_id)
         await tx.fetch(_FORGOTTEN, f'"{user_id}"', f'%"{user_id}"%')
 
 

@@ -23,7 +23,7 @@ from teamchat.mentions.activity.tables import KEPT_MS
 from teamchat.mentions.entities import Entity
 from teamchat.model import Caller, Message, now_ms
 from teamchat.model.ids import id_at
-from teamchat.read_state import READ_STATE
+from teamchat.read_state import READ_STATE, going
 from teamchat.read_state.levels import keywords
 from teamchat.read_state.levels.offer import LEVELS
 from teamchat.read_state.threads.offer import THREADS
@@ -296,7 +296,11 @@ async def test_items_have_their_time(world: Any) -> None:
             assert await tx.fetch("select 1 from activity_reactions") == []
 
 
-async def test_what_hangs_on_a_user_who_is_gone_goes(world: Any) -> None:
+@pytest.mark.parametrize("at_once", [0, going.AT_ONCE])
+async def test_what_hangs_on_a_user_who_is_gone_goes(
+    world: Any, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(going, "AT_ONCE", at_once)
     async with world() as it:
         message = (await it.say("ada", it.general, "@bob")).message
         await it.app.chat.reactions.add(it.callers["bob"], message.id, "👍")

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 
+import pytest
+
 from teamchat.chat.privacy import PrivacyChange
+from teamchat.read_state import going
 from teamchat.read_state.positions import before
 from teamchat.read_state.threads import follows
 from teamchat.read_state.threads.follows import Thread
@@ -111,7 +114,11 @@ async def test_who_is_no_member_by_default_any_more_follows_nothing_there(world:
         assert list(await rows(it, parent)) == ["ada", "bob"]
 
 
-async def test_what_is_deleted_and_who_is_removed_leave_nothing(world: Opened) -> None:
+@pytest.mark.parametrize("at_once", [0, going.AT_ONCE])
+async def test_what_is_deleted_and_who_is_removed_leave_nothing(
+    world: Opened, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(going, "AT_ONCE", at_once)
     async with world() as it:
         parent, other = await it.post("ada", it.general), await it.post("ada", it.general)
         for one in (parent, other):

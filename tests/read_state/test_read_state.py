@@ -18,7 +18,8 @@ from teamchat.chat.groups import GroupOf
 from teamchat.chat.privacy import PrivacyChange
 from teamchat.chat.retention import Retention
 from teamchat.model import ids, now_ms
-from teamchat.read_state import following, places
+from teamchat.observability import metrics
+from teamchat.read_state import following, going, mentioned, places
 from teamchat.read_state.following import KEPT_MS, Following, Upkeep
 from teamchat.testing import CapabilityContract
 from tests.read_state.world import Offered, World
@@ -489,6 +490,26 @@ async def test_retention_and_the_end_of_a_channel_or_a_user_need_nothing_more(wo
         await it.app.accounts.users.remove(it.callers["ada"], it.id("bob"))
         async with it.app.storage.read() as tx:
             assert await tx.fetch("select 1 from read_state where user_id = $1", it.id("bob")) == []
+
+
+async def test_mentions_of_a_user_who_is_removed_go_some_at_a_time(
+    world: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(going, "AT_ONCE", 2)
+    monkeypatch.setattr(going, "PART", 2)
+    async with world() as it:
+        bob = it.id("bob")
+        messages = [await it.post("ada", it.general) for _ in range(5)]
+        async with it.app.storage.write() as tx:
+            for message_id in messages:
+                where = mentioned.Where(message_id, it.general, None, message_id)
+                await mentioned.reach(tx, where, {bob: "user", it.id("eve"): "user"})
+        before = metrics.writes.value
+        await it.app.accounts.users.remove(it.callers["ada"], bob)
+        assert metrics.writes.value - before == 5  # shut out, three parts, removed
+        async with it.app.storage.read() as tx:
+            assert await tx.fetch("select distinct user_id from read_state_mentions") == [(it.id("eve"),)]
+            assert await tx.fetch("select 1 from users where id = $1 and removed_at is null", bob) == []
 
 
 async def test_that_a_channel_is_gone_is_told_to_who_was_in_it_alone(world: Opened) -> None:

@@ -20,6 +20,7 @@ from teamchat.mentions.activity.events import DeleteActivity, NewActivity
 from teamchat.mentions.everybody import concerned, unconcerned
 from teamchat.model.ids import id_at, new_id
 from teamchat.read_state import mentioned
+from teamchat.read_state.going import forget_all, forget_some, some_of
 from teamchat.read_state.mentioned import Telling
 from teamchat.read_state.threads.follows import followers
 
@@ -28,6 +29,11 @@ where room_id = $1 and added_by is not null and added_by <> user_id"""
 _IGNORING = """select user_id from notification_levels where room_id = $1 and ignores_wide = 1
 order by user_id"""
 _AUTHOR_IS_USER = "select 1 from users where id = $1 and removed_at is null"
+_OF_USER = [
+    some_of("activity_reactions", "message_id, user_id, reaction", "user_id = $1"),
+    some_of("activity_reactions", "message_id, user_id, reaction", "author_id = $1"),
+    some_of("activity_reminders", "user_id, message_id"),
+]
 
 
 class NoFields(Struct, frozen=True):
@@ -172,11 +178,14 @@ class Noting(Changes):
         if joined:
             await self._added(tx, room, set(joined))
 
+    async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
+        """Remove as much of it as one transaction can."""
+        return is_going and await forget_some(tx, user_id, _OF_USER)
+
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
-        """Nothing is kept of who is no user any more."""
+        """Nothing is kept of who is no user any more. Raises `TooMuch` for very many reactions."""
+        await forget_all(tx, user_id, _OF_USER)
         await tx.fetch("delete from activity_read where user_id = $1", user_id)
-        await tx.fetch("delete from activity_reactions where user_id = $1 or author_id = $1", user_id)
-        await tx.fetch("delete from activity_reminders where user_id = $1", user_id)
 
     async def _added(self, tx: Transaction, room: Room, among: set[str] | None) -> None:
         if room.kind not in ("channel", "group"):

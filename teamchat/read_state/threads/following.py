@@ -11,6 +11,7 @@ from teamchat.chat.sight import Room
 from teamchat.interfaces import Transaction
 from teamchat.model import Message
 from teamchat.read_state.following import move
+from teamchat.read_state.going import forget_all, forget_some, some_of
 from teamchat.read_state.mentioned import is_mentioned_in_thread
 from teamchat.read_state.places import place_of
 from teamchat.read_state.threads.follows import (
@@ -22,6 +23,8 @@ from teamchat.read_state.threads.follows import (
     reply_stored,
 )
 from teamchat.read_state.threads.replying import Replying
+
+_STATES = some_of("threads_states", "user_id, message_id")
 
 
 class Following(Changes):
@@ -72,6 +75,10 @@ class Following(Changes):
         if not room.is_private:
             await leave_all_but_members(tx, room.id)
 
+    async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:
+        """Remove as many of their thread states as one transaction can."""
+        return is_going and await forget_some(tx, user_id, [_STATES])
+
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
-        """Nothing is kept of who is no user any more."""
-        await tx.fetch("delete from threads_states where user_id = $1", user_id)
+        """Nothing is kept of who is no user any more. Raises `TooMuch` for very many threads."""
+        await forget_all(tx, user_id, [_STATES])
