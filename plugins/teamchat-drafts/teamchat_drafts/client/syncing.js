@@ -109,6 +109,7 @@ export class Syncing {
 
   async #read() {
     const { drafts } = await this.#teamchat.api.get("/me/drafts");
+    if (this.#teamchat.signal.aborted) return; // Who has signed out leaves nothing behind.
     const listed = new Map(drafts.filter(({ id }) => !this.#wasSent(id)).map((one) => [one.id, one]));
     this.#forgetSent(new Set(drafts.map(({ id }) => id)));
     this.#listed = listed;
@@ -145,6 +146,7 @@ export class Syncing {
       if (error.status === 404) return undefined; // Its deletion is told next.
       throw error;
     }
+    if (this.#teamchat.signal.aborted) return undefined;
     this.#listed.set(id, draft);
     const now = this.#noted.find((one) => this.#note(one).id === id);
     if (now) this.#see(now, draft);

@@ -34,10 +34,10 @@ export class Directory extends Emitter {
     return this.me !== null;
   }
 
-  /** Keep what there is when the page is left, too. */
+  /** Keep what there is when the page is left, too; and nothing that is answered after the end. */
   start(signal) {
     addEventListener("pagehide", () => this.#saving && this.#save(), { signal });
-    signal.addEventListener("abort", () => clearTimeout(this.#saving));
+    signal.addEventListener("abort", () => (this.#saving = clearTimeout(this.#saving) ?? true));
   }
 
   /** Load everything anew. Returns the ids of the channels that are there no longer. */
@@ -258,8 +258,7 @@ export class Directory extends Emitter {
   }
 
   #save() {
-    clearTimeout(this.#saving);
-    this.#saving = null;
+    this.#saving = clearTimeout(this.#saving);
     this.#kept.set(KEY, {
       me: this.me,
       users: [...this.users.values()],

@@ -49,7 +49,7 @@ export class Outbox extends Emitter {
   pending(place, parentId = null) {
     return [...this.#items.values()]
       .filter((item) => item.place.id === place.id && item.parentId === parentId && !item.arrivedAs)
-      .sort((a, b) => (a.localId < b.localId ? -1 : 1));
+      .sort(inOrder);
   }
 
   /** Write a post down and send it. Returns the item at once. */
@@ -57,8 +57,8 @@ export class Outbox extends Emitter {
     const localId = newId();
     const { kind, id } = place;
     const item = { localId, place: { kind, id }, parentId, author, content, createdAt: Date.now() };
-    Object.assign(item, { entities, fields, pictures: files, fileCount: files.length, uploaded: [] });
-    Object.assign(item, { state: "sending", error: null });
+    const more = { entities, fields, pictures: files, fileCount: files.length, uploaded: [] };
+    Object.assign(item, more, { state: "sending", error: null });
     this.#items.set(localId, item);
     this.emit("changed", { item });
     this.#write(item);
@@ -126,7 +126,7 @@ export class Outbox extends Emitter {
   /** The first post to send at each place. */
   #next() {
     const first = new Map();
-    const all = [...this.#items.values()].sort((a, b) => (a.localId < b.localId ? -1 : 1));
+    const all = [...this.#items.values()].sort(inOrder);
     for (const item of all) {
       const queue = `${item.place.id}/${item.parentId ?? ""}`;
       if (item.isWritten && item.state !== "failed" && !first.has(queue)) first.set(queue, item);
@@ -194,7 +194,7 @@ export class Outbox extends Emitter {
 
   #change(item, values) {
     Object.assign(item, values);
-    if (!this.#items.has(item.localId)) return;
+    if (this.#signal?.aborted || !this.#items.has(item.localId)) return;
     this.#keep(item);
     this.emit("changed", { item });
   }
@@ -230,16 +230,13 @@ export class Outbox extends Emitter {
   }
 }
 
-/** Whether everybody is named so by hand; who may not do that writes a text. */
-function isTyped(entity) {
-  return entity.isTyped;
-}
+const inOrder = (a, b) => (a.localId < b.localId ? -1 : 1);
 
-async function filesOf({ localId, fileCount }) {
-  return fileCount ? (await filesKept()).keptFiles(localId) : [];
-}
+/** Whether everybody is named so by hand; who may not do that writes a text. */
+const isTyped = (entity) => entity.isTyped;
+
+const filesOf = async ({ localId, fileCount }) =>
+  fileCount ? (await filesKept()).keptFiles(localId) : [];
 
 /** Most posts have no files. */
-function filesKept() {
-  return import("../lib/files.js");
-}
+const filesKept = () => import("../lib/files.js");
