@@ -38,6 +38,11 @@ def refused(error: psycopg.Error) -> StorageError:
     name, code = type(error).__name__, error.sqlstate or ""
     if code[:2] in _PASSING and code != "25P02":
         return DatabaseUnavailable(f"{_PASSING[code[:2]]} ({code})")
+    if code == "42501":
+        return StorageError(
+            "The user of storage.url has too few rights in the database. Make that user the owner of the "
+            "database, and of the tables in it if there are any."
+        )
     return StorageError(f"PostgreSQL refused a statement: {name}{f' ({code})' if code else ''}.")
 
 

@@ -196,6 +196,16 @@ async def test_when_the_database_gives_no_more_connections_those_there_are_go_on
         assert await storage.position() == 2
 
 
+async def test_a_user_who_does_not_own_the_database_is_told_what_is_missing(
+    server: Postgres, database: str
+) -> None:
+    user = f"guest_{database}"
+    server.run(f"create user {user}")
+    with pytest.raises(StorageError, match="Make that user the owner of the database"):
+        async with open_postgres(PostgresOptions(url=server.url(database).replace("postgres@", f"{user}@"))):
+            pass
+
+
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
 async def test_a_database_that_can_not_keep_every_character_is_refused(
     server: Postgres, encoding: str
