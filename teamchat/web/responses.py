@@ -20,7 +20,7 @@ _BODILESS = frozenset({204, 304})
 
 
 class Unencodable(TypeError):
-    """What an endpoint returned can't be encoded. The message names types, and holds no value."""
+    """What an endpoint returned can't be sent. The message names types, and holds no value."""
 
 
 class Response:
@@ -134,6 +134,8 @@ def response_of(result: Any) -> Response:
     """Return the response for what a handler returned. Raises `Unencodable`."""
     if isinstance(result, Response):
         return result
+    if result is None or type(result) is tuple:  # A forgotten return, or the status of another framework.
+        raise Unencodable(f"the {type(result).__name__} that the endpoint returned is no answer")
     try:
         return Response(result) if isinstance(result, str) else Response(_encode(result), _JSON)
     except Exception as error:  # A hook of the encoder's may raise anything.

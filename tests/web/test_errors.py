@@ -347,9 +347,15 @@ class Odd:
         return SECRET
 
 
-@pytest.mark.parametrize("returned", [Odd(), {Odd(): 1}, [1, {"a": Odd()}], f"{SECRET}\ud800"])
-async def test_an_endpoint_that_returns_what_can_not_be_encoded_is_named_with_its_plugin(
-    world: World, caplog: pytest.LogCaptureFixture, returned: Any
+@pytest.mark.parametrize(
+    ("returned", "why"),
+    [
+        *((one, "can't be encoded") for one in (Odd(), {Odd(): 1}, [1, {"a": Odd()}], f"{SECRET}\ud800")),
+        *((one, "is no answer") for one in (None, ({"lunch": "soup"}, 201))),
+    ],
+)
+async def test_an_endpoint_that_returns_what_can_not_be_sent_is_named_with_its_plugin(
+    world: World, caplog: pytest.LogCaptureFixture, returned: Any, why: str
 ) -> None:
     section = Section("odd")
 
@@ -363,7 +369,7 @@ async def test_an_endpoint_that_returns_what_can_not_be_encoded_is_named_with_it
     answer.problem(500)
     [record] = [one for one in caplog.records if "unexpected failure" in one.getMessage()]
     kind = type(returned).__name__
-    assert f"Unencodable (the {kind} that the endpoint returned can't be encoded)" in record.getMessage()
+    assert f"Unencodable (the {kind} that the endpoint returned {why})" in record.getMessage()
     fields = record.__dict__["teamchat_fields"]
     assert fields == {"endpoint": "GET /odd/<this>", "plugin": "strange (teamchat-strange 1.2.3)"}
     assert SECRET not in caplog.text + answer.body.decode()
