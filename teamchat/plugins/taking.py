@@ -87,7 +87,10 @@ def _wrong_about(offer: Any) -> str | None:
     if not isinstance(offer, Capability):
         return "capabilities must return a list of Capability."
     if not _NAME.fullmatch(offer.name) or len(offer.name) > _MOST_NAME:
-        return f'the name of its capability "{offer.name}" is not of small letters, digits, "-" and ".".'
+        return (
+            f'the name of its capability "{offer.name}" is not of small letters, digits, "-" and ".", '
+            f"{_MOST_NAME} at most."
+        )
     if not isinstance(offer.version, int) or offer.version < 1:
         return f"the version of its capability {offer.name} is not a whole number from 1 on."
     if not (isinstance(offer.options, type) and issubclass(offer.options, Options)):

@@ -66,7 +66,9 @@ def test_the_tools_are_content_with_new_plugins(author: Environment, tmp_path: P
     author.run(f"mypy --strict --cache-dir {tmp_path / 'cache'} {modules}", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["", "Lunch", "9lives", "lunch_menu", "../lunch", "lunch-", "class", "a b"])
+@pytest.mark.parametrize(
+    "name", ["", "Lunch", "9lives", "lunch_menu", "../lunch", "lunch-", "class", "a b", "x" * 29]
+)
 def test_a_name_that_is_none_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="lower-case letters"):
         make("routes", name, tmp_path)
@@ -84,6 +86,12 @@ def test_what_is_there_already_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_plugin_that_is_installed_is_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="teamchat-files is installed here already"):
         make("routes", "files", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plugin_of_another_distribution_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="teamchat-server has a plugin called mail already"):
+        make("routes", "mail", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -52,6 +52,7 @@ KINDS = {
     "storage": Kind("a storage", ("[storage]", 'backend = "$plugin"')),
 }  # fmt: skip
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+_MOST_NAME = 28  # so that org.example.$plugin is none too long for a capability
 
 
 def make(kind: str, name: str, directory: Path) -> Path:
@@ -63,9 +64,10 @@ def make(kind: str, name: str, directory: Path) -> Path:
     if kind not in KINDS:
         raise SettingsError(f"There is no kind {kind!r} of plugin. There are: {', '.join(KINDS)}.")
     plugin = name.removeprefix("teamchat-")
-    if not _NAME.match(plugin) or keyword.iskeyword(plugin):
+    if not _NAME.match(plugin) or len(plugin) > _MOST_NAME or keyword.iskeyword(plugin):
         raise SettingsError(
-            "A plugin's name is made of lower-case letters, digits and dashes, such as lunch-menu."
+            f"A plugin's name is made of {_MOST_NAME} lower-case letters, digits and dashes at most, such as "
+            "lunch-menu."
         )
     target = directory / f"teamchat-{plugin}"
     words = _words(kind, plugin)
@@ -74,6 +76,8 @@ def make(kind: str, name: str, directory: Path) -> Path:
             f"{words['distribution']} is installed here already, and this one would take its place. "
             "Choose another name, or uninstall it first."
         )
+    if (others := _offering(plugin) - {words["distribution"]}) and not target.exists():
+        raise SettingsError(f"{min(others)} has a plugin called {plugin} already. Choose another name.")
     try:
         target.mkdir(parents=True)
         try:
@@ -95,6 +99,12 @@ def _is_installed(distribution: str) -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
+
+
+def _offering(plugin: str) -> set[str]:
+    """Return the distributions that have a plugin of this name."""
+    entries = metadata.entry_points(group="teamchat", name=plugin)
+    return {entry.dist.name for entry in entries if entry.dist is not None}
 
 
 def _words(kind: str, plugin: str) -> dict[str, str]:
