@@ -148,6 +148,12 @@ area.required(
     words=["that mention the user (E-6) and are unread where they stand"],
 )
 area.required(
+    "MENTION-REACH-03",
+    "E-6",
+    "The name of who is deactivated, or removed, is text and no mention",
+    words=["Removed, deactivated users and bots without sight:\n  text only."],
+)
+area.required(
     "MENTION-BADGE-01",
     "D-9",
     "In a channel the badge counts what mentions one, and nothing else that is unread",
@@ -315,6 +321,23 @@ async def a_reply_reads_what_mentions_its_author(run: Run) -> None:
             require(place in [one["placeId"] for one in changed], "it is not among what has changed")
             event = await devices.expect("READ_STATE", seconds=run.wait(6), placeId=place)
             require(event.payload["mentionCount"] == 0, "the event counts it still")
+
+
+@area.scenario("MENTION-REACH-03")
+async def who_is_gone_is_not_mentioned(run: Run) -> None:
+    """Name somebody who was deactivated, and let them in again; name somebody who was removed."""
+    who, place = await run.new_user(name="who goes"), await run.channel()
+    with run.verdict("MENTION-REACH-03"):
+        if run.announced.version("deactivation"):
+            (await run.a.post(at("users", who.user_id, "deactivate"))).expect(200)
+            said = (await _say(run.u, place, f"@{who.user_name}, look"))["message"]
+            require("mentions" not in said, "who is deactivated is mentioned")
+            (await run.a.post(at("users", who.user_id, "activate"))).expect(200)
+            await run.sign_in.again(who)
+            require(await _mentions(who, place) == 0, "it counts for who is back")
+        (await run.a.delete(at("users", who.user_id))).expect(200)
+        said = (await _say(run.u, place, f"@{who.user_name}, look"))["message"]
+        require("mentions" not in said, "who was removed is mentioned")
 
 
 @area.scenario("MENTION-WIDE-02", "MENTION-WIDE-03", "MENTION-WIDE-04", "MENTION-WIDE-05")

@@ -203,6 +203,7 @@ EVERYBODY = [
         found(rewritten("no keyword is kept", "PUT /me/notifications", lambda ask: ask.saying(keywords=[])),
               "MENTION-KEY-01"),
         found(accepting("PUT /users/me"), "MENTION-NAME-01"),
+        found(swallowed("POST /users/:id/deactivate"), "MENTION-REACH-03"),
     ),
     found(telling(STATE, "state.mentionCount", 0), "MENTION-WIDE-03 MENTION-WIDE-05"),
 ]  # fmt: skip
