@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HOUSEKEEPING_SECONDS = 3600
 DOOMED_IMAGES_SECONDS = 30
 DELETED_ROOMS_SECONDS = 5
-_BATCH = 500  # rows a transaction: others write in between
+_BATCH = 100  # rows a transaction, 2 milliseconds: others write in between
 
 _log = get_logger(__name__)
 
