@@ -283,7 +283,7 @@ async def open_application(
             )
             app.file_checks.extend(plugins.file_checks(app))
             capabilities.bring(app)
-            _check_second_factor(settings, capabilities)
+            check_second_factor(settings, capabilities)
             initial = settings.chat.initial_user
             generated = await app.accounts.ensure_initial_user(initial)
             if generated is not None:
@@ -292,7 +292,8 @@ async def open_application(
             yield app
 
 
-def _check_second_factor(settings: Settings, capabilities: Capabilities) -> None:
+def check_second_factor(settings: Settings, capabilities: Capabilities) -> None:
+    """Raise `SettingsError` if nobody could have the second factor that is asked for."""
     if settings.auth.second_factor != "optional" and capabilities.second_step is None:
         raise SettingsError(
             f"auth.secondFactor is {settings.auth.second_factor!r}, and no plugin that is on keeps any. "

@@ -221,6 +221,8 @@ async def test_a_directory_that_others_may_read_is_told(tmp_path: Path) -> None:
           "plugins": {"disabled": ["teamchat-bots"]}},
          Level.WARNING, 'names "teamchat-bots"'),
         ({"server": {"tls": {"certificate": "/nowhere", "key": "/nowhere"}}}, Level.PROBLEM, "certificate"),
+        ({"auth": {"authMode": "password", "secondFactor": "all"}, "second-factor": {"enabled": False}},
+         Level.PROBLEM, "auth.secondFactor is 'all'"),
     ],
 )  # fmt: skip
 async def test_what_the_configuration_says_is_judged(

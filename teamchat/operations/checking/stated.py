@@ -14,7 +14,7 @@ from cryptography import x509
 from teamchat.accounts import Accounts
 from teamchat.accounts.acting import AskingStorage
 from teamchat.accounts.mails import Composer
-from teamchat.application import Application
+from teamchat.application import Application, check_second_factor
 from teamchat.chat import Chat
 from teamchat.errors import OperatorError, SettingsError
 from teamchat.http import tls
@@ -91,6 +91,7 @@ def _take_up_plugins(installation: Installation, modes: Mapping[str, AuthMode]) 
         capabilities=plugins.capabilities(settings.plugins, settings),
     )
     app.capabilities.bring(app)
+    check_second_factor(settings, app.capabilities)
     blueprints = [*plugins.sign_in_routes(app, modes), *app.capabilities.routes, *plugins.routes(app)]
     create_app(app, blueprints, plugins)
     plugins.message_filters(app)
