@@ -10,6 +10,7 @@ from teamchat_conformance.checks.places import (
     like_nothing,
     listed,
     make_private,
+    member_at,
     of,
     of_nobody,
     pages,
@@ -151,6 +152,11 @@ async def an_admin_enters(run: Run) -> None:
             require(
                 [one["userId"] for one in heard.payload["members"]] == [run.a.user_id], "others are named"
             )
+    with run.verdict("PRIV-ADM-05"):
+        (await run.a.put(member_at(made, run.a), {"role": "member"})).expect(200)
+        (await run.a.post(enter, {"reason": "again"})).expect(200)
+        again = (await roles(run.u, made)).get(run.a.user_id)
+        require(again == "manager", f"a member who has entered is {again}")
     with run.verdict("PRIV-ADM-07"):
         for body in ({"reason": "x" * 501}, {}, {"reason": 1}):
             (await run.b.post(enter, body)).error(400)
