@@ -161,7 +161,7 @@ class _Form:
 
 def _is_json(endpoint: Endpoint, answered: Answered) -> bool:
     """Return whether an answer is one that the interface wants to be JSON."""
-    if 300 <= answered.status < 400:
+    if 300 <= answered.status < 400 or answered.method == "HEAD":
         return False
     return endpoint.kind == "json" or answered.status >= 400
 
@@ -250,6 +250,8 @@ class _Errors:
         self._tally.look(id, said if answered.status >= 500 else "", exchange=answered.exchange)
 
     def _shape(self, endpoint: Endpoint, answered: Answered) -> None:
+        if answered.method == "HEAD":  # It has no body (RFC 9110, section 9.3.2).
+            return
         told, wrong = _json_of(endpoint, answered)
         said = f"{endpoint.name} answers {answered.status}"
         is_error = isinstance(told, dict) and text(told.get("error"))

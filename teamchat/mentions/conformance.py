@@ -351,6 +351,7 @@ async def who_is_everybody(run: Run) -> None:
     with run.verdict("MENTION-WIDE-03"):
         if run.announced.version("threads"):
             parent = str((await run.post(run.u, place))["id"])
+            await run.reply(run.u, parent)
             for following in (True, False):
                 (await run.v.put(at("me", "threads", parent), {"following": following})).expect(200)
             (await run.a.post(at("messages", parent, "thread"), {"content": "@channel, look"})).expect(200)
