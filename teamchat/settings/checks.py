@@ -35,9 +35,9 @@ def check(settings: Settings) -> None:
     _not_blank("server.host", settings.server.host)
     _not_blank("auth.authMode", settings.auth.auth_mode)
     _not_blank("storage.backend", settings.storage.backend)
-    _not_blank("storage.path", settings.storage.path)
+    _directory("storage.path", settings.storage.path)
     _not_blank("images.backend", settings.images.backend)
-    _not_blank("images.path", settings.images.path or "")
+    _directory("images.path", settings.images.path or "")
     _http_url("auth.appUrl", settings.auth.app_url)
     _jwt_secret(settings.auth.jwt_secret)
     _templates(settings.auth.templates)
@@ -55,6 +55,13 @@ def check(settings: Settings) -> None:
 def _not_blank(key: str, value: str) -> None:
     if not value.strip() or "\0" in value:
         raise SettingsError(f"{key} must not be blank.")
+
+
+def _directory(key: str, value: str) -> None:
+    """Refuse also what a shell would have replaced, for here it would be a directory called ``~``."""
+    _not_blank(key, value)
+    if value.startswith("~"):
+        raise SettingsError(f"{key} must be written out: ~ is not replaced here.")
 
 
 def _http_url(key: str, value: str) -> None:

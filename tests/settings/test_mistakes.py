@@ -52,6 +52,8 @@ from tests.settings.writing import SENTINEL, keys, refused, written
         ("[auth]\nappUrl = 'https://'", "auth.appUrl must be an http:// or https:// URL."),
         ("[auth]\nappUrl = 'https://a:99999'", "auth.appUrl must be an http:// or https:// URL."),
         ("[auth]\nauthMode = ' '", "auth.authMode must not be blank."),
+        ("[storage]\npath = '~/chat'", "storage.path must be written out: ~ is not replaced here."),
+        ("[images]\npath = '~root'", "images.path must be written out: ~ is not replaced here."),
         (f"[auth]\nsecondFactor = '{SENTINEL}'", "auth.secondFactor must be optional, admins or all."),
         ("[chat]\nbotsBy = true", "chat.botsBy must be admins or everyone."),
         (f"[auth.templates]\ntextVersion = '{SENTINEL}'", "auth.templates.textVersion must be written as"),
