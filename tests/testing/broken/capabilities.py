@@ -29,7 +29,7 @@ from teamchat.testing import CapabilityContract
 from teamchat.web import Section
 
 HANGS_ON = "references messages(id) on delete cascade"
-TABLE = "create table notes (message_id text primary key {hangs}, note text not null){{table_end}}"
+TABLE = "create table hints (message_id text primary key {hangs}, note text not null){{table_end}}"
 
 
 class Note(Struct, frozen=True, rename="camel"):
@@ -47,7 +47,7 @@ class Noted(Payload, frozen=True):
 
 
 async def read(tx: Any, ids: Sequence[str], _: Caller | None) -> Mapping[str, Note]:
-    rows = await tx.fetch("select message_id, note from notes")
+    rows = await tx.fetch("select message_id, note from hints")
     return {one: Note(note) for one, note in rows if one in ids}
 
 
@@ -70,14 +70,14 @@ class ExportedNotes(ExportPart):
 
     async def write(self, tx: Any) -> AsyncGenerator[Sequence[PortableNote], None]:
         rows = await tx.fetch(
-            "select n.message_id, m.room_id, n.note from notes n join messages m on m.id = n.message_id"
+            "select n.message_id, m.room_id, n.note from hints n join messages m on m.id = n.message_id"
         )
         yield [PortableNote(*row) for row in rows]
 
     async def take(self, tx: Any, records: Sequence[PortableNote], imported: Imported) -> None:
         for one in records:
             if await self.message(tx, one, imported):
-                sql = "insert into notes values ($1, $2) on conflict do nothing"
+                sql = "insert into hints values ($1, $2) on conflict do nothing"
                 await tx.fetch(sql, one.message_id, one.note)
 
     async def message(self, tx: Any, record: PortableNote, imported: Imported) -> str | None:
@@ -85,7 +85,7 @@ class ExportedNotes(ExportPart):
 
 
 NOTES = Capability(
-    name="notes",
+    name="hints",
     tables=[Migration(1, (TABLE.format(hangs=HANGS_ON),))],
     events=[Noted],
     export=ExportedNotes(),
@@ -108,7 +108,7 @@ class Notes(CapabilityContract):
     async def use(self, app: Application, caller: Caller, message: Message) -> None:
         async with app.storage.write() as tx:
             seen = await app.message(tx, caller, message.id)
-            await tx.fetch("insert into notes (message_id, note) values ($1, 'Think of it')", seen.id)
+            await tx.fetch("insert into hints (message_id, note) values ($1, 'Think of it')", seen.id)
             await tx.append(self.event(seen))
 
 
@@ -130,7 +130,7 @@ class TestLeftBehind(Notes):
     """A note stays when its message is deleted."""
 
     found_by: ClassVar[dict[str, str]] = {
-        "test_x15_nothing_of_a_message_stays_when_it_is_deleted": "rows of notes hold the id of a message",
+        "test_x15_nothing_of_a_message_stays_when_it_is_deleted": "rows of hints hold the id of a message",
     }
 
     def capability(self) -> Capability:
@@ -157,7 +157,7 @@ class TestFieldsOfAll(Notes):
 
     def capability(self) -> Capability:
         async def read_all(tx: Any, ids: Sequence[str], _: Caller | None) -> Mapping[str, Note]:
-            rows = await tx.fetch("select message_id, note from notes")
+            rows = await tx.fetch("select message_id, note from hints")
             return {one: Note(note) for one, note in rows}
 
         fields = MessageFields(kind=Note, read=read_all)
@@ -259,7 +259,7 @@ class TestStoresAnything(Notes):
     """A note is stored as it was sent, though PostgreSQL does not store a NUL."""
 
     found_by: ClassVar[dict[str, str]] = {
-        "test_d04_a_character_that_postgresql_can_not_store_is_refused": "a row of notes holds a NUL",
+        "test_d04_a_character_that_postgresql_can_not_store_is_refused": "a row of hints holds a NUL",
     }
 
     def capability(self) -> Capability:
@@ -271,7 +271,7 @@ class TestStoresAnything(Notes):
                 """Write a note."""
                 async with app.storage.write() as tx:
                     seen = await app.message(tx, caller, message_id)
-                    sql = "insert into notes (message_id, note) values ($1, $2) on conflict do nothing"
+                    sql = "insert into hints (message_id, note) values ($1, $2) on conflict do nothing"
                     await tx.fetch(sql, seen.id, body.note)
                     await tx.append(self.event(seen))
                 return body
@@ -301,12 +301,12 @@ class TestTakesAll(Notes):
 
     found_by: ClassVar[dict[str, str]] = {
         "test_what_is_exported_of_messages_that_are_not_there_is_left_out": "came in that is not there",
-        "test_x15_nothing_of_a_message_stays_when_it_is_deleted": "rows of notes hold the id of a message",
+        "test_x15_nothing_of_a_message_stays_when_it_is_deleted": "rows of hints hold the id of a message",
     }
 
     class Trusting(ExportedNotes):
         async def write(self, tx: Any) -> AsyncGenerator[Sequence[PortableNote], None]:
-            rows = await tx.fetch("select message_id, note from notes")
+            rows = await tx.fetch("select message_id, note from hints")
             yield [PortableNote(id_, "", note) for id_, note in rows]
 
         async def message(self, tx: Any, record: PortableNote, imported: Imported) -> str | None:
@@ -326,7 +326,7 @@ class TestGivesBack(Notes):
     class Forgetting(Changes):
         async def user_gone(self, tx: Any, user_id: str) -> None:
             own = "select id from messages where author_id = $1"
-            await tx.fetch(f"delete from notes where message_id in ({own})", user_id)
+            await tx.fetch(f"delete from hints where message_id in ({own})", user_id)
 
     def capability(self) -> Capability:
         def forgetting(app: Any, options: Any) -> Parts:

@@ -87,6 +87,7 @@ class TestForgetsWhatItWrote(Contract):
 @found_by(
     test_a_body_that_raises_changes_nothing="a write whose body raised has changed a row",
     test_blanking_that_is_taken_back_has_changed_nothing="a write whose body raised has blanked events",
+    test_a_write_within_a_write_of_the_same_task_is_refused="a write within a write has changed something",
     test_one_body_that_raises_does_not_harm_those_beside_it="they alone, are to change nothing",
     test_what_nobody_could_read_from_the_log_is_refused_in_its_transaction="failed left something",
 )
