@@ -53,7 +53,9 @@ class Wire:
         return len(data)
 
     async def wait_writable(self) -> None:
-        await trio.sleep_forever()
+        if self.is_full:
+            await trio.sleep_forever()
+        await trio.lowlevel.checkpoint()
 
     def abort(self) -> None:
         self.aborted.set()
