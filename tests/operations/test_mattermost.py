@@ -16,7 +16,7 @@ from teamchat.interfaces import Row
 from teamchat.operations.import_export.bringing_in import Wishes, bring_in
 from teamchat.operations.installation import Installation
 from tests.operations.exchanging import fresh, sound
-from tests.operations.mattermost_team import AT, LINES, direct, member, post, said, user, write_team
+from tests.operations.mattermost_team import AT, LINES, TEAM, direct, member, post, said, user, write_team
 
 _SAID = """select r.name, r.kind, m.content, coalesce(m.bot_name, u.user_name), m.created_at - $1
 from messages m join rooms r on r.id = m.room_id left join users u on u.id = m.author_id
@@ -228,16 +228,34 @@ def test_a_team_that_not_everybody_is_in_has_no_public_channels_unless_anybody_m
     found = rows(
         installation, "select name, is_private, is_default from rooms where name <> 'General' order by 1"
     )
-    closed = int(not is_open)
-    assert found == [
-        ("Of one", 1, 0),
-        ("Of two", closed, 0),
-        ("Town Square (One)", 1, 0),
-        ("Town Square (Two)", closed, 0),
-    ]
+    private = {name for name, is_private, _ in found if is_private}
+    everywhere = {"Of one", "Town Square (One)"}
+    assert private == everywhere | (set() if is_open else {"Of two", "Town Square (Two)"})
+    assert {name for name, *_ in found} - private == ({"Of two", "Town Square"} if is_open else set())
+    assert not any(is_default for *_, is_default in found)
     here = {(room, name) for room, name, _ in rows(installation, _MEMBERS)}
     assert {name for room, name in here if room == "Of one"} == {"ann", "ben"}
     assert {name for room, name in here if room == "Of two"} == {"ann", "cid"}
+
+
+def test_the_name_of_a_public_channel_tells_of_no_private_one(
+    tmp_path: Path, installation: Installation
+) -> None:
+    named = [("public", "Fleet", "O"), ("hidden", "FLEET", "P"), ("one", "Ops", "O"), ("two", "ops", "O")]
+    lines: list[tuple[str, Any]] = [
+        ("team", TEAM),
+        *[
+            ("channel", {"team": "navy", "name": name, "display_name": shown, "type": kind})
+            for name, shown, kind in named
+        ],
+        ("user", user("grace", member("public"), member("hidden"))),
+    ]
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(write_team(tmp_path / "team", lines) / "import.jsonl")
+    brought_in(installation, link)
+    assert rows(installation, "select name from rooms where name <> 'General' order by is_private, name") == [
+        *[("Fleet",), ("Ops (Navy) (one)",), ("ops (Navy) (two)",), ("FLEET (Navy)",)]
+    ]
 
 
 @pytest.mark.slow

@@ -65,8 +65,9 @@ def _source(path: Path, wishes: Wishes, *, keeps_files: bool) -> Iterator[Callab
         directory = ExportDirectory(path)
         yield lambda _: directory
         return
-    if not has_directory(path) and is_bulk_file(path.parent, path):
-        yield partial(_mattermost, BulkFile(path.parent, path), wishes, keeps_files=keeps_files)
+    alone = path.resolve()
+    if not has_directory(alone) and is_bulk_file(alone.parent, alone):
+        yield partial(_mattermost, BulkFile(alone.parent, alone), wishes, keeps_files=keeps_files)
         return
     with opened(path) as folder:
         if (root := root_in(folder)) is not None:

@@ -122,13 +122,20 @@ class Rooms:
         return self._contents.first.get(place, self._contents.created_at)
 
     def _chosen_names(self) -> dict[Place, str]:
-        """Return what channels are called: with their team, where several are called the same."""
-        shown = {place: one.display_name or one.name for place, one in self._contents.channels.items()}
+        """Return what channels are called: with their team, where several are called the same.
+
+        By the name of a public one nobody can tell that there is a private one of the same.
+        """
+        channels = self._contents.channels
+        shown = {place: one.display_name or one.name for place, one in channels.items()}
+        public = {place for place, one in channels.items() if self._is_public(one)}
         for more in (self._team_name, lambda place: place[2], lambda place: f"{place[1]}/{place[2]}"):
-            taken = Counter(text.fold(name) for name in shown.values())
+            of_all = Counter(text.fold(name) for name in shown.values())
+            of_public = Counter(text.fold(shown[place]) for place in public)
             shown = {
                 place: f"{name} ({more(place)})" if taken[text.fold(name)] > 1 else name
                 for place, name in shown.items()
+                for taken in [of_public if place in public else of_all]
             }
         return shown
 
