@@ -374,7 +374,7 @@ async def test_a_user_has_so_many_drafts_and_no_more(tmp_path: Path, monkeypatch
         await world.save("again", id_=saved[0].id, version=1)
         await world.drafts.delete(world.ada, saved[1].id, None)
         await world.save("the last")
-        assert await world.texts() == ["the last", "again", "2"]
+        assert sorted(await world.texts()) == ["2", "again", "the last"]
         assert MOST_DRAFTS == 500
 
 
