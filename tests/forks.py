@@ -271,6 +271,7 @@ def _become(said: bytes, descriptors: Sequence[int]) -> NoReturn:
     try:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # The tests may run under nohup.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         for given, usual in zip(descriptors, (0, 1, 2), strict=False):
             os.dup2(given, usual)

@@ -118,7 +118,7 @@ async def test_a_server_that_starts_on_a_read_only_disk_says_so_in_one_line(
     assert ended.returncode == 1, line
     assert line.startswith("teamchat: ")
     assert "storage.path" in line
-    assert "may write to" in line or "writable" in line
+    assert "is on a file system that is read-only." in line or "(Read-only file system)" in line
 
 
 def configured(directory: Path, sections: dict[str, Any]) -> Path:

@@ -117,10 +117,14 @@ async def several(directory: Path, **sections: dict[str, Any]) -> AsyncIterator[
         settings[name] = settings.get(name, {}) | keys
     config = directory / "teamchat.json"
     config.write_text(json.dumps(settings))
-    with (directory / "log").open("wb") as log:
-        process = await trio.lowlevel.open_process(
-            command(config), stdout=subprocess.PIPE, stderr=log, env=environment(directory)
-        )
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # The tests may run under nohup.
+    try:
+        with (directory / "log").open("wb") as log:
+            process = await trio.lowlevel.open_process(
+                command(config), stdout=subprocess.PIPE, stderr=log, env=environment(directory)
+            )
+    finally:
+        signal.signal(signal.SIGHUP, before)
     server = Several("", process, directory, directory / "log")
     try:
         with trio.fail_after(PATIENCE):

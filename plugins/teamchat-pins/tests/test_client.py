@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, Route, expect
+from playwright.sync_api import Locator, Page, Route, TimeoutError, expect
 
 from tests.in_the_client import message
 
@@ -16,8 +17,13 @@ GRACE = "grace@example.org"
 
 
 def press(page: Page, text: str, label: str = "Pin", within: str = "main") -> None:
-    message(page, text, within).hover()
-    message(page, text, within).get_by_role("button", name=label, exact=True).click()
+    """Press a tool of a message; what draws the message anew, as parts do that come, takes it away."""
+    button = message(page, text, within).get_by_role("button", name=label, exact=True)
+    for _ in range(30):
+        message(page, text, within).hover()
+        with suppress(TimeoutError):
+            return button.click(timeout=500)
+    raise AssertionError(f"{text} has no {label} for long enough")
 
 
 def pin(talk: Any, message_id: str) -> None:
