@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from teamchat.errors import TooManyRequests
 from teamchat.interfaces import Storage, Transaction
-from teamchat.storage.parts import in_parts
+from teamchat.storage.parts import delete_in_parts
 from teamchat.storage.statements import values
 
 if TYPE_CHECKING:
@@ -25,9 +25,12 @@ _COUNT = """select failures, window_start from attempts
     where subject = $1 and window_start > $2 and window_start <= $3"""
 _TAKE_BACK = """update attempts set failures = case when failures > $2 then failures - $2 else 0 end
     where subject = $1"""
-_BATCH = 100  # those that go in one transaction: guessing at many accounts leaves some hundred thousand
-_SWEEP = f"""delete from attempts where subject in (select subject from attempts
-where (window_start <= $1 or window_start > $2) and subject {{}} $3 limit {_BATCH}) returning 1"""  # noqa: S608
+# Guessing at many accounts leaves some hundred thousand.
+_SWEEP_APART, _SWEEP_OTHERS = (
+    f"""delete from attempts where subject in (select subject from attempts
+    where (window_start <= $1 or window_start > $2) and subject {how} $3 limit {{}}) returning 1"""  # noqa: S608
+    for how in ("like", "not like")
+)
 
 
 def counting(table: str, subject: str, count: str, subjects: int = 1) -> str:
@@ -83,12 +86,8 @@ class Counters:
 
     async def sweep(self, storage: Storage, *, apart: bool = False) -> None:
         """Remove the counts whose window is over, some in a transaction: those apart, or all others."""
-        sql = _SWEEP.format("like" if apart else "not like")
-
-        async def part(tx: Transaction) -> bool:
-            return len(await tx.fetch(sql, *self._open(), f"{APART}%")) == _BATCH
-
-        await in_parts(storage, part)
+        sql = _SWEEP_APART if apart else _SWEEP_OTHERS
+        await delete_in_parts(storage, sql, *self._open(), f"{APART}%")
 
     def _open(self) -> tuple[int, int]:
         """Return after when, and until when, a window begins that is open now."""

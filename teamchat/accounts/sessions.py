@@ -28,7 +28,7 @@ from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, SessionInfo, SignedIn, TokenPair, User
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
-from teamchat.storage.parts import in_parts
+from teamchat.storage.parts import delete_in_parts
 from teamchat.storage.statements import chunks
 
 if TYPE_CHECKING:
@@ -38,9 +38,8 @@ GRACE_MS = 10_000
 _CLOCKS_DIFFER_MS = 60_000
 """By so much another server's clock may be ahead; beyond that, the clock was set back."""
 _MAX_USER_AGENT = 256
-_BATCH = 100  # refresh tokens that are removed in one transaction: 2 milliseconds on SQLite, 500 take 15
-_FORGET_TOKENS = f"""delete from refresh_tokens where token_hash in (select token_hash from refresh_tokens
-where expires_at <= $1 order by expires_at limit {_BATCH}) returning 1"""  # noqa: S608
+_FORGET_TOKENS = """delete from refresh_tokens where token_hash in (select token_hash from refresh_tokens
+where expires_at <= $1 order by expires_at limit {}) returning 1"""
 
 _log = get_logger(__name__)
 
@@ -233,12 +232,7 @@ class Sessions:
 
     async def sweep_tokens(self) -> None:
         """Remove expired refresh tokens, some in a transaction."""
-        now = self._clock()
-
-        async def part(tx: Transaction) -> bool:
-            return len(await tx.fetch(_FORGET_TOKENS, now)) == _BATCH
-
-        await in_parts(self._storage, part)
+        await delete_in_parts(self._storage, _FORGET_TOKENS, self._clock())
 
     async def sweep_in(self, tx: Transaction) -> None:
         """Remove expired sessions, whose streams end with them."""

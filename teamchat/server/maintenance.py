@@ -16,11 +16,11 @@ from teamchat.accounts import idempotency
 from teamchat.capabilities import Job
 from teamchat.chat.leaving import forsaken
 from teamchat.chat.retention import Retention
-from teamchat.interfaces import Service, Storage, Transaction
+from teamchat.interfaces import Service
 from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
-from teamchat.storage.parts import in_parts
+from teamchat.storage.parts import delete_in_parts
 
 if TYPE_CHECKING:
     from teamchat.application import Application
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 HOUSEKEEPING_SECONDS = 3600
 DOOMED_IMAGES_SECONDS = 30
 DELETED_ROOMS_SECONDS = 5
-_BATCH = 100  # rows a transaction, 2 milliseconds: others write in between
 
 _log = get_logger(__name__)
 
@@ -73,7 +72,7 @@ class Sweeper:
             if first_kept is None:
                 [(newest,)] = await tx.fetch("select max(seq) from events")
                 first_kept = (newest or 0) + 1
-        await _delete_in_batches(
+        await delete_in_parts(
             storage,
             "delete from events where seq in"
             " (select seq from events where seq < $1 order by seq limit {}) returning 1",
@@ -95,17 +94,7 @@ class Sweeper:
     async def forget_keys(self) -> None:
         """Remove Idempotency-Keys of more than 24 hours ago."""
         before = now_ms() - idempotency.KEPT_MS
-        await _delete_in_batches(self._app.storage, idempotency.FORGET, before)
-
-
-async def _delete_in_batches(storage: Storage, sql: str, before: int) -> None:
-    # The number stands in the statement: for one that it is not told PostgreSQL takes a tenth of the table.
-    some = sql.format(_BATCH)
-
-    async def part(tx: Transaction) -> bool:
-        return len(await tx.fetch(some, before)) == _BATCH
-
-    await in_parts(storage, part)
+        await delete_in_parts(self._app.storage, idempotency.FORGET, before)
 
 
 async def _repeat(seconds: float, jobs: Sequence[Job]) -> None:

@@ -13,10 +13,12 @@ from teamchat.errors import BadRequest, Forbidden
 from teamchat.interfaces import Row, Storage, Transaction
 from teamchat.model import Caller, now_ms
 from teamchat.model.ids import could_be_id, id_at
-from teamchat.storage.parts import in_parts
+from teamchat.storage.parts import delete_in_parts
 
 _DAY_MS = 86_400_000
 _BATCH = 1000
+_FORGET = """delete from audit_entries where id in
+(select id from audit_entries where id < $1 order by id limit {}) returning 1"""
 _COLUMNS = "id, at, actor_id, ip, action, target_type, target_id, details"
 
 
@@ -92,16 +94,7 @@ class Audit:
     async def sweep(self) -> None:
         """Remove what is older than ``audit.retentionDays``, some rows a transaction."""
         oldest = f"{max(0, self._clock() - self._days * _DAY_MS):012x}"
-
-        async def part(tx: Transaction) -> bool:
-            rows = await tx.fetch(
-                f"""delete from audit_entries where id in
-                   (select id from audit_entries where id < $1 order by id limit {_BATCH}) returning 1""",  # noqa: S608
-                oldest,
-            )
-            return len(rows) == _BATCH
-
-        await in_parts(self._storage, part)
+        await delete_in_parts(self._storage, _FORGET, oldest)
 
 
 async def _read(

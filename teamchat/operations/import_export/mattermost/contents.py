@@ -57,7 +57,7 @@ class Contents:
         self.bots: dict[str, Bot] = {}
         self.directs: dict[Place, dict[str, int]] = {}
         """The people of direct messages and groups, with when they looked last, 0 where that is not known."""
-        self.places: dict[str, str] = {}
+        self.lines_of_users: dict[str, str] = {}
         """Where users stand in the export."""
         self.names: dict[str, None] = {}
         """Whoever is named anywhere."""
@@ -93,7 +93,7 @@ class Contents:
                     self.channels["channel", record.team, record.name] = record
                 case User():
                     self.users[record.username] = record
-                    self.places[record.username] = where
+                    self.lines_of_users[record.username] = where
                 case Bot():
                     self.bots[record.username] = record
                 case DirectChannel():

@@ -231,12 +231,11 @@ class MattermostExport:
                 continue
             for one in said.post.thread_followers or ():
                 follows = {"following": True, "isEnded": False}
-                yield self._about(said) | _read(one.user, one.last_viewed or 0) | follows
+                yield self._about(said) | _read_up_to(one.user, one.last_viewed or 0) | follows
 
     def _read_states(self) -> Iterator[dict[str, Any]]:
         for seen in self._rooms.seen():
-            if seen.at:
-                yield _read(seen.user, seen.at) | {"channelId": room_id(seen.place)}
+            yield _read_up_to(seen.user, seen.at) | {"channelId": room_id(seen.place)}
 
     def _files(self) -> Iterator[dict[str, Any]]:
         for said in self._said():
@@ -288,7 +287,7 @@ class MattermostExport:
         return hashlib.sha256(named.encode()).hexdigest()[:32]
 
 
-def _read(name: str, at: int) -> dict[str, Any]:
+def _read_up_to(name: str, at: int) -> dict[str, Any]:
     """Return up to when somebody has read, in the form of records of read states."""
     return {"userId": user_id(name), "position": f"{at:012x}{_END}", "generation": 0, "isMarkedUnread": False}
 

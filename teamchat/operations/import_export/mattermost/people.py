@@ -64,7 +64,7 @@ class People:
         return name in self._contents.bots
 
     def _user(self, name: str, user: User) -> PortableUser:
-        where, why = f"{self._contents.places[name]} ({name})", _why_shut(user)
+        where, why = f"{self._contents.lines_of_users[name]} ({name})", _why_shut(user)
         if why is not None:
             self._report.change("user", where, why)
         return PortableUser(

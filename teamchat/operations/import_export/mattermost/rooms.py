@@ -24,7 +24,7 @@ _FOR_ALL = "town-square"
 
 
 class Seen(NamedTuple):
-    """Who is in a place, and when they looked there last (epoch milliseconds; 0 where that is not known)."""
+    """Who has looked at a place, and when they did last, in epoch milliseconds."""
 
     place: Place
     user: str
@@ -77,13 +77,15 @@ class Rooms:
                 yield PortableConversation(room_id(place), pair, self._made_at(place), origin=where(place))
 
     def seen(self) -> Iterator[Seen]:
-        """Yield who is where, and when they looked there last."""
+        """Yield who has looked where, as far as that is told."""
         for place, members in self._members.items():
             for name, member in members.items():
-                yield Seen(place, name, member.last_viewed_at or 0)
+                if member.last_viewed_at:
+                    yield Seen(place, name, member.last_viewed_at)
         for place, people in self._contents.directs.items():
             for name, at in people.items():
-                yield Seen(place, name, at)
+                if at:
+                    yield Seen(place, name, at)
 
     def _left_out(self, kind: str, place: Place) -> bool:
         if self._public_only:
