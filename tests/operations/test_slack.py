@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import zipfile
@@ -218,6 +219,21 @@ def test_what_a_mac_has_put_beside_a_day_is_passed_over(tmp_path: Path, slack: P
     (slack / "general" / "._2017-07-14.json").write_bytes(b"\0\5\x16\7")
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
     assert said[0].startswith("Imported: ")
+
+
+def test_a_byte_order_mark_and_half_a_character_hold_up_nothing(tmp_path: Path, slack: Path) -> None:
+    users = (slack / "users.json").read_bytes()
+    (slack / "users.json").write_bytes(codecs.BOM_UTF8 + users)
+    cut = {"type": "message", "user": "U1", "ts": "1500000009.000000", "text": "cut in the middle of \ud83d"}
+    (slack / "general" / "2017-07-15.json").write_text(json.dumps([cut]))
+    installation = fresh(tmp_path / "one")
+    trio.run(bring_in, installation, slack, Wishes())
+
+    async def texts() -> list[str]:
+        async with installation.storage() as storage:
+            return [each.content for each in await said_in(storage, "General")]
+
+    assert "cut in the middle of ?" in trio.run(texts)
 
 
 def test_a_day_that_is_lists_in_lists_is_damaged(tmp_path: Path, slack: Path) -> None:

@@ -7,6 +7,7 @@ for, for a channel is read more than once.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -101,13 +102,24 @@ class SlackFiles:
     def _records(self, path: AnyPath) -> Iterator[object]:
         """Yield the records of a file, which are decoded one by one: together they take much memory."""
         try:
-            data = read_inside(self.root, path, MOST_LIST_BYTES)
-            for raw in _LIST.decode(data):
+            for raw in _list_in(read_inside(self.root, path, MOST_LIST_BYTES)):
                 yield msgspec.json.decode(raw)
         except PermissionError as error:
             raise unreadable(path, error) from None
         except UNREADABLE:
             raise OperatorError(f"{path} in the export is damaged.") from None
+
+
+def _list_in(data: bytes) -> list[msgspec.Raw]:
+    """Return the records of a list. Raises a `ValueError` or `RecursionError` for what is none.
+
+    An editor may have put a byte order mark before it, and a text that was cut between the halves of a
+    surrogate pair can't be written as UTF-8 (RFC 8259, 8.1 and 8.2): "?" stands for that half then.
+    """
+    try:
+        return _LIST.decode(data)
+    except msgspec.DecodeError:
+        return _LIST.decode(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _refused(record: object) -> tuple[str, str] | None:
