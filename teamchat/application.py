@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -22,7 +22,7 @@ from teamchat.chat.server_settings import server_name
 from teamchat.chat.sight import Room, SeenMessage
 from teamchat.cluster import Members, PlaceOfFiles, PlaceOfImages, agree_on_place, agree_on_secret
 from teamchat.errors import SettingsError
-from teamchat.events import InRoom, Signal
+from teamchat.events import OWN_TYPES, Connected, InRoom, Signal, is_internal
 from teamchat.interfaces import (
     NO_TRAITS,
     Credentials,
@@ -197,6 +197,12 @@ class Application:
     def client_folders(self) -> Sequence[tuple[str, Traversable]]:
         """The parts of the web client that capabilities bring: a name and a folder, in the names' order."""
         return self.capabilities.client_folders
+
+    @property
+    def event_types(self) -> Collection[str]:
+        """The types of the events that listeners hear of."""
+        own = {name for name in OWN_TYPES if name != Connected.type and not is_internal(name)}
+        return own | self.capabilities.logged_types
 
     async def server_name(self, tx: Transaction) -> str:
         """Return the name that admins have given the server."""

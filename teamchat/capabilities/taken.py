@@ -153,6 +153,11 @@ class Capabilities:
         return [section for one in self.taken for section in one.parts.routes]
 
     @property
+    def logged_types(self) -> set[str]:
+        """The types of those of their events that stand in the log."""
+        return {name for name, payload in self.event_types.items() if not issubclass(payload, Signal)}
+
+    @property
     def signals(self) -> set[str]:
         """The names by which streams ask for their signals."""
         return {one.asked_as for one in self.event_types.values() if issubclass(one, Signal)}

@@ -5,7 +5,7 @@ A member that is not here is private, and may change with any version; docs/refe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
@@ -209,6 +209,10 @@ class Teamchat(Protocol):
         A folder holds ``main.js``, ``style.css``, ``strings/<language>.json`` and ``manifest.json``; all but
         the first may be missing.
         """
+
+    @property
+    def event_types(self) -> Collection[str]:
+        """The types of the events that listeners hear of: teamchat's own, and those of capabilities."""
 
     async def server_name(self, tx: Transaction) -> str:
         """Return the name that admins have given the server."""

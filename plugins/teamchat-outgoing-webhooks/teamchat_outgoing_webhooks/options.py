@@ -10,7 +10,9 @@ from msgspec import Meta, Struct, field
 from teamchat import SettingsError
 from teamchat_outgoing_webhooks.signing import SERIALISED, key
 
-_EventType = Annotated[str, Meta(pattern=r"^[A-Z]+(_[A-Z]+)*$", examples=["NEW_MESSAGE"])]
+_TYPE = r"^([A-Z]+(_[A-Z]+)*|[A-Za-z0-9][A-Za-z0-9_:-]*\.[A-Za-z0-9_.:-]+)$"
+"""Teamchat's own types are in capitals; those of plugins begin with a capability's name and a dot."""
+_EventType = Annotated[str, Meta(pattern=_TYPE, examples=["NEW_MESSAGE"])]
 
 
 class Target(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):

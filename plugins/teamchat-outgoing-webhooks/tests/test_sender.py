@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import hmac
 import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import httpx2
 import msgspec
 import pytest
 import trio
-from teamchat_outgoing_webhooks import Target
+from teamchat_outgoing_webhooks import Target, event_listeners
 from teamchat_outgoing_webhooks import sender as module
 from teamchat_outgoing_webhooks.sender import Sender
 from teamchat_outgoing_webhooks.signing import headers
 
-from teamchat import LoggedEvent, SettingsError
+from teamchat import Capability, LoggedEvent, Payload, SettingsError
 from teamchat.application import Application
 from teamchat.events import InRoom
+from teamchat.settings import PluginsSettings
 from teamchat.testing import EventListenerContract
+from tests.capabilities.serving import served
 
 SECRET = "a secret of the two"
 
@@ -43,6 +47,10 @@ class Receiver(httpx2.AsyncBaseTransport):
         if not answer:
             await trio.sleep_forever()
         return httpx2.Response(answer, headers={"Location": "https://elsewhere.example/"})
+
+
+class Opened(Payload, frozen=True):
+    type = "acme.polls.opened"
 
 
 class TestSender(EventListenerContract):
@@ -272,6 +280,27 @@ def test_a_secret_that_was_copied_by_halves_is_refused_by_its_key() -> None:
     with pytest.raises(SettingsError, match="the secret of 'tracker' begins with whsec_") as caught:
         half.check()
     assert "MfKQ9r8GKYqrT" not in str(caught.value)
+
+
+async def test_an_event_that_this_server_does_not_have_is_told_at_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    events = ["NEW_MESAGE", "NEW_MESSAGE", "RESYNC", "CONNECTED", "acme.polls.opened", "acme.polls.ended"]
+    told = {"name": "tracker", "url": "https://a.example/", "secret": SECRET, "events": events}
+    options = {"outgoing-webhooks": {"targets": [told]}}
+    async with served(tmp_path, Capability(name="acme.polls", events=[Opened])) as here:
+        settings = msgspec.structs.replace(here.app.settings, plugins=PluginsSettings(options=options))
+        [sender] = event_listeners(dataclasses.replace(here.app, settings=settings))
+        async with aclosing(cast("Sender", sender)):
+            found = [
+                record.message for record in caplog.records if record.name == "teamchat_outgoing_webhooks"
+            ]
+    unknown = "target tracker: this server has no event of the type"
+    assert found == [
+        f"{unknown} NEW_MESAGE. Did you mean NEW_MESSAGE?",
+        f"{unknown} CONNECTED.",
+        f"{unknown} acme.polls.ended. Did you mean acme.polls.opened?",
+    ]
 
 
 @pytest.mark.parametrize("url", ["ftp://a.example/", "http://", "http://[::1", "http://a.example:99999/"])

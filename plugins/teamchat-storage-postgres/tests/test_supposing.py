@@ -330,7 +330,9 @@ async def test_many_that_suppose_the_same_wrongly_are_found_at_once(
             await tx.fetch("update server_settings set value = 'green' where name = 'room'")
             for number in range(20):
                 nursery.start_soon(noting.note, str(number))
-            await trio.testing.wait_all_tasks_blocked()  # All wait for their turn, so that one batch has them.
+            await (
+                trio.testing.wait_all_tasks_blocked()
+            )  # All wait for their turn, so that one batch has them.
     assert noting.runs == 1 + 2 * 20
     assert len(found) <= 3 + 20  # once together, and then each by itself
     assert sum(found) <= 200
