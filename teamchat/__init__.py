@@ -3,13 +3,14 @@
 A plugin may import the names of this package and those of some modules: `teamchat.settings` for a plugin's
 own settings, `teamchat.model` for callers and what signing in answers, `teamchat.accounts` for what ways to
 sign in are made of, `teamchat.model.text` for what people write, `teamchat.model.slack` for Slack's markup,
-`teamchat.observability` for lines of the log (`teamchat.observability.logs`) and what is counted
+`teamchat.observability` for lines of the log (`teamchat.observability.logs`, and
+`teamchat.observability.outages` for what is tried again and again) and what is counted
 (`teamchat.observability.metrics`), `teamchat.web` for endpoints, `teamchat.web.outgoing` for asking other
-servers, `teamchat.accounts.message` for mailers,
-`teamchat.storage.statements` for lists in SQL, `teamchat.storage.disk` for files that outlast a power cut,
-`teamchat.storage.schema`, `teamchat.storage.log` and `teamchat.storage.sqlite` for storages,
-`teamchat.application` and `teamchat.plugins` for verbs that open the application, `teamchat.testing` for
-tests. Everything else is private.
+servers, `teamchat.accounts.message` for mailers, `teamchat.storage.statements` for lists in SQL,
+`teamchat.storage.disk` for files that outlast a power cut, `teamchat.storage.schema`,
+`teamchat.storage.log` and `teamchat.storage.sqlite` for storages, `teamchat.application` and
+`teamchat.plugins` for verbs that open the application, `teamchat.testing` for tests. Everything else is
+private.
 """
 
 from teamchat.accounts.idempotency import KeyedRequest

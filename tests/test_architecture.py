@@ -48,6 +48,7 @@ PUBLIC = {
         "teamchat.storage.sqlite",
     ),
     *("teamchat.storage.statements", "teamchat.storage.disk"),
+    "teamchat.observability.outages",
     *("teamchat.plugins", "teamchat.observability", "teamchat.observability.metrics", "teamchat.testing"),
     *("teamchat.accounts", "teamchat.model.text", "teamchat.model.slack", "teamchat.observability.logs"),
 }

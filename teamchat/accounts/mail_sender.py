@@ -25,6 +25,7 @@ from teamchat.errors import MailDelayed, MailRefused, OperatorError, SettingsErr
 from teamchat.interfaces import Mail, Mailer, Service
 from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 
 if TYPE_CHECKING:
     from teamchat.application import Application
@@ -112,15 +113,17 @@ class MailSender:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         failures = 0
+        outage = Outage(_log, "the outbox can't be read and will be tried again", logging.ERROR)
         async with trio.open_nursery() as nursery:
             task_status.started()
             while True:
                 try:
                     await self._go_on(nursery)
                     failures = 0
+                    outage.is_over()
                 except Exception as error:
                     failures += 1
-                    _log.error("the outbox can't be read and will be tried again", exc_info=error)
+                    outage.goes_on(error)
                     await trio.sleep(self._rhythm.pause(failures))
 
     async def _go_on(self, nursery: trio.Nursery) -> None:

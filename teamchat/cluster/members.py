@@ -18,6 +18,7 @@ from teamchat.interfaces import Storage, Transaction
 from teamchat.model import now_ms
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 
 BEAT_SECONDS = 10.0
 MOST_UNCHANGED = 4
@@ -75,20 +76,13 @@ class Members:
 
         `looked` is called after each look, with whether this process had been removed by the others.
         """
-        is_away = False
+        outage = Outage(_log, "the storage can't be told that this process lives")
         while True:
             with trio.move_on_after(BEAT_SECONDS) as pause:
                 await self._wanted.wait()
             self._wanted = trio.Event()
-            try:
-                was_removed = await self.beat(counts=pause.cancelled_caught)
-            except Exception as error:
-                if not is_away:
-                    _log.warning("the storage can't be told that this process lives", exc_info=error)
-                is_away = True
-            else:
-                is_away = False
-                looked(was_removed)
+            with outage.noted(Exception):
+                looked(await self.beat(counts=pause.cancelled_caught))
 
     async def beat(self, *, counts: bool = True) -> bool:
         """Count a beat, look at the others' and remove the dead. Return whether this one was removed.

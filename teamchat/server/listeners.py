@@ -22,6 +22,7 @@ from teamchat.events import LoggedEvent, is_internal
 from teamchat.interfaces import EventListener, MissedEventsListener, Storage
 from teamchat.model.text import plain
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.storage.lease import AGAIN_SECONDS, Lease, LeaseLost
 
 _SLOW_SECONDS = 60.0
@@ -55,20 +56,19 @@ class Listeners:
 
     async def _tell_for_ever(self, listener: EventListener) -> None:
         cursor = Lease(self._storage, plain(listener.name))
+        outage = Outage(_log, "an event listener pauses", listener=listener.name)
         while True:
-            try:
+            with outage.noted(StorageError, LeaseLost):
                 await cursor.take()
-                await self._tell(listener, cursor)
-            except* (StorageError, LeaseLost) as group:
-                reason = type(group.exceptions[0]).__name__
-                _log.warning("an event listener pauses", listener=listener.name, reason=reason)
+                await self._tell(listener, cursor, outage)
             await trio.sleep(AGAIN_SECONDS)
 
-    async def _tell(self, listener: EventListener, cursor: Lease) -> None:
+    async def _tell(self, listener: EventListener, cursor: Lease, outage: Outage) -> None:
         async with trio.open_nursery() as nursery:
             try:
                 nursery.start_soon(cursor.keep)
                 await self._tell_missed(listener, cursor)
+                outage.is_over()
                 followed = self._storage.follow(cursor.position)
                 async with aclosing(cast("AsyncGenerator[Sequence[LoggedEvent], None]", followed)) as log:
                     async for events in log:

@@ -6,6 +6,7 @@ again the next time: housekeeping must not end a server that can still serve.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from teamchat.interfaces import Service
 from teamchat.interfaces.hookspecs import hookimpl
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.storage.parts import delete_in_parts
 
 if TYPE_CHECKING:
@@ -98,12 +100,12 @@ class Sweeper:
 
 
 async def _repeat(seconds: float, jobs: Sequence[Job]) -> None:
+    event = "a housekeeping job failed and will be tried again"
+    outages = [Outage(_log, event, logging.ERROR) for _ in jobs]
     while True:
-        for job in jobs:
-            try:
+        for job, outage in zip(jobs, outages, strict=True):
+            with outage.noted(Exception):
                 await job()
-            except Exception as error:
-                _log.error("a housekeeping job failed and will be tried again", exc_info=error)
         await trio.sleep(seconds)
 
 

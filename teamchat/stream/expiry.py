@@ -14,6 +14,7 @@ import trio
 from teamchat.errors import StorageError
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.stream.subscriptions import Subscriptions
 
 CHECK_SECONDS = 5.0
@@ -34,21 +35,14 @@ class Expiry:
         self._expiries = expiries
         self._clock = clock
         self._known: dict[str, int] = {}
-        self._is_away = False
 
     async def run(self) -> None:
         """Look every few seconds, until cancelled."""
+        outage = Outage(_log, "which sessions have expired can't be read, and is asked again")
         while True:
             await trio.sleep(CHECK_SECONDS)
-            try:
+            with outage.noted(StorageError):
                 await self._look()
-                self._is_away = False
-            except StorageError as error:
-                if not self._is_away:
-                    _log.warning(
-                        "which sessions have expired can't be read, and is asked again", exc_info=error
-                    )
-                self._is_away = True
 
     async def _look(self) -> None:
         now, known = self._clock(), self._known

@@ -40,6 +40,7 @@ from teamchat.events import (
 from teamchat.interfaces import SignalCarrier, Storage
 from teamchat.model import Caller, now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.storage.log import Blanking
 from teamchat.stream import sse
 from teamchat.stream.activity import GOSSIP, StreamActivity
@@ -317,6 +318,7 @@ class Hub:
 
     async def _tick(self) -> None:
         """Send keep-alive comments to all idle streams, and forget what the log has forgotten."""
+        outage = Outage(_log, "the event log's beginning can't be read")
         while True:
             await trio.sleep(self._keep_alive_seconds)
             idle = [stream for stream in self._streams.caught_up() if not stream.size]
@@ -324,9 +326,6 @@ class Hub:
             for stream in idle:
                 stream.send_signals()
             self._relieve()
-            try:
+            with outage.noted(StorageError):
                 first, _ = await self._storage.log_bounds()
-            except StorageError as error:
-                _log.warning("the event log's beginning could not be read", exc_info=error)
-            else:
                 self.recent.forget_before(first)

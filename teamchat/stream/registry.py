@@ -22,6 +22,7 @@ import trio
 
 from teamchat.events import DisplacedStream, StreamsDisplaced
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.storage.statements import chunks, flat, in_pieces, values
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class StreamRegistry:
 
     async def _write(self) -> None:
         pause = 0.0
+        outage = Outage(_log, "open streams can't be written and will be tried again")
         while True:
             await self._news.wait()
             await trio.sleep(GATHER_SECONDS + pause)
@@ -137,11 +139,11 @@ class StreamRegistry:
                 while max(len(self._unwritten), len(self._ended)) >= MOST_AT_ONCE:
                     await self._write_some()
                 pause = 0.0
+                outage.is_over()
                 if self._unwritten or self._ended:  # They have just come, and others will: gathered again.
                     self._news.set()
             except Exception as error:
-                if not pause:
-                    _log.warning("open streams can't be written and will be tried again", exc_info=error)
+                outage.goes_on(error)
                 pause = min(max(2 * pause, _PAUSES[0]), _PAUSES[1])
                 self._news.set()
 

@@ -21,6 +21,7 @@ from teamchat.events import InRoom, Signal
 from teamchat.interfaces import MOST_CARRIED_BYTES, SignalCarrier
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.stream.signals import SentSignal, SharedSignal, SignalQueue
 from teamchat.stream.stream import Stream
 from teamchat.stream.subscriptions import Subscriptions
@@ -71,7 +72,7 @@ class Signalling:
         self._inbox, self._outbox = SignalQueue(MOST_QUEUED), SignalQueue(MOST_QUEUED)
         self._early: deque[tuple[float, SentSignal]] = deque(maxlen=_MOST_EARLY)
         self._asked: dict[frozenset[str], frozenset[str]] = {}
-        self._is_deaf = False
+        self._deafness = Outage(_log, "signals can't be exchanged with other processes")
 
     def known(self, names: Iterable[str]) -> frozenset[str]:
         """Return the names of signals that there are; streams that ask for the same share the set."""
@@ -176,7 +177,7 @@ class Signalling:
                 try:
                     await carrier.carry(text)
                 except (StorageError, OSError) as error:
-                    self._tell(error)
+                    self._deafness.goes_on(error)
             await trio.sleep(CARRY_SECONDS)
 
     async def _hear_all(self, carrier: SignalCarrier) -> None:
@@ -184,10 +185,10 @@ class Signalling:
             try:
                 async with aclosing(cast("AsyncGenerator[str, None]", carrier.carried())) as texts:
                     async for text in texts:
-                        self._is_deaf = False
+                        self._deafness.is_over()
                         self._take(text)
             except (StorageError, OSError) as error:
-                self._tell(error)
+                self._deafness.goes_on(error)
             await trio.sleep(RETRY_SECONDS)
 
     def _take(self, text: str) -> None:
@@ -199,12 +200,6 @@ class Signalling:
                         hear(signal.payload)
                     elif signal.asked_as in self._names:
                         self._inbox.put(signal)
-
-    def _tell(self, error: Exception) -> None:
-        """Log that signals don't go between processes, once until they do again."""
-        if not self._is_deaf:
-            _log.warning("signals can't be exchanged with other processes", exc_info=error)
-        self._is_deaf = True
 
 
 def _texts(origin: str, signals: Iterable[SentSignal]) -> Iterator[str]:

@@ -7,6 +7,7 @@ kept of a sign-in under way, `client` the talk with a provider, `identities` who
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ import trio
 
 from teamchat import AuthBackend, AuthMode, NoOptions, Service, SettingsError, SignInTraits, hookimpl
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_auth_oauth import states
 
 if TYPE_CHECKING:
@@ -62,11 +64,10 @@ class Sweeper:
         from teamchat_auth_oauth.sign_in import sweep
 
         task_status.started()
+        outage = Outage(_log, "a housekeeping job failed and will be tried again", logging.ERROR)
         while True:
-            try:
+            with outage.noted(Exception):
                 await sweep(self._app.accounts, self._app.settings.oauth.rate_limit)
-            except Exception as error:
-                _log.error("a housekeeping job failed and will be tried again", exc_info=error)
             await trio.sleep(SWEEP_SECONDS)
 
 

@@ -17,6 +17,7 @@ from teamchat import CheckedFile, FileStore, StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_files import stored
 from teamchat_files.durations import duration_ms
 from teamchat_files.location import Read, location_patches, patched
@@ -101,14 +102,13 @@ class Processing:
 
     async def _look_for_more(self) -> None:
         """Find what a process has left, and what is to be tried again."""
+        outage = Outage(_log, "files that wait can't be looked for and will be later")
         while True:
-            try:
+            found: Sequence[str] = ()
+            with outage.noted(StorageError):
                 async with self._app.storage.read() as tx:
-                    rows = await tx.fetch(_WAITING, now_ms(), 100)
-            except StorageError as error:
-                _log.warning("files that wait could not be looked for and will be later", exc_info=error)
-                rows = []
-            for (file_id,) in rows:
+                    found = [file_id for (file_id,) in await tx.fetch(_WAITING, now_ms(), 100)]
+            for file_id in found:
                 if file_id not in self._waiting and self._send is not None:
                     self._waiting[file_id] = trio.Event()
                     await self._send.send(file_id)

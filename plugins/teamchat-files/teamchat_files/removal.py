@@ -15,6 +15,7 @@ from teamchat import Problem, StorageError
 from teamchat.model import now_ms
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_files import stored
 from teamchat_files.attaching import remove
 from teamchat_files.processing import tell
@@ -54,13 +55,12 @@ class Removal:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Remove bytes until cancelled."""
         task_status.started()
+        outage = Outage(_log, "files that are to go can't be looked for and will be later")
         while True:
-            try:
+            with outage.noted(StorageError):
                 await self.remove_doomed()
                 if metrics.count_requests.is_on:
                     await self.measure()
-            except StorageError as error:
-                _log.warning("files that are to go could not be looked for and will be later", exc_info=error)
             await trio.sleep(EVERY_SECONDS)
 
     async def sweep(self) -> None:

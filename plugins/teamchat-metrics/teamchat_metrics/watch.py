@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 import trio
 
 from teamchat.observability import metrics
+from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_metrics.exposition import Reading
 from teamchat_metrics.sharing import Shared
 
 LAG_SECONDS = 0.5
 SHARE_SECONDS = 5.0
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class Watch:
@@ -36,12 +37,11 @@ class Watch:
             task_status.started()
 
     async def _share(self, shared: Shared) -> None:
+        outage = Outage(_log, "the measures of this worker can't be written")
         try:
             while True:
-                try:
+                with outage.noted(OSError):
                     await shared.write(await self._reading.text())
-                except OSError as error:
-                    _log.warning("the measures of this worker can't be written: %s", type(error).__name__)
                 await trio.sleep(SHARE_SECONDS)
         finally:
             shared.remove()

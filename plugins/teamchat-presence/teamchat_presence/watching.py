@@ -17,6 +17,7 @@ import trio
 from teamchat import StorageError
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_presence.events import PresenceUpdate
 from teamchat_presence.presence import UserPresence, load_of, presence_of
 from teamchat_presence.statuses import Choice, last_seen, status_of, turns_at
@@ -55,7 +56,6 @@ class Watching:
         self._choices: dict[str, Choice] = {}
         self._kept_at: dict[str, float] = {}
         self._unkept: dict[str, None] = {}
-        self._is_failing = False
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Tell until cancelled."""
@@ -137,15 +137,11 @@ class Watching:
         self._choices = choices
 
     async def _every(self, seconds: float, do: Callable[[], Awaitable[None]]) -> None:
+        outage = Outage(_log, "presence can't be read or kept, and is tried again")
         while True:
             await trio.sleep(seconds)
-            try:
+            with outage.noted(StorageError):
                 await do()
-                self._is_failing = False
-            except StorageError as error:
-                if not self._is_failing:
-                    _log.warning("presence can't be read or kept, and is tried again", exc_info=error)
-                self._is_failing = True
 
 
 def _removed(user_id: str) -> UserPresence:

@@ -9,6 +9,7 @@ import trio
 from teamchat import StorageError
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_profiles.profiles import tell
 
 if TYPE_CHECKING:
@@ -31,12 +32,11 @@ class Telling:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look, for as long as the server runs."""
         task_status.started()
+        outage = Outage(_log, "changes of profiles can't be told and will be later")
         while True:
-            try:
+            with outage.noted(StorageError):
                 while await self.tell_due():
                     pass
-            except StorageError as error:
-                _log.warning("changes of profiles could not be told and will be later", exc_info=error)
             await trio.sleep(SECONDS)
 
     async def tell_due(self) -> bool:

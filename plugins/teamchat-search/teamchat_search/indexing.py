@@ -17,6 +17,7 @@ import trio
 from teamchat import StorageError, Transaction
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_search.index import ABOVE_ALL, MADE_BY, MOST_TAIL, Index, State
 from teamchat_search.matching import fields
 from teamchat_search.tokens import Document
@@ -69,8 +70,7 @@ class Indexing:
         self._upkeep = upkeep_of(index, app.storage, self._hold)
         self._verified = ABOVE_ALL
         """Down to which message it was looked, since this process has the index, whether each is in it."""
-        self._is_paused = False
-        """Whether it was logged that it pauses, and nothing could be done since."""
+        self._outage = Outage(_log, "the search index pauses")
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until cancelled."""
@@ -83,9 +83,7 @@ class Indexing:
                 finally:
                     await self._give_back()
             except (StorageError, Lost) as error:
-                if not self._is_paused:
-                    _log.warning("the search index pauses", reason=type(error).__name__)
-                self._is_paused = True
+                self._outage.goes_on(error)
             await trio.sleep(_AGAIN_SECONDS)
 
     async def catch_up(self) -> None:
@@ -102,7 +100,7 @@ class Indexing:
         while True:
             began = trio.current_time()
             did_something = await self.step()
-            self._is_paused = False
+            self._outage.is_over()
             if did_something:
                 await trio.sleep(await self._rest(trio.current_time() - began))
                 continue

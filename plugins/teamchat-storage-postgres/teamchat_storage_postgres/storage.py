@@ -8,7 +8,6 @@ a look every second makes it certain.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
@@ -17,6 +16,8 @@ import trio
 
 from teamchat import LoggedEvent, StorageError, Upgrade
 from teamchat.observability import metrics
+from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.storage.log import logged_in
 from teamchat_storage_postgres.batch import CHANNEL
 from teamchat_storage_postgres.connection import connect_to
@@ -36,7 +37,7 @@ _MOST_HEARD = 1000
 _FOLLOW_BATCH = 1000
 _BOUNDS = "select (select min(seq) from events), last from teamchat_log_end"
 
-_log = logging.getLogger(__name__)
+_log = get_logger(__name__)
 
 
 class PostgresStorage:
@@ -47,7 +48,7 @@ class PostgresStorage:
     def __init__(self, connect: Connect, options: PostgresOptions) -> None:
         self._connect = connect
         self._committed = trio.Event()
-        self._is_away = False
+        self._unread = Outage(_log, "the event log can't be read and will be tried again")
         acquire, soon = options.acquire_seconds, options.connect_seconds
         self._readers = Pool(connect, options.pool_size, acquire, soon)
         self._watch = Pool(connect, 1, acquire, soon)
@@ -129,12 +130,10 @@ class PostgresStorage:
         try:
             events = await self.logged(after)
         except StorageError as error:
-            if not self._is_away:
-                _log.warning("the event log can't be read and will be tried again: %s", type(error).__name__)
-            self._is_away = True
+            self._unread.goes_on(error)
             await trio.sleep(POLL_SECONDS)
             return []
-        self._is_away = False
+        self._unread.is_over()
         return events
 
 

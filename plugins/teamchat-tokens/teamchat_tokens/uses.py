@@ -13,6 +13,7 @@ import trio
 from teamchat import StorageError
 from teamchat.model import now_ms
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 
 if TYPE_CHECKING:
     from teamchat import Storage
@@ -52,15 +53,14 @@ class Uses:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Write until cancelled."""
         task_status.started()
+        outage = Outage(_log, "when tokens were used can't be written")
         while True:
             await self._is_due.wait()
             await trio.sleep(_TOGETHER_SECONDS)
             self._is_due = trio.Event()
             due, self._due = self._due, {}
-            try:
+            with outage.noted(StorageError):
                 await self._write(due)
-            except StorageError as error:
-                _log.warning("when tokens were used can't be written", exc_info=error)
 
     async def _write(self, due: dict[str, tuple[int, str]]) -> None:
         async with self._storage.write() as tx:

@@ -10,6 +10,7 @@ import trio
 
 from teamchat import Lease, LeaseLost, LoggedEvent, Notices, StorageError, Unavailable
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat_web_push.connection import Services, open_services
 from teamchat_web_push.options import PushOptions
 from teamchat_web_push.queue import Queue
@@ -37,15 +38,14 @@ class Pushing:
         """Make the server's key if there is none; then run until cancelled."""
         vapid = await self._key.get()
         task_status.started()
+        outage = Outage(_log, "pushes pause")
         async with open_services(self._options.allowed_hosts) as services:
             while True:
-                try:
-                    await self._hold(services, vapid)
-                except* (StorageError, Unavailable, LeaseLost) as group:
-                    _log.warning("pushes pause", reason=type(group.exceptions[0]).__name__)
+                with outage.noted(StorageError, Unavailable, LeaseLost):
+                    await self._hold(services, vapid, outage)
                 await trio.sleep(_AGAIN_SECONDS)
 
-    async def _hold(self, services: Services, vapid: Vapid) -> None:
+    async def _hold(self, services: Services, vapid: Vapid, outage: Outage) -> None:
         lease = Lease(self._app.storage, LEASE)
         await lease.take()
         queue = Queue(self._app.storage, self._notices)
@@ -62,6 +62,7 @@ class Pushing:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(lease.keep)
                 await catch_up(self._app, lease, queue, sender)
+                outage.is_over()
                 nursery.start_soon(sender.run)
                 await follow(self._app, lease, queue, sender)
         finally:

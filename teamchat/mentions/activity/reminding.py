@@ -21,6 +21,7 @@ from teamchat.mentions.activity.noting import only
 from teamchat.model import now_ms
 from teamchat.model.ids import new_id
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 
 if TYPE_CHECKING:
     from teamchat.application import Application
@@ -45,11 +46,10 @@ class Reminding:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Run until cancelled."""
         task_status.started()
+        outage = Outage(_log, "reminders pause")
         while True:
-            try:
+            with outage.noted(StorageError, Unavailable):
                 await self.give(now_ms())
-            except (StorageError, Unavailable) as error:
-                _log.warning("reminders pause", reason=type(error).__name__)
             await trio.sleep(LOOK_SECONDS)
 
     async def give(self, now: int) -> int:

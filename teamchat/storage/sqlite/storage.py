@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -29,6 +30,7 @@ from teamchat.errors import StorageError, Unavailable
 from teamchat.events import LoggedEvent
 from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
+from teamchat.observability.outages import Outage
 from teamchat.storage.log import logged_in
 from teamchat.storage.sqlite.committing import CommitThread
 from teamchat.storage.sqlite.connections import connect
@@ -80,7 +82,8 @@ class SqliteStorage:
         self._writer = writer
         self._lock = WriterLock()
         self._batch: _Batch | None = None
-        self._is_unwritable = self._is_unreadable = False
+        self._is_unwritable = False
+        self._unread = Outage(_log, "the event log can't be read and will be tried again", logging.ERROR)
         self._readers: list[apsw.Connection] = []
         self._watch = connect(path, _READERS_WAIT)
         self._datagrams = Datagrams(path.with_name(f"{path.name}-signals"))
@@ -230,12 +233,10 @@ class SqliteStorage:
             if not events:
                 await self._until_set(committed)
         except StorageError as error:
-            if not self._is_unreadable:
-                _log.error("the event log can't be read and will be tried again", exc_info=error)
-            self._is_unreadable = True
+            self._unread.goes_on(error)
             await trio.sleep(_UNREADABLE_PAUSE)
         else:
-            self._is_unreadable = False
+            self._unread.is_over()
         return events
 
     async def _until_set(self, committed: trio.Event) -> None:
