@@ -191,9 +191,7 @@ async def _account_of(tx: Transaction, email_key: str | None) -> str | None:
 
 async def _is_signed_in_from(tx: Transaction, attempt: Attempt) -> bool:
     rows = await tx.fetch(
-        """select 1 from users u join sessions s on s.user_id = u.id
-           where u.email_key = $1 and s.ip = $2 limit 1""",
+        "select s.ip from users u join sessions s on s.user_id = u.id where u.email_key = $1",
         attempt.email_key,
-        attempt.ip,
     )
-    return bool(rows)
+    return any(network_of(ip) == attempt.network for (ip,) in rows)

@@ -244,6 +244,14 @@ async def test_d18_an_account_that_failed_at_ten_addresses_is_blocked(world: Wor
     assert await outcome(quick, BOB, PASSWORD, "192.0.2.99") == 200
 
 
+async def test_d18_where_one_is_signed_in_from_counts_by_64_as_failures_do(quick: Accounts) -> None:
+    await Passwords(quick).login(BOB, PASSWORD, "2001:db8:0:1::a", "")
+    for number in range(10):
+        await fail(quick, 1, BOB, f"198.51.100.{number}")
+    assert await outcome(quick, BOB, PASSWORD, "2001:db8:0:2::a") == 429
+    assert await outcome(quick, BOB, PASSWORD, "2001:db8:0:1::b") == 200, "the same network, a day later"
+
+
 async def test_d18_of_guesses_made_at_once_ten_are_answered(quick: Accounts) -> None:
     statuses: list[int] = []
 
