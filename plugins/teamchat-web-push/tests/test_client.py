@@ -142,6 +142,7 @@ def looking_away(server: Any, showing: Browser) -> Page:
         user = client.get("/auth/me").json()["user"]["id"]
     page.add_init_script(f"localStorage['teamchat/{user}/notify'] = 'true'")
     page.goto(f"{server.base}/?access_token={token}")
+    page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("main").get_by_role("textbox").first).to_be_visible()
     return page
 

@@ -29,7 +29,7 @@ from teamchat.testing import ADMIN, PASSWORD, mailed
 from tests import forks
 from tests.harness import free_port
 
-from .extensions import bring, loose
+from .extensions import LEFT, bring, loose
 from .rooms import Rooms
 
 __all__ = ["bring", "loose"]
@@ -205,13 +205,14 @@ _UNASKED = """if (globalThis.Notification?.permission === "denied") {
 def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
     """Open an address in a browser of its own (no cookies, nothing kept): `visit(url, locale="de-DE")`.
 
-    The greetings were dismissed there, unless `greeted` is False. There is no service worker unless a test is
-    about it (`service_workers="allow"`): once it is there, at no certain time, files pass by `page.route`.
+    The greetings were dismissed there, unless `greeted` is False. Tokens in an address are taken as if it had
+    left for a provider, unless `left` is False. There is no service worker unless a test is about it
+    (`service_workers="allow"`): once it is there, at no certain time, files pass by `page.route`.
     """
     watch = Watch()
     with ExitStack() as stack:
 
-        def go(url: str, *, greeted: bool = True, **options: Any) -> Page:
+        def go(url: str, *, greeted: bool = True, left: bool = True, **options: Any) -> Page:
             usual = {"locale": "en-GB", "reduced_motion": "reduce", "service_workers": "block"}
             context = browser.new_context(**usual | options)
             stack.callback(context.close)
@@ -220,6 +221,8 @@ def visit(browser: Browser) -> Iterator[Callable[..., Page]]:
             context.add_init_script(_UNASKED)
             if greeted:
                 context.add_init_script(_GREETED)
+            if left:
+                context.add_init_script(LEFT)
             page = context.new_page()
             page.goto(url)
             return page

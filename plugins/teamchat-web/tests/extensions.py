@@ -45,6 +45,12 @@ def bring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bring:
     return make
 
 
+# A browser that has just left for a provider: tokens in the address are what it comes back with.
+LEFT = """try {
+  if (location.search.includes("access_token")) localStorage["teamchat/left"] = Date.now();
+} catch {}"""
+
+
 @pytest.fixture
 def loose(browser: Browser) -> Iterator[Callable[[str], tuple[Page, list[str]]]]:
     """Open an address where errors and warnings are expected; they are collected."""
@@ -60,6 +66,7 @@ def loose(browser: Browser) -> Iterator[Callable[[str], tuple[Page, list[str]]]]
                 said.append(message.text)
 
         context.on("console", note)
+        context.add_init_script(LEFT)
         page = context.new_page()
         page.goto(url)
         return page, said

@@ -82,7 +82,7 @@ def test_who_came_without_a_password_is_offered_none_to_change(
 def test_a_button_for_each_provider_leads_there_and_back(serve: Serve, visit: Visit, idp: Provider) -> None:
     auth = {"authMode": "password", "isInviteRequired": False}
     server = serve(auth=auth, oauth={"custom": [custom(idp), custom(idp, "Beta")]})
-    page = visit(server.base)
+    page = visit(server.base, left=False)
     expect(page.get_by_role("link", name="Continue with Beta")).to_be_visible()
     page.get_by_role("link", name="Continue with Acme").click()
     at_home(page)
@@ -159,7 +159,7 @@ def test_d40_who_finds_their_address_taken_before_is_told_once(
     auth = {"authMode": "password", "isInviteRequired": False}
     server = serve(auth=auth, oauth={"custom": [custom(idp)]})
     server.post("/auth/register", {"email": JANE, "password": "the stranger's password"})
-    page = visit(server.base)
+    page = visit(server.base, left=False)
     page.get_by_role("link", name="Continue with Acme").click()
     at_home(page)
     told = page.locator(".toast", has_text="Its earlier sessions and password have ended.")
@@ -170,3 +170,50 @@ def test_d40_who_finds_their_address_taken_before_is_told_once(
     page.reload()
     at_home(page)
     expect(told).to_have_count(0)
+
+
+def signed_in(visit: Visit, server: Any) -> Page:
+    """Open a browser in which Jane is signed in, and which has left for no provider."""
+    page = visit(server.base, left=False)
+    page.get_by_role("textbox", name="Email").fill(JANE)
+    page.get_by_role("button", name="Sign in").click()
+    at_home(page)
+    return page
+
+
+def test_tokens_that_nobody_asked_for_take_nobodys_place_unseen(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    page = signed_in(visit, server)
+    page.goto(f"{server.base}/?access_token={server.token('eve@example.org')}")
+    expect(page.get_by_text("You’re about to sign in as eve@example.org.")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("token"))
+    page.get_by_role("button", name=f"Stay signed in as {JANE}").click()
+    at_home(page)
+    expect(page.get_by_role("button", name="jane")).to_be_visible()
+    page.goto(f"{server.base}/?access_token={server.token('eve@example.org')}")
+    page.get_by_role("button", name="Sign in").click()
+    at_home(page)
+    expect(page.get_by_role("button", name="eve")).to_be_visible()
+
+
+def test_whose_unasked_tokens_are_is_for_the_server_to_say(serve: Serve, visit: Visit) -> None:
+    server = serve()
+    page = signed_in(visit, server)
+    header, claims, _ = server.token(JANE).split(".")
+    page.goto(f"{server.base}/?access_token={header}.{claims}.forged&refresh_token=eves")
+    at_home(page)
+    expect(page.get_by_role("button", name="jane")).to_be_visible()
+    page = visit(f"{server.base}/?access_token={header}.{claims}.forged&refresh_token=eves", left=False)
+    expect(page.get_by_role("alert").filter(has_text=REASONS["invalid_state"])).to_be_visible()
+    page.goto(f"{server.base}/?access_token={server.token('eve@example.org')}")
+    page.get_by_role("button", name="Use another email").click()
+    expect(page.get_by_role("textbox", name="Email")).to_be_visible()
+
+
+def test_a_provider_may_be_gone_to_in_another_tab(serve: Serve, visit: Visit, idp: Provider) -> None:
+    auth = {"authMode": "password", "isInviteRequired": False}
+    page = visit(serve(auth=auth, oauth={"custom": [custom(idp)]}).base, left=False)
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Continue with Acme").click(button="middle")
+    at_home(opened.value)
+    at_home(page)

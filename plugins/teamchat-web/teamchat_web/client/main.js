@@ -33,17 +33,17 @@ if (!globalThis.TEAMCHAT_TOO_OLD) run();
 
 /** Sign in and chat, in turn. */
 async function run() {
-  const landing = location.search ? (await import("./view/sign_in/landing.js")).takeLanding() : {};
+  const landing = location.search ? (await import("./view/sign_in/landing.js")).takeLanding(kept) : {};
   await hasWords;
   if (kept.get("theme")) (await import("./lib/theme.js")).applyTheme();
   if (landing.accessToken) session.begin(landing);
-  if (landing.accessToken && landing.earlierAccessEnded) {
+  if (landing.earlierAccessEnded) {
     (await part(import("./view/sign_in/earlier_access.js"))).tell(shared);
   }
   for (let given = landing; ; ) {
     if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
     const { userId } = session;
-    const mayChat = session.isSignedIn && !session.mustChangePassword;
+    const mayChat = session.isSignedIn && !session.mustChangePassword && !given.unasked;
     given = mayChat ? { ended: await chat() } : await enter(given);
     if (FOR_GOOD.has(given.ended)) await forget(userId);
   }

@@ -32,6 +32,9 @@ export class SignIn {
   register(email, password) {
     return this.#open("/auth/register", { email, password });
   }
+  async whose(token) {
+    return (await this.#http.send("GET", "/auth/me", { token })).user;
+  }
   async providers() {
     return (await this.#http.send("GET", "/auth/oauth/providers")).providers;
   }

@@ -24,6 +24,7 @@ export default {
   "sign_in.other_email": "Andere Adresse verwenden",
   "sign_in.landing_title": "Schön, dass du da bist",
   "sign_in.landing_lead": "Du meldest dich gleich als {email} an.",
+  "sign_in.stay": "Als {email} angemeldet bleiben",
   "sign_in.link_bad": "Dieser Link gilt nicht mehr: benutzt, abgelaufen oder durch einen neueren ersetzt.",
   "sign_in.forgot": "Passwort vergessen?",
   "sign_in.wrong": "E-Mail oder Passwort stimmt nicht.",

@@ -24,6 +24,7 @@ export default {
   "sign_in.other_email": "Use another email",
   "sign_in.landing_title": "Welcome back",
   "sign_in.landing_lead": "You’re about to sign in as {email}.",
+  "sign_in.stay": "Stay signed in as {email}",
   "sign_in.link_bad": "This link doesn’t work any more: it was used before, has expired, or a newer one was sent.",
   "sign_in.forgot": "Forgot your password?",
   "sign_in.wrong": "The email or the password is wrong.",

@@ -3,6 +3,7 @@
 
 import { element, replace } from "../../lib/dom.js";
 import { t } from "../../lib/strings.js";
+import { noteLeaving } from "./landing.js";
 
 /** A button for each provider, once the server has told them. */
 export function providers(ctx) {
@@ -28,5 +29,7 @@ async function load(ctx, place) {
 
 function button(ctx, { name, loginUrl }) {
   const href = new URL(loginUrl, new URL(ctx.config.API_BASE_URL || ".", document.baseURI)).href;
-  return element("a", { class: "button button-wide", href }, t("sign_in.with", { name }));
+  const leave = () => noteLeaving(ctx.kept);
+  const on = { click: leave, auxclick: leave, contextmenu: leave }; // In this tab, or in another.
+  return element("a", { class: "button button-wide", href, on }, t("sign_in.with", { name }));
 }
