@@ -97,8 +97,9 @@ def _key(given: Any) -> Key | None:
     """Return a key to check signatures with; None for any other, such as one for encryption, or a secret."""
     if not isinstance(given, dict) or given.get("kty") not in ("RSA", "EC", "OKP"):
         return None
-    operations = given.get("key_ops")
-    if "d" in given or given.get("use", "sig") != "sig" or (operations and "verify" not in operations):
+    operations = given.get("key_ops") or ["verify"]
+    is_to_verify = isinstance(operations, list) and "verify" in operations
+    if "d" in given or given.get("use", "sig") != "sig" or not is_to_verify:
         return None
     try:
         if given["kty"] == "RSA" and _bits(given["n"]) < _LEAST_RSA_BITS:

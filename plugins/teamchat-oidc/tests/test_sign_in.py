@@ -235,6 +235,7 @@ NO_KEYS: list[Any] = [
     OTHER.as_dict(private=False, use="enc"),
     OTHER.as_dict(private=False, alg="RS512"),
     OTHER.as_dict(private=False, key_ops=["encrypt"]),
+    OTHER.as_dict(private=False) | {"key_ops": True},
     {"kty": "RSA", "kid": "other", "e": "AQAB", "n": "w" * 171},
     {"kty": "oct", "k": "c2VjcmV0", "kid": "other"},
     {"kty": "RSA", "kid": "other"},
