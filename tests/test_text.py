@@ -127,6 +127,13 @@ def test_d41_names_hold_nothing_that_is_not_seen(code: int) -> None:
         assert text.content(f"a{odd}", most=100) == f"a{odd}"
 
 
+@pytest.mark.parametrize("code", range(0xFFF9, 0xFFFD))
+def test_d41_names_hold_no_controls_of_annotations_which_browsers_do_not_show(code: int) -> None:
+    with pytest.raises(BadRequest, match="name"):
+        text.name("name", f"Ada{chr(code)}")
+    assert text.made_name("name", f"Ada{chr(code)}") == "Ada"
+
+
 @pytest.mark.parametrize("code", [0xAC, 0xAE, 0x350, 0x1161, 0x2010, 0x3165, 0xFFFD, 0x1F98A, 0xE1000])
 def test_d41_names_may_hold_their_neighbours(code: int) -> None:
     assert text.name("name", f"a{chr(code)}") == f"a{chr(code)}"

@@ -23,8 +23,11 @@ BOTS_DOMAIN = "bots.invalid"
 says that they do (extension K-2)."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-# Control characters, and the bidirectional embeddings, overrides, isolates and marks of UAX #9.
-_DISGUISING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Control characters, also those of annotations and embedded objects, which browsers show as nothing, and the
+# bidirectional embeddings, overrides, isolates and marks of UAX #9.
+_DISGUISING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffc\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 # Unicode's Default_Ignorable_Code_Point, of which reserved code points are a part, so that no later version
 # adds to it; and the blank Braille pattern, which shows as nothing either.
