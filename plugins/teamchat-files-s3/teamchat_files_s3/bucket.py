@@ -10,7 +10,7 @@ import logging
 import re
 import ssl
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -25,6 +25,8 @@ from teamchat_files_s3.signing import EMPTY, query_of, signed
 TRIES = 4
 RETRY_SECONDS = 10.0
 """A request without a body that failed later than this after it began is not tried again."""
+REFUSAL_SECONDS = 5.0
+"""How long a refusal may take to say what for."""
 FIRST_PAUSE_SECONDS = 0.1
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,60})</Code>")
 _MOST_ANSWER_BYTES = 1024 * 1024
@@ -142,7 +144,11 @@ class Bucket:
         self, method: str, key: str, parameters: dict[str, str], *, body: Body | None = None
     ) -> str:
         async with self._answered(method, key, parameters, {}, body) as answer:
-            return await _text(answer)
+            try:
+                return await _text(answer)
+            except httpx2.TransportError as error:
+                self._tell(type(error).__name__)
+                raise Unavailable("The store can't be reached. Try again later.") from None
 
     @asynccontextmanager
     async def _answered(
@@ -171,10 +177,7 @@ class Bucket:
                 if answer.is_success:
                     self._tell(None)
                     return answer
-                with trio.CancelScope(shield=True), trio.move_on_after(5):
-                    code = _CODE.search(await _text(answer))
-                    await answer.aclose()
-                failed = S3Error(answer.status_code, code[1] if code else str(answer.status_code))
+                failed = await _refusal(answer)
                 if (answer.status_code < 500 or answer.status_code == 501) and failed.code not in (
                     "RequestTimeout",
                     "SlowDown",
@@ -282,6 +285,17 @@ def refused_at_start(error: S3Error, *, in_parts: bool) -> StorageError:
             f"Give it s3:PutObject, s3:GetObject, s3:DeleteObject{parts} there."
         )
     return StorageError(f"files-s3.endpoint: what answers there does not work as a store ({code}).")
+
+
+async def _refusal(answer: httpx2.Response) -> S3Error:
+    """Return what a refusal says; where the rest of it does not come, its status says enough."""
+    text = ""
+    with trio.CancelScope(shield=True):
+        with trio.move_on_after(REFUSAL_SECONDS), suppress(httpx2.TransportError):
+            text = await _text(answer)
+        await answer.aclose()
+    code = _CODE.search(text)
+    return S3Error(answer.status_code, code[1] if code else str(answer.status_code))
 
 
 async def _text(answer: httpx2.Response) -> str:

@@ -142,6 +142,8 @@ class Line:
         self._flows.set()
         self._cut = trio.Event()
         self.answer = ("503 Slow Down", "SlowDown")
+        self.missing = 0  # bytes of the answer that do not come
+        self.is_silent_then = False
         self.refusals = 0
         self.refused = 0
         self.passed = trio.Event()
@@ -183,8 +185,11 @@ class Line:
         self.refused += 1
         status, code = self.answer
         body = f"<Error><Code>{code}</Code></Error>"
-        head = f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        length = len(body) + self.missing
+        head = f"HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
         await near.send_all((head + body).encode())
+        if self.is_silent_then:
+            await trio.sleep_forever()
 
     async def _connect(self, near: trio.SocketStream) -> None:
         async with (

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 import trio
 import trio.testing
-from teamchat_files_s3 import open_s3
+from teamchat_files_s3 import bucket, open_s3
 
 from teamchat import Unavailable
 from teamchat.testing.files import kept
@@ -53,6 +53,35 @@ async def test_a_store_that_says_503_is_asked_again(store, line, request_: str) 
         else:
             assert await kept(store, "1-again.png") == b"data"
     assert line.refused == 2
+
+
+@pytest.mark.parametrize("then", ["hangs up", "is silent", "is silent for long"])
+@pytest.mark.parametrize("request_", ["put", "read", "remove"])
+async def test_a_store_is_asked_again_whose_refusal_never_ends(
+    store, line, request_: str, then: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.put("1-broken.png", b"data")
+    line.cut()
+    line.refusals, line.missing, line.is_silent_then = 1, 100, then != "hangs up"
+    if then == "is silent for long":
+        monkeypatch.setattr(bucket, "REFUSAL_SECONDS", 0.1)
+    with trio.fail_after(PATIENCE):
+        if request_ == "put":
+            await store.put("1-broken.png", b"data")
+        elif request_ == "remove":
+            await store.remove("1-broken.png")
+        else:
+            assert await kept(store, "1-broken.png") == b"data"
+    assert line.refused == 1
+
+
+@pytest.mark.parametrize("request_", ["put", "remove", "begin"])
+async def test_a_store_whose_answer_breaks_off_is_unavailable(store, line, request_: str) -> None:
+    line.cut()
+    line.answer, line.refusals, line.missing = ("200 OK", ""), 1, 100
+    requests = {"put": lambda: store.put("1-cut.png", b"x"), "begin": lambda: store.begin("1-cut.png", 1)}
+    with trio.fail_after(PATIENCE), pytest.raises(Unavailable, match="can't be reached"):
+        await requests.get(request_, lambda: store.remove("1-cut.png"))()
 
 
 async def test_a_store_that_goes_on_saying_503_is_unavailable(store, line) -> None:
