@@ -200,6 +200,7 @@ _GPS = 0x8825
 _POINTERS = (0x8769, 0x014A)
 _BYTES_OF = {1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4}
 _MOST_DIRECTORIES = 32
+_MOST_ENTRIES = 1000  # in all of them: a camera writes a hundred, and whoever sends one may write anything
 
 
 def without_gps(tiff: bytes) -> bytes:
@@ -216,6 +217,7 @@ class _Exif:
     def __init__(self, data: bytearray, order: str) -> None:
         self.data = data
         self._order = order
+        self._left = _MOST_ENTRIES
 
     def clean(self) -> None:
         """Follow the directories from the first on; each is looked at once."""
@@ -226,7 +228,7 @@ class _Exif:
             if at in seen or not 8 <= at <= len(self.data) - 2:
                 continue
             seen.add(at)
-            waiting.append(self._number(at + 2 + 12 * self._number(at, 2), 4))
+            waiting.append(self._number(at + 2 + 12 * self._count(at), 4))
             for entry in reversed(list(self._entries(at))):
                 tag, value = self._number(entry, 2), self._number(entry + 8, 4)
                 if tag in _POINTERS:
@@ -239,11 +241,15 @@ class _Exif:
             self._blank(at)
 
     def _entries(self, at: int) -> Iterator[int]:
-        for number in range(self._number(at, 2)):
+        for number in range(self._count(at)):
             entry = at + 2 + 12 * number
-            if entry + 12 > len(self.data):
+            if entry + 12 > len(self.data) or not self._left:
                 return
+            self._left -= 1
             yield entry
+
+    def _count(self, at: int) -> int:
+        return min(self._number(at, 2), _MOST_ENTRIES)
 
     def _blank(self, at: int) -> None:
         """Zero a directory with all that its entries point to."""
@@ -258,7 +264,7 @@ class _Exif:
 
     def _remove(self, at: int, entry: int) -> None:
         """Take an entry out of its directory: those behind it move up, and so does the link to the next."""
-        count = self._number(at, 2)
+        count = self._count(at)
         end = min(at + 2 + 12 * count + 4, len(self.data))
         self.data[entry:end] = self.data[entry + 12 : end] + bytes(12)
         self.data[at : at + 2] = (count - 1).to_bytes(2, self._order)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -244,6 +245,16 @@ async def test_hostile_metadata_takes_no_time() -> None:
     without_gps(loop)
     await stripped((b"\xff\xe1\xff\xffExif\0\0") * 20_000, "image/jpeg")
     assert time.process_time() - began < 30
+
+
+def test_a_photograph_with_thousands_of_locations_that_overlap_takes_no_time() -> None:
+    count = 5000
+    first = 8 + 2 + 12 * count + 4
+    entries = b"".join(struct.pack("<HHII", 0x8825, 4, 1, first + 12 * number) for number in range(count))
+    overlapping = (b"\xff\xff" + bytes(10)) * count
+    began = time.process_time()
+    without_gps(b"II*\0\x08\0\0\0" + struct.pack("<H", count) + entries + bytes(4) + overlapping)
+    assert time.process_time() - began < 2
 
 
 async def test_patches_across_chunks_are_made_once() -> None:
