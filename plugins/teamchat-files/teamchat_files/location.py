@@ -20,6 +20,8 @@ MOST_CHUNK_BYTES = 1024 * 1024
 """Larger pieces of metadata are blanked as a whole where they may hold a location."""
 MOST_CHUNKS = 10_000
 """After so many, a PNG or WebP is not looked into further: no camera or program makes more."""
+MOST_SEGMENTS = 1000
+"""After so many of metadata the same holds of a JPEG: each may say that it reaches over the next ones."""
 
 
 class Patch(NamedTuple):
@@ -67,7 +69,7 @@ _LONGEST = max(map(len, _MARKS))
 async def _jpeg(read: Read, size: int) -> list[Patch]:
     """Look at every segment of metadata, also those of further pictures in the same file."""
     patches: list[Patch] = []
-    at, kept = 0, b""
+    at, kept, count = 0, b"", 0
     while at < size:
         piece = await read(at, PIECE_BYTES)
         if not piece:
@@ -82,6 +84,8 @@ async def _jpeg(read: Read, size: int) -> list[Patch]:
             length = int.from_bytes(segment[2:], "big") - 2
             if patches and offset < patches[-1].offset + len(patches[-1].data):
                 continue
+            if (count := count + 1) > MOST_SEGMENTS:
+                return patches
             content = await read(offset, min(length, size - offset))
             if (changed := _segment(found[0], content)) != content:
                 patches.append(Patch(offset, changed))

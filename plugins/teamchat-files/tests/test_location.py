@@ -13,7 +13,7 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import ExifTags, Image, PngImagePlugin
-from teamchat_files.location import Patch, location_patches, patched, without_gps
+from teamchat_files.location import MOST_SEGMENTS, Patch, location_patches, patched, without_gps
 
 XMP = (
     b'<?xpacket begin="\xef\xbb\xbf" id="W5M0MpCehiHzreSzNTczkc9d"?>'
@@ -255,6 +255,20 @@ def test_a_photograph_with_thousands_of_locations_that_overlap_takes_no_time() -
     began = time.process_time()
     without_gps(b"II*\0\x08\0\0\0" + struct.pack("<H", count) + entries + bytes(4) + overlapping)
     assert time.process_time() - began < 2
+
+
+async def test_segments_of_a_photograph_that_overlap_are_not_read_as_often_as_they_do() -> None:
+    data = b"\xff\xd8" + b"\xff\xe1\xff\xffExif\0\0" * 30_000
+    count = 0
+
+    async def read(offset: int, length: int) -> bytes:
+        nonlocal count
+        piece = data[offset : offset + length]
+        count += len(piece)
+        return piece
+
+    await location_patches(read, len(data), "image/jpeg")
+    assert count < MOST_SEGMENTS * 65536 + len(data)
 
 
 async def test_patches_across_chunks_are_made_once() -> None:
