@@ -72,11 +72,11 @@ class Processing:
         """Have a file looked at, and wait `WAIT_SECONDS` for that at most; without a server nobody does."""
         if self._send is None:
             return
-        done = self._waiting.setdefault(file_id, trio.Event())
         try:
             self._send.send_nowait(file_id)
         except trio.WouldBlock:
             return  # It is found when its turn comes.
+        done = self._waiting.setdefault(file_id, trio.Event())
         with trio.move_on_after(WAIT_SECONDS):
             await done.wait()
 

@@ -22,7 +22,7 @@ class Away:
 
     def __init__(self, *rows: tuple[str | None, ...]) -> None:
         self.storage = self
-        self.rows = rows
+        self.rows = list(rows)
         self.failures = 3
 
     @asynccontextmanager
@@ -33,7 +33,7 @@ class Away:
         self.failures -= 1
         if self.failures >= 0:
             raise StorageError("It is away.")
-        return list(self.rows)
+        return self.rows
 
 
 async def test_files_are_looked_for_again_once_the_storage_is_back(
@@ -54,6 +54,38 @@ async def test_files_are_looked_for_again_once_the_storage_is_back(
     service = Processing(cast("Teamchat", Away(("a file",))), cast("FilesOptions", cast("Any", None)))
     async with trio.open_nursery() as nursery:
         await nursery.start(service.run)
+        with trio.fail_after(10 * processing.POLL_SECONDS):
+            await looked_at.wait()
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_file_for_which_no_place_was_left_is_looked_at_later(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: trio.testing.MockClock
+) -> None:
+    is_free, looked_at = trio.Event(), trio.Event()
+
+    async def look_at(_: Processing, file_id: str) -> None:
+        if file_id == "a late one":
+            looked_at.set()
+        await is_free.wait()
+
+    @asynccontextmanager
+    async def no_thumbnailer() -> AsyncIterator[None]:
+        yield
+
+    monkeypatch.setattr(Processing, "look_at", look_at)
+    monkeypatch.setattr(processing, "open_thumbnailer", no_thumbnailer)
+    monkeypatch.setattr(processing, "_MOST_WAITING", 0)
+    storage = Away()
+    service = Processing(cast("Teamchat", storage), cast("FilesOptions", cast("Any", None)))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(service.run)
+        await trio.testing.wait_all_tasks_blocked()
+        for name in ("a", "b", "c", "a late one"):
+            await service.process(name)
+        assert not looked_at.is_set()
+        storage.rows = [("a late one",)]
+        is_free.set()
         with trio.fail_after(10 * processing.POLL_SECONDS):
             await looked_at.wait()
         nursery.cancel_scope.cancel()
