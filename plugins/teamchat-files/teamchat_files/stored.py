@@ -26,6 +26,8 @@ select key, exists (select 1 from files where files.key = kept.key) from kept or
 _DOOM_THOSE = """insert into files_doomed (key, state, due) {}
 on conflict (key) do update set due = excluded.due"""
 _DOOM = _DOOM_THOSE.format("values ($1, $2, $3)")
+_NOTED = """delete from files_doomed where key in ($1, $2, $3)
+and key in (select key from files_stored)"""
 _DOOM_UPLOADS = _DOOM_THOSE.format(
     "select key, coalesce(state, ''), 0 from files_uploads where {} = $1 and is_whole = 0"
 )
@@ -184,10 +186,16 @@ async def let_go(tx: Transaction, keys: Iterable[str]) -> None:
 
 
 async def let_go_of_made(tx: Transaction, key: str) -> None:
-    """Doom what was made for a file, and its thumbnails, before any of it was noted; it goes at once."""
-    if key and not await tx.fetch("select 1 from files where key = $1 limit 1", key):
-        for made in (key, small_key(key), large_key(key)):
-            await doom(tx, made)
+    """Doom what was made for a file, and its thumbnails, before any of it was noted; it goes at once.
+
+    What another process has made of the same file meanwhile, and noted, stays.
+    """
+    made = key, small_key(key), large_key(key)
+    if key and await tx.fetch("select 1 from files where key = $1 limit 1", key):
+        await tx.fetch(_NOTED, *made)
+    elif key:
+        for one in made:
+            await doom(tx, one)
 
 
 async def kept_after(tx: Transaction, last: str, most: int) -> Sequence[tuple[str, bool]]:

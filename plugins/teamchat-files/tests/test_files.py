@@ -8,9 +8,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from teamchat_files import seeing
+from teamchat_files import seeing, stored
+from teamchat_files.processing import Processing
+from teamchat_files.processing import _Found as Found
 from teamchat_files.removal import Removal
 from teamchat_files.stored import DAY_MS, keep_key, small_key
+from teamchat_files.thumbnails import Thumbnails
 
 from teamchat import CheckedFile, Unauthorized
 from teamchat.chat import Draft
@@ -382,3 +385,17 @@ async def test_a_draft_without_files_is_as_it_was(tmp_path: Path) -> None:
         ada = await world.app.accounts.authenticate(world.ada.token or "")
         message = await world.app.chat.messages.post(ada, world.channel, Draft("hello"))
         assert getattr(message, "files", msgspec.UNSET) is msgspec.UNSET
+
+
+async def test_a_process_that_comes_late_takes_away_no_thumbnails_that_another_has_made(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as world:
+        id_ = await world.upload(name="a.png")
+        async with world.app.storage.read() as tx:
+            row = await stored.file(tx, id_)
+        assert row is not None
+        found = Found(row.key, "ready", Thumbnails(5, 5, b"small", b"large"))
+        for _ in range(2):
+            await Processing(world.app, world.options)._done(row, found)
+            assert await world.rows("select key from files_doomed") == []
