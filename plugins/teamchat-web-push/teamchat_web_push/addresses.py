@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from socket import SOCK_STREAM, getaddrinfo
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -21,6 +21,8 @@ from teamchat import BadRequest
 MOST_ENDPOINT = 2048
 _PORTS = {"https": 443, "http": 80}
 _NAT64 = IPv6Network("64:ff9b::/96")
+# Of protocols alone (RFC 6890), which older Pythons know in part: services of some clouds answer there.
+_PROTOCOLS = IPv4Network("192.0.0.0/24")
 
 
 Origin = tuple[str, int, bool]
@@ -104,6 +106,8 @@ def is_public(address: str) -> bool:
             return is_public(str(packed))
         if found.is_site_local:  # fec0::/10, given up for fc00::/7 (RFC 3879), and still some network's own.
             return False
+    elif found in _PROTOCOLS:
+        return False
     return found.is_global and not found.is_multicast and not found.is_reserved
 
 

@@ -45,6 +45,12 @@ def test_addresses_of_a_site_are_private_though_nobody_gives_them_any_more() -> 
     assert is_public("2a00:1450::1")
 
 
+def test_addresses_of_protocols_are_private_whatever_python_knows_of_them() -> None:
+    assert not is_public("192.0.0.192")
+    assert not is_public("::ffff:192.0.0.192")
+    assert is_public("192.0.1.1")
+
+
 @given(st.ip_addresses())
 def test_an_address_is_public_in_whichever_way_it_is_written(address: Any) -> None:
     assert is_public(str(address)) <= address.is_global
