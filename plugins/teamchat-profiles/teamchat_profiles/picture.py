@@ -47,6 +47,9 @@ def squares(data: bytes) -> list[bytes]:
         opened.draft(None, (2 * max(SIZES), 2 * max(SIZES)))
         opened.load()
         seen = ImageOps.exif_transpose(opened)
+    if seen.mode.startswith("I"):
+        # 16 bits a pixel: the upper eight are what is seen.
+        seen = seen.convert("I").point(lambda value: value / 256).convert("L")
     seen = seen.convert("RGBA" if seen.has_transparency_data else "RGB")
     return [_webp(ImageOps.fit(seen, (side, side), Image.Resampling.LANCZOS)) for side in SIZES]
 

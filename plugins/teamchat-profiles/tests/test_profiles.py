@@ -255,6 +255,18 @@ async def test_a_picture_is_made_anew_as_squares_of_three_sizes(tmp_path: Path, 
             await world.avatars.get(world.ada.user.id, 64)
 
 
+async def test_a_picture_of_sixteen_bits_a_pixel_is_seen_as_it_is(tmp_path: Path) -> None:
+    grey = Image.new("I;16", (80, 80), 100 * 256)
+    written = io.BytesIO()
+    grey.save(written, "PNG")
+    async with opened(tmp_path) as world:
+        await world.avatars.set(world.ada, base64.b64encode(written.getvalue()).decode())
+        face = await world.avatars.get(world.ada.user.id, 64)
+    with Image.open(io.BytesIO(face.data)) as shown:
+        pixels: Any = shown.convert("L").load()
+    assert 90 < pixels[32, 32] < 110
+
+
 async def test_what_is_no_picture_or_a_hostile_one_is_refused_and_the_face_stays(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         await world.avatars.set(world.ada, picture())
