@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
 
 from teamchat.cli.options import add_config
@@ -69,7 +70,9 @@ async def _rehearsed(installation: Installation) -> Upgrade:
         raise SettingsError(
             f"The storage {section.backend} can't rehearse an upgrade; teamchat serve upgrades it."
         )
-    return await backend.rehearse(backend_options(section, backend))
+    tables = installation.served_capabilities().tables
+    of_capabilities = partial(capability_tables.upgrade_in, wanted=tables)
+    return await backend.rehearse(backend_options(section, backend), of_capabilities)
 
 
 async def _open(installation: Installation) -> None:

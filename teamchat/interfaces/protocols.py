@@ -42,14 +42,15 @@ class Backend(Generic[T_co]):
     """A named offer of an implementation. `options` is the struct its configuration section is read into.
 
     A storage may offer two functions more, which change nothing: `rehearse` tries what opening would do to
-    the schema; `schema` returns the number of the one that is there, 0 for none, by which the command line
-    leaves the database of an older server alone.
+    the schema, and where that is something has its second argument try in the same way what comes after it;
+    `schema` returns the number of the one that is there, 0 for none, by which the command line leaves the
+    database of an older server alone.
     """
 
     name: str
     open: Callable[[Any], AbstractAsyncContextManager[T_co]]
     options: type[Struct] = NoOptions
-    rehearse: Callable[[Any], Awaitable[Upgrade]] | None = None
+    rehearse: Callable[[Any, Callable[[Transaction], Awaitable[object]]], Awaitable[Upgrade]] | None = None
     schema: Callable[[Any], Awaitable[int]] | None = None
 
 

@@ -212,13 +212,20 @@ async def rehearse(storage: Storage, wanted: Sequence[CapabilityTables]) -> int:
     count = 0
     try:
         async with storage.write() as tx:
-            for ours in wanted:
-                for migration in unseen(ours, await stored_in(tx)):
-                    await _run(tx, ours, migration)
-                    count += 1
+            count = await upgrade_in(tx, wanted)
             raise _TakeBackError
     except _TakeBackError:
         return count
+
+
+async def upgrade_in(tx: Transaction, wanted: Sequence[CapabilityTables]) -> int:
+    """Do what `upgrade` does in a transaction that is open, and return how many migrations were run."""
+    count = 0
+    for ours in wanted:
+        for migration in unseen(ours, await stored_in(tx)):
+            await _run(tx, ours, migration)
+            count += 1
+    return count
 
 
 class _TakeBackError(Exception):

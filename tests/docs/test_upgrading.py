@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from teamchat.storage.schema import MIGRATIONS
@@ -82,3 +84,19 @@ def test_teamchat_upgrade_does_what_the_start_does(machine: Machine) -> None:
     said = machine.types("teamchat upgrade", TEAMCHAT_STORAGE__COPYBEFOREUPGRADE="false")
     assert f"was upgraded from schema {NOW} to {NOW + 1}." in said
     assert not [*(machine.root / "teamchat-data").glob("*.schema-*")]
+
+
+def test_a_dry_run_finds_tables_that_a_plugin_would_refuse_and_an_upgrade_changes_nothing_before(
+    machine: Machine,
+) -> None:
+    machine.write("teamchat.toml", "")
+    with machine.serves("teamchat serve") as server:
+        assert server.end() == 0
+    data = machine.root / "teamchat-data"
+    with closing(sqlite3.connect(data / "teamchat.db")) as database, database:
+        database.execute("insert into capability_migrations values ('pins', 99, '[]')")
+    before = state(data)
+    a_later_version(machine, "bin")
+    for command in (DRY_RUN, "teamchat upgrade"):
+        assert "The tables of the capability pins have schema 99" in machine.types(command, status=1)
+        assert state(data) == before

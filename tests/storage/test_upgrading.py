@@ -8,6 +8,7 @@ import resource
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -19,6 +20,7 @@ from teamchat.errors import StorageError
 from teamchat.model import Author, Message, ThreadMeta, UserName, now_ms
 from teamchat.model.ids import new_conversation_id, new_id
 from teamchat.storage import schema
+from teamchat.storage.capability_tables import CapabilityTables, upgrade_in
 from teamchat.storage.log import logged_in
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.storage.sqlite import (
@@ -219,6 +221,22 @@ async def test_a_rehearsal_finds_what_would_go_wrong(
         await rehearse_upgrade(options)
     assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
     assert version(tmp_path / DATABASE_NAME) == NEWEST
+
+
+async def test_a_rehearsal_tries_the_tables_of_capabilities_too(
+    options: SqliteOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def polls(*more: str) -> CapabilityTables:
+        statements = ("create table polls (id text primary key){table_end}", *more)
+        return CapabilityTables("polls", [Migration(1, statements)], "a plugin")
+
+    know(monkeypatch, NEXT)
+    found = await rehearse_upgrade(options, partial(upgrade_in, wanted=[polls()]))
+    assert (found.present, found.newest, found.rows) == (NEWEST, NEWEST + 1, 1)
+    with pytest.raises(StorageError, match="Migration 1 of the capability polls"):
+        await rehearse_upgrade(options, partial(upgrade_in, wanted=[polls("select * from nowhere")]))
+    assert version(tmp_path / DATABASE_NAME) == NEWEST
+    assert [name for name in os.listdir(tmp_path) if name.startswith(".")] == []
 
 
 async def test_there_is_nothing_to_rehearse_without_a_database(tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def storages() -> Sequence[Backend[Storage]]:
     ]
 
 
-def _late(function: str) -> Callable[[Any], Any]:
+def _late(function: str) -> Callable[..., Any]:
     """Return a function of the storage, which is loaded when it is called.
 
     With its driver it takes 9 MiB, and the plugin is installed beside every server.
     """
-    return lambda options: getattr(import_module("teamchat_storage_postgres.storage"), function)(options)
+    return lambda *given: getattr(import_module("teamchat_storage_postgres.storage"), function)(*given)

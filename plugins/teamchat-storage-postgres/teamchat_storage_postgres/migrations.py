@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Awaitable, Callable
 
 import psycopg
 
@@ -53,10 +54,13 @@ async def migrate(connection: Connection) -> None:
         raise refused(error) from None
 
 
-async def rehearse(connection: Connection) -> Upgrade:
+async def rehearse(
+    connection: Connection, then: Callable[[Connection], Awaitable[object]] | None = None
+) -> Upgrade:
     """Run the migrations in one transaction, and take it back. Raises `StorageError` if one fails.
 
-    What a migration alters is locked meanwhile; a server that uses it waits for that long.
+    Where there are some, `then` tries in it what comes after them.  What a migration alters is locked
+    meanwhile; a server that uses it waits for that long.
     """
     try:
         await connection.command(_BEGIN)
@@ -66,6 +70,8 @@ async def rehearse(connection: Connection) -> Upgrade:
         while (migration := _after(version)) is not None:
             await _apply(connection, migration)
             version = migration.number
+        if then is not None and version != present:
+            await then(connection)
     except ConnectionLost:
         raise DatabaseUnavailable("ended the connection") from None
     except psycopg.Error as error:

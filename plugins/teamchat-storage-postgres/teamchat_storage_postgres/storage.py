@@ -8,7 +8,7 @@ a look every second makes it certain.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 
@@ -19,14 +19,15 @@ from teamchat.observability import metrics
 from teamchat.observability.logs import get_logger
 from teamchat.observability.outages import Outage
 from teamchat.storage.log import logged_in
-from teamchat_storage_postgres.batch import CHANNEL
-from teamchat_storage_postgres.connection import connect_to
+from teamchat_storage_postgres.batch import CHANNEL, Batch
+from teamchat_storage_postgres.connection import Connection, connect_to
 from teamchat_storage_postgres.listener import listen
 from teamchat_storage_postgres.migrations import migrate, present, rehearse
 from teamchat_storage_postgres.options import PostgresOptions
 from teamchat_storage_postgres.pool import Connect, Pool
 from teamchat_storage_postgres.position import Position
 from teamchat_storage_postgres.statistics import gather
+from teamchat_storage_postgres.suppositions import LastAnswers
 from teamchat_storage_postgres.transaction import ReadingTransaction, WritingTransaction
 from teamchat_storage_postgres.writer import Writer
 
@@ -137,11 +138,23 @@ class PostgresStorage:
         return events
 
 
-async def rehearse_upgrade(options: PostgresOptions) -> Upgrade:
-    """Try what opening would do to the schema, and take it back. Raises `StorageError` if it would fail."""
+async def rehearse_upgrade(
+    options: PostgresOptions, then: Callable[[WritingTransaction], Awaitable[object]] | None = None
+) -> Upgrade:
+    """Try what opening would do to the schema, and `then` what comes after it, and take it back.
+
+    Raises `StorageError` if it would fail.
+    """
+
+    async def go_on(connection: Connection) -> None:
+        if then is not None:
+            tx = Batch(connection, LastAnswers()).body()
+            await then(tx)
+            await tx.send_rest()
+
     connection = await connect_to(options)
     try:
-        return await rehearse(connection)
+        return await rehearse(connection, go_on)
     finally:
         await connection.close()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from teamchat_storage_postgres import PostgresOptions, migrations
 from teamchat_storage_postgres.storage import open_postgres, present_schema, rehearse_upgrade
@@ -9,6 +11,7 @@ from teamchat_storage_postgres.storage import open_postgres, present_schema, reh
 from teamchat import KeyedRequest, StorageError
 from teamchat.accounts.idempotency import CHAT, asking, made_before
 from teamchat.model import now_ms
+from teamchat.storage.capability_tables import CapabilityTables, stored_in, upgrade_in
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.testing.storage import set_value, values
 
@@ -39,6 +42,27 @@ async def test_a_rehearsal_finds_what_would_go_wrong(
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, Migration(NEWEST + 1, ("nonsense",))))
     with pytest.raises(StorageError, match="refused a statement"):
         await rehearse_upgrade(options)
+
+
+async def test_a_rehearsal_tries_the_tables_of_capabilities_too(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def polls(*more: str) -> CapabilityTables:
+        statements = ("create table polls (id text primary key){table_end}", *more)
+        return CapabilityTables("polls", [Migration(1, statements)], "a plugin")
+
+    later = Migration(NEWEST + 1, ("alter table server_settings add column novelty {int}",))
+    async with open_postgres(options) as storage:
+        with monkeypatch.context() as version:
+            version.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, later))
+            await rehearse_upgrade(options, partial(upgrade_in, wanted=[polls()]))
+            # The second is put off, and refused with what is sent last.
+            for wrong in ("select * from nowhere", "insert into polls (id) values (null)"):
+                with pytest.raises(StorageError, match="refused a statement"):
+                    await rehearse_upgrade(options, partial(upgrade_in, wanted=[polls(wrong)]))
+        async with storage.read() as tx:
+            assert await tx.fetch("select to_regclass('polls') is null") == [(1,)]
+            assert await stored_in(tx) == {}
 
 
 async def test_a_key_that_was_used_before_the_upgrade_holds(

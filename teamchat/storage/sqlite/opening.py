@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -14,11 +14,12 @@ import trio
 from msgspec import Struct
 
 from teamchat.errors import SettingsError, StorageError
-from teamchat.interfaces import Upgrade
+from teamchat.interfaces import Transaction, Upgrade
 from teamchat.observability.logs import get_logger
 from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.storage.sqlite.connections import cause, connect, migrate, version_of
 from teamchat.storage.sqlite.storage import SqliteStorage
+from teamchat.storage.sqlite.transaction import SqliteTransaction
 from teamchat.storage.sqlite.upgrading import keep_copy, rehearse
 
 DATABASE_NAME = "teamchat.db"
@@ -107,14 +108,25 @@ def _tell(migration: Migration) -> None:
     _log.warning("upgrading the database", schema=migration.number, newest=MIGRATIONS[-1].number)
 
 
-async def rehearse_upgrade(options: SqliteOptions) -> Upgrade:
-    """Try on a copy what opening would do to the schema. Raises an `OperatorError` if it would fail."""
+async def rehearse_upgrade(
+    options: SqliteOptions, then: Callable[[Transaction], Awaitable[object]] | None = None
+) -> Upgrade:
+    """Try on a copy what opening would do to the schema, and `then` what comes after it.
+
+    Raises an `OperatorError` if it would fail.
+    """
+
+    def go_on(copy: apsw.Connection) -> None:
+        if then is not None:
+            with copy:
+                trio.from_thread.run(then, SqliteTransaction(copy, writable=True))
+
     path = Path(options.path) / DATABASE_NAME
     refuse_closed(path.parent)
     if not _is_there(path):
         raise StorageError("There is no database in storage.path yet, so there is nothing to upgrade.")
     try:
-        return await trio.to_thread.run_sync(rehearse, path)
+        return await trio.to_thread.run_sync(rehearse, path, go_on)
     except (apsw.CantOpenError, apsw.NotADBError, apsw.CorruptError) as error:
         raise _unusable(error) from error
     except apsw.Error as error:

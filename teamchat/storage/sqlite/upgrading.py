@@ -69,11 +69,11 @@ def _keep(
     return kept
 
 
-def rehearse(path: Path) -> Upgrade:
+def rehearse(path: Path, then: Callable[[apsw.Connection], object] = lambda _: None) -> Upgrade:
     """Run the migrations on a copy of the database and look whether everything is still there.
 
-    Where there are none to run there is no copy.  Raises `StorageError` if a migration fails or something is
-    missing afterwards.
+    `then` tries on the copy what comes after them.  Where there are none to run there is no copy.  Raises
+    `StorageError` if a migration fails or something is missing afterwards.
     """
     with closing(connect(path, 5000)) as connection:
         present = version_of(connection)
@@ -81,6 +81,7 @@ def rehearse(path: Path) -> Upgrade:
             return Upgrade(present, present, sum(_counts(connection).values()))
         otherwise = "have teamchat serve upgrade it without a trial"
         with _copied(connection, path, otherwise) as copy, closing(apsw.Connection(str(copy))) as opened:
+            opened.pragma("foreign_keys", True)
             before = _counts(opened)
             migrate(opened)
             if (
@@ -96,6 +97,7 @@ def rehearse(path: Path) -> Upgrade:
                     f"The upgrade was tried on a copy, and rows of {', '.join(missing)} were missing "
                     "afterwards. Nothing was changed."
                 )
+            then(opened)
     return Upgrade(present, MIGRATIONS[-1].number, sum(before.values()))
 
 
