@@ -19,10 +19,10 @@ _OF_THE_INTERFACE = 429
 
 
 class Told(dict[str, Any]):
-    """An object of a body. A field that is not there is a `Miss`, and never a fault of the suite."""
+    """An object of a body or an event. A field that is not there is a `Miss`, and no fault of the suite."""
 
     def __missing__(self, key: str) -> Any:
-        raise Miss(f"an answer has no {key}, but {', '.join(self) or 'nothing'}")
+        raise Miss(f"an answer or event has no {key}, but {', '.join(self) or 'nothing'}")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import h11
 import trio
 
 from teamchat_conformance import __version__
+from teamchat_conformance.expect import Told
 from teamchat_conformance.http import Recorder
 from teamchat_conformance.verdicts import Miss
 
@@ -174,7 +175,7 @@ class Observer:
         if not any(name == "data" for name, _ in fields):
             return
         try:
-            told = json.loads(data)
+            told = json.loads(data, object_pairs_hook=Told)
             event = Event(
                 told["type"],
                 told.get("payload"),
@@ -183,7 +184,7 @@ class Observer:
                 now,
                 next((value for name, value in fields if name == "id"), None),
             )
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, AttributeError, Miss):
             self.odd_frames.append(lines)
             return
         self.events.append(event)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from teamchat_conformance.checks.steps import the_only
 from teamchat_conformance.expect import (
     Answered,
     any_text,
@@ -110,6 +111,13 @@ def test_every_value_has_its_own_shape(value: Any) -> None:
 @given(JSON, st.sampled_from([integer, text, boolean, array(integer), {"a": text}, {"a": {"b": integer}}]))
 def test_a_shape_can_be_asked_of_anything(value: Any, wanted: Any) -> None:
     assert isinstance(check_shape(value, wanted), str)
+
+
+def test_a_list_that_should_have_one_item_and_does_not_is_a_miss() -> None:
+    assert the_only(["one"], "items") == "one"
+    for listed in ([], ["one", "two"]):
+        with pytest.raises(Miss, match=f"items: one is wanted, and there are {len(listed)}"):
+            the_only(listed, "items")
 
 
 def test_a_condition_that_holds_is_no_miss() -> None:

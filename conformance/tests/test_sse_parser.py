@@ -94,6 +94,13 @@ def test_events_comments_and_what_is_neither_are_told_apart() -> None:
     assert observer.odd_frames == [("data: nonsense",), ("data: [1]",)]
 
 
+def test_a_field_that_an_event_does_not_have_is_a_miss_and_no_fault_of_the_suite() -> None:
+    observer = an_observer()
+    observer.take(b'data: {"type":"XX","payload":{"id":"1"}}\n\n')
+    with pytest.raises(Miss, match="has no name, but id"):
+        observer.events[0].payload["name"]
+
+
 def test_events_are_found_by_type_fields_and_place() -> None:
     observer = an_observer()
     observer.take(b'id: 7\ndata: {"type":"A","payload":{"id":"1","n":null}}\n\n')

@@ -5,9 +5,10 @@ Nothing here decides a check; it raises a `Miss` for whoever does.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import trio
 
@@ -16,6 +17,8 @@ from teamchat_conformance.http import Client
 from teamchat_conformance.paths import at as at
 from teamchat_conformance.run import Run
 from teamchat_conformance.verdicts import Miss, note
+
+T = TypeVar("T")
 
 NOT_TEXT: tuple[Any, ...] = (1, True, {}, ["a"], None)
 """Values of JSON that are no text."""
@@ -107,6 +110,27 @@ async def bot_says(run: Run, hook: dict[str, Any], content: str | None = None) -
 async def thread(asker: Client, parent_id: str) -> list[dict[str, Any]]:
     """Return the replies to a message (at most a page of them)."""
     return await items(asker, at("messages", parent_id, "thread"), "replies")
+
+
+async def uploaded(asker: Client, place_id: str, name: str, data: bytes = b"text") -> str:
+    """Upload a file that is to stand in a place, and return its id (extension G)."""
+    about = {"filename": name, "placeId": place_id}
+    headers = {
+        "Tus-Resumable": "1.0.0",
+        "Upload-Length": str(len(data)),
+        "Upload-Metadata": ",".join(
+            f"{key} {b64encode(value.encode()).decode()}" for key, value in about.items()
+        ),
+        "Content-Type": "application/offset+octet-stream",
+    }
+    made = (await asker.ask("POST", at("uploads"), raw=data, headers=headers)).expect(201)
+    return str(made.header("location")).rpartition("/")[2]
+
+
+def the_only(listed: Sequence[T], what: str) -> T:
+    """Return the one item of a list. Raises `Miss` where there is none, or more than one."""
+    require(len(listed) == 1, f"{what}: one is wanted, and there are {len(listed)}")
+    return listed[0]
 
 
 def ids(listed: Iterable[dict[str, Any]]) -> list[Any]:

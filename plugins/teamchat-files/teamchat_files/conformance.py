@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from teamchat_conformance.checks.places import Question, add, like_nothing, make_private
-from teamchat_conformance.checks.steps import at, unknown
+from teamchat_conformance.checks.steps import at, the_only, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.fixtures import images
@@ -255,7 +255,8 @@ async def files_are_seen_with_their_messages(run: Run) -> None:
         edit = {"content": "one left", "files": [second]}
         (await run.u.put(at("messages", message["id"]), edit)).expect(200)
         page = (await run.v.get(post)).ok()["messages"]
-        [left] = [one.get("files", []) for one in page if one["id"] == message["id"]]
+        edited = the_only([one for one in page if one["id"] == message["id"]], "messages with its id")
+        left = edited.get("files", [])
         require([one["id"] for one in left] == [second], "its files are others")
         for asker in (run.u, run.v):
             (await asker.get(at("files", first))).expect(404)

@@ -9,7 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from teamchat_conformance.checks.steps import at, items, messages_at
+from teamchat_conformance.checks.steps import at, items, messages_at, the_only
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
@@ -79,7 +79,7 @@ async def tools_post_as_they_post_to_slack(run: Run) -> None:
         (await send({"text": text, "username": "Somebody"})).expect(200)
         require([one["content"] for one in await said()] == [text], "the message is not in the channel")
     with run.verdict("SLACK-POST-02"):
-        [posted] = await said()
+        posted = the_only(await said(), "messages of the channel")
         author = posted["author"]
         require(author["userName"] == hook["name"], "the author has another name than the webhook")
         require(author.get("isBot") is True, "the author is no bot")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from teamchat_conformance.checks.places import make_private
-from teamchat_conformance.checks.steps import at, no_trace, soon, unknown
+from teamchat_conformance.checks.steps import at, no_trace, soon, the_only, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
@@ -303,7 +303,7 @@ async def a_token_ends_by_itself(run: Run) -> None:
         (await lasting.get("/channels")).expect(200)
 
         async def is_told() -> bool:
-            [listed] = (await who.get("/me/tokens")).ok()["tokens"]
+            listed = the_only((await who.get("/me/tokens")).ok()["tokens"], "tokens")
             return bool(listed.get("lastUsedAt") and listed.get("ip"))
 
         await soon(is_told, run.wait(10), "it was used, and neither lastUsedAt nor ip say so")

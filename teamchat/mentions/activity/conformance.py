@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from teamchat_conformance.checks.places import join, make_private, make_public, member_at
-from teamchat_conformance.checks.steps import at, messages_at
+from teamchat_conformance.checks.steps import at, messages_at, the_only
 from teamchat_conformance.endpoints import Endpoint, Field
 from teamchat_conformance.events import EventType
 from teamchat_conformance.expect import optional, require, text
@@ -122,7 +122,7 @@ async def a_mention_is_an_item(run: Run) -> None:
     async with run.listen(run.v) as concerned, run.listen(run.w) as other:
         said = await _say(run.u, place, f"@{run.v.user_name}, look")
         with run.verdict("ACTIVITY-KIND-01"):
-            [item] = await _about(run.v, said)
+            item = the_only(await _about(run.v, said), "items of the mention")
             about = (item["kind"], item["placeId"], item["actors"])
             require(about == ("mention", place, [run.u.user_id]), f"the item is {about}")
         with run.verdict("ACTIVITY-TOLD-01"):
@@ -224,8 +224,8 @@ async def the_feed_is_read(run: Run) -> None:
     """Read one of two mentions, then the other."""
     place, name = await run.channel(), run.w.user_name
     first, second = [await _say(run.u, place, f"@{name} {number}") for number in range(2)]
-    [one], [two] = await _about(run.w, first), await _about(run.w, second)
     with run.verdict("ACTIVITY-READ-01"):
+        one, two = [the_only(await _about(run.w, said), "items of a mention") for said in (first, second)]
         left = (await run.w.put("/me/activity/read", {"position": one["id"]})).ok()["unreadCount"]
         require(left == 1, f"after the first of two, {left} are unread")
         left = (await run.w.put("/me/activity/read", {"position": two["id"]})).ok()["unreadCount"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from teamchat_conformance.checks.configuration._area import again, area, secret, started
 from teamchat_conformance.checks.signing_in import TIMED_TOKENS, by_password, listed, not_available
-from teamchat_conformance.checks.steps import item
+from teamchat_conformance.checks.steps import item, the_only
 from teamchat_conformance.expect import require
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ async def the_first_admin(run: Run) -> None:
             )
         own.run.a = own.run.client("admin", token=run.recorder.secret(token, "access token"))  # type: ignore[assignment]
         with run.verdict("CFG-ADMIN-01"):
-            [user] = await listed(own.run, email)
+            user = the_only(await listed(own.run, email), f"users with the email {email}")
             require(user["userName"] == "Prime Admin", f"the admin is called {user['userName']}")
             require(user["isAdmin"] is True, "the initial user is no admin")
             await item(own.run.a, "/users", "users", user["id"])
