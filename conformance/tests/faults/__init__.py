@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.tests.faults import accounts, chat, context, events, extensions, rooms
+from conformance.tests.faults import accounts, chat, context, events, extensions, kept, rooms
 from conformance.tests.faults.case import Case
 
 CASES: dict[str, Case] = {
@@ -14,6 +14,7 @@ CASES: dict[str, Case] = {
         *events.CASES,
         *rooms.CASES,
         *extensions.CASES,
+        *kept.CASES,
     )
 }
 """Every case by its name."""

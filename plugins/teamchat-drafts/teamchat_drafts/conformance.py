@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from teamchat_conformance.checks.places import Question, like_nothing, make_private, member_at
-from teamchat_conformance.checks.steps import at, messages_at, unknown
+from teamchat_conformance.checks.steps import at, messages_at, unknown, uploaded
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require, told
 from teamchat_conformance.registry import Area
@@ -62,6 +62,12 @@ area.required(
     SPEC,
     "With another version a PUT is 412, and changes nothing",
     words=["another version: 412, and the client keeps its text as a new draft"],
+)
+area.required(
+    "DRAFT-SAVE-04",
+    SPEC,
+    "A draft has its thread, its entities, its files and what it quotes, as they were saved",
+    words=["`threadId`, content, entities, files, quotedMessageId, `version`"],
 )
 area.required(
     "DRAFT-GONE-01",
@@ -141,6 +147,37 @@ async def drafts_follow(run: Run) -> None:
                 await author.expect("DRAFT_CHANGED", id=gone, deleted=True)
             await run.fence(other)
             require(not other.since(0, "DRAFT_CHANGED"), "another user was told")
+
+
+@area.scenario("DRAFT-SAVE-04", "DRAFT-GONE-02")
+async def a_draft_of_a_reply(run: Run) -> None:
+    """Save a draft of a reply that has all there may be, and send it; then send one in a conversation."""
+    channel, text = await run.channel(), f"@{run.v.user_name}, not yet"
+    parent = str((await run.post(run.v, channel))["id"])
+    body: dict[str, Any] = {"placeId": channel, "threadId": parent, "content": text}
+    if run.announced.version("mentions"):
+        length = len(run.v.user_name) + 1
+        body["entities"] = [{"type": "user", "offset": 0, "length": length, "id": run.v.user_id}]
+    if run.announced.version("quotes"):
+        body["quotedMessageId"] = parent
+    if run.announced.version("files"):
+        body["files"] = [await uploaded(run.u, channel, "later.txt")]
+    draft = str(uuid4())
+    with run.verdict("DRAFT-SAVE-04"):
+        saved = told(await _save(run.u, draft, body, _NEW), "draft")
+        read = told(await run.u.get(at("me", "drafts", draft)), "draft")
+        for shown in (saved, read, (await _drafts(run.u))[draft]):
+            other = [field for field, value in body.items() if shown.get(field) != value]
+            require(not other, f"{', '.join(other)} of the draft is missing, or another")
+    with run.verdict("DRAFT-GONE-02"):
+        sent = {"content": "now", "draftId": draft}
+        told(await run.u.post(at("messages", parent, "thread"), sent), "reply")
+        require(draft not in await _drafts(run.u), "a draft that was sent as a reply is listed still")
+        direct, place = str(uuid4()), await run.conversation(run.u, run.v)
+        (await _save(run.u, direct, {"placeId": place, "content": "not yet"}, _NEW)).expect(200)
+        sent = {"content": "now", "draftId": direct}
+        told(await run.u.post(at("conversations", place, "messages"), sent), "message")
+        require(direct not in await _drafts(run.u), "a draft that was sent to one user is listed still")
 
 
 @area.scenario("DRAFT-HIDE-01", "DRAFT-HIDE-02")

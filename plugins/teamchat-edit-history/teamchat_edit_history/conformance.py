@@ -62,6 +62,12 @@ area.required(
     words=["at most 50"],
 )
 area.required(
+    "HISTORY-READ-04",
+    SPEC,
+    "Each text has the entities that it had",
+    words=["revisions: {content, entities, at}"],
+)
+area.required(
     "HISTORY-HIDE-01",
     "X-3",
     "What a message said that one does not see is as what nothing ever said",
@@ -89,6 +95,21 @@ async def a_message_is_edited(run: Run) -> None:
     with run.verdict("HISTORY-DROP-02"):
         (await run.u.delete(path)).expect(200)
         (await run.u.get(at("messages", message["id"], "history"))).expect(404)
+
+
+@area.scenario("HISTORY-READ-04")
+async def a_mention_is_edited(run: Run) -> None:
+    """Mention one user, and in an edit another one."""
+    with run.verdict("HISTORY-READ-04"):
+        if run.announced.version("mentions"):
+            message = await run.post(run.u, await run.channel(), f"@{run.v.user_name}, look")
+            edit = {"content": f"@{run.w.user_name}, look"}
+            edited = (await run.u.put(at("messages", message["id"]), edit)).ok()["message"]
+            found = [one["entities"] for one in await _history(run.u, message["id"])]
+            named = [[entity["id"] for entity in one] for one in found]
+            require(named == [[run.w.user_id], [run.v.user_id]], f"the texts mention {named}")
+            require(found[1] == message["entities"], "the entities of the first text are others")
+            require(found[0] == edited.get("entities", found[0]), "those of the present one are others")
 
 
 @area.scenario("HISTORY-READ-02", "HISTORY-HIDE-01")

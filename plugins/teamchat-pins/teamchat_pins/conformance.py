@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from teamchat_conformance.checks.places import Question, like_nothing, require_silence, with_past
 from teamchat_conformance.checks.steps import at, hidden, message
 from teamchat_conformance.endpoints import Endpoint
-from teamchat_conformance.expect import require, told
+from teamchat_conformance.expect import milliseconds, require, told
 from teamchat_conformance.registry import Area
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ async def messages_are_pinned(run: Run) -> None:
             heard = (await observer.expect("MESSAGE_PINNED", messageId=first)).payload
             require(heard["placeId"] == channel, "placeId is not the channel's id")
             require(heard["by"] == run.v.user_id, "by is not who has pinned it")
+            require(milliseconds(heard["at"]), "at is not when")
         with run.verdict("PIN-ADD-01"):
             shown = await _message(run, channel, first)
             require(shown.get("pinnedBy") == run.v.user_id, "the message does not say who has pinned it")
@@ -134,7 +135,9 @@ async def messages_are_pinned(run: Run) -> None:
                 (await run.w.delete(at("messages", first, "pin"))).expect(200)
             require("pinnedAt" not in await _message(run, channel, first), "the message is pinned still")
         with run.verdict("PIN-TOLD-01"):
-            await observer.expect("MESSAGE_UNPINNED", messageId=first, by=run.w.user_id)
+            heard = (await observer.expect("MESSAGE_UNPINNED", messageId=first, by=run.w.user_id)).payload
+            require(heard["placeId"] == channel, "placeId is not the channel's id")
+            require(milliseconds(heard["at"]), "at is not when")
         with run.verdict("PIN-TOLD-03"):
             await run.fence(observer)
             for kind in ("MESSAGE_PINNED", "MESSAGE_UNPINNED"):

@@ -11,7 +11,7 @@ import zlib
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from teamchat_conformance.checks.steps import at, items, soon
+from teamchat_conformance.checks.steps import at, item, soon
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
@@ -55,13 +55,17 @@ area.required(
 )
 area.required("PROF-FACE-03", SPEC, "What is no picture is refused with 400",
               words=["JPG/PNG/WebP; re-encoded to 512 px"])  # fmt: skip
-
-
+area.required(
+    "PROF-FACE-05", SPEC, "A picture that its user takes away is gone", words=["| PUT, DELETE | /me/avatar |"]
+)
+area.required(
+    "PROF-FACE-06", SPEC, "A picture of more than 2 MiB is refused with 400", words=["image (≤ 2 MiB"]
+)
 area.recommended("PROF-FACE-04", SPEC, "Asked for by its ETag it is 304, and another picture is 200")
 
 
 async def _shown(run: Run, user: Actor) -> dict[str, Any]:
-    return next(one for one in await items(run.u, "/users", "users") if one["id"] == user.user_id)
+    return await item(run.u, "/users", "users", user.user_id)
 
 
 def _picture(side: int = 256) -> str:
@@ -82,6 +86,7 @@ def _picture(side: int = 256) -> str:
 async def somebody_says_who_they_are(run: Run) -> None:
     someone = await run.new_user(name="who has a profile")
     fields = {"fullName": "Augusta Ada King", "title": "Analyst", "pronouns": "she", "locale": "en-GB"}
+    fields |= {"timezone": "Europe/London"}
     async with run.listen(run.w) as observer:
         answered = (await someone.put("/me/profile", fields)).ok()["user"]
         with run.verdict("PROF-PUT-01"):
@@ -91,7 +96,8 @@ async def somebody_says_who_they_are(run: Run) -> None:
             told = (await observer.expect("UPDATE_USER", id=someone.user_id)).payload
             require(fields.items() <= told.items(), "the event is without it")
     with run.verdict("PROF-PUT-02"):
-        (await someone.put("/me/profile", {"fullName": "a" * 101})).error(400)
+        (await someone.put("/me/profile", {"title": "a" * 100})).expect(200)
+        (await someone.put("/me/profile", {"title": "a" * 101})).error(400)
     with run.verdict("PROF-STAT-01"):
         set_ = {"emoji": "🌴", "text": "away"}
         (await someone.put("/me/status", set_)).expect(200)
@@ -104,6 +110,8 @@ async def somebody_says_who_they_are(run: Run) -> None:
 async def a_status_ends(run: Run) -> None:
     someone = await run.new_user(name="who is away for a moment")
     with run.verdict("PROF-STAT-03"):
+        (await someone.put("/me/status", {"text": "a" * 100})).expect(200)
+        (await someone.delete("/me/status")).expect(200)
         (await someone.put("/me/status", {"text": "a" * 101})).error(400)
         require(not (await _shown(run, someone)).get("status"), "it was refused, and is there")
     with run.verdict("PROF-STAT-02"):
@@ -118,7 +126,7 @@ async def a_status_ends(run: Run) -> None:
         await soon(is_over, run.wait(20), "its time is over, and it is there")
 
 
-@area.scenario("PROF-FACE-01", "PROF-FACE-02", "PROF-FACE-03", "PROF-FACE-04")
+@area.scenario(*(f"PROF-FACE-{number:02}" for number in range(1, 7)))
 async def somebody_shows_a_face(run: Run) -> None:
     someone = await run.new_user(name="who has a picture")
     address = at("users", someone.user_id, "avatar")
@@ -129,14 +137,21 @@ async def somebody_shows_a_face(run: Run) -> None:
             (await someone.put("/me/avatar", {"image": bad})).error(400)
     (await someone.put("/me/avatar", {"image": _picture()})).expect(200)
     with run.verdict("PROF-FACE-01"):
-        for size in (64, 128, 512):
-            answer = await run.u.get(f"{address}?size={size}")
+        answers = [await run.u.get(f"{address}?size={size}") for size in (64, 128, 512)]
+        for answer in answers:
             answer.expect(200)
             require(bool(answer.header("etag")), "it has no ETag")
+        require(len({answer.body for answer in answers}) == 3, "two sizes are the same picture")
         require(bool((await _shown(run, someone)).get("avatarVersion")), "GET /users has no avatarVersion")
     with run.verdict("PROF-FACE-04"):
         known = {"If-None-Match": (await run.u.get(address)).header("etag") or ""}
         (await run.u.get(address, headers=known)).expect(304)
         (await someone.put("/me/avatar", {"image": _picture(200)})).expect(200)
         (await run.u.get(address, headers=known)).expect(200)
-    (await someone.delete("/me/avatar")).expect(200)
+    with run.verdict("PROF-FACE-06"):
+        large = base64.b64decode(_picture()).ljust(2 * 1024 * 1024 + 1, b"\0")
+        (await someone.put("/me/avatar", {"image": base64.b64encode(large).decode()})).error(400)
+    with run.verdict("PROF-FACE-05"):
+        (await someone.delete("/me/avatar")).expect(200)
+        (await run.u.get(address)).error(404)
+        require(not (await _shown(run, someone)).get("avatarVersion"), "avatarVersion is there still")

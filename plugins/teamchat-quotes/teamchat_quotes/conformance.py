@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from teamchat_conformance.checks.places import require_silence, with_past
-from teamchat_conformance.checks.steps import at, messages_at, no_trace
+from teamchat_conformance.checks.steps import at, message, messages_at, no_trace
 from teamchat_conformance.expect import require, told
 from teamchat_conformance.registry import Area
 
@@ -35,6 +35,12 @@ area.required(
     SPEC,
     "What is quoted is shown as it is now, and is gone when it is deleted",
     words=["The stored message holds the id and nothing else"],
+)
+area.required(
+    "QUOTE-SAME-03",
+    SPEC,
+    "Replies quote and are quoted, and so are direct messages",
+    words=["draft `quotedMessageId`, a message the author sees (else 400)"],
 )
 area.required(
     "QUOTE-OTHER-01",
@@ -93,6 +99,25 @@ async def messages_quote_in_their_place(run: Run) -> None:
         (await run.u.delete(at("messages", first["id"]))).expect(200)
         shown = await _message(run, channel, str(second["id"]))
         require("quoted" not in shown, "what was deleted stands there as quoted")
+
+
+@area.scenario("QUOTE-SAME-03")
+async def replies_and_direct_messages_quote(run: Run) -> None:
+    """Quote a message in its thread, the reply in the channel, and a direct message in its conversation."""
+    channel, talk = await run.channel(), await run.conversation(run.u, run.v)
+    parent, said = await run.post(run.u, channel), await run.direct(run.u, talk)
+    with run.verdict("QUOTE-SAME-03"):
+        quoted = parent
+        for target, key in (
+            (at("messages", parent["id"], "thread"), "reply"),
+            (messages_at(channel), "message"),
+            (at("conversations", talk, "messages"), "message"),
+        ):
+            body = {"content": run.text(), "quotedMessageId": quoted["id"]}
+            made = told(await run.v.post(target, body), key)
+            require(made.get("quotedMessageId") == quoted["id"], f"the {key} has no quotedMessageId")
+            require(_says(made) == quoted["content"], f"quoted of the {key} is not the message")
+            quoted = made if key == "reply" else said
 
 
 @area.scenario("QUOTE-TOLD-02")
@@ -158,8 +183,7 @@ async def _quote(run: Run, channel: str, quoted: str, *, by: str = "v") -> dict[
 
 
 async def _message(run: Run, channel: str, message_id: str) -> dict[str, Any]:
-    page = (await run.w.get(messages_at(channel))).ok()["messages"]
-    return next(one for one in page if one["id"] == message_id)
+    return await message(run.w, channel, message_id)
 
 
 def _says(message: dict[str, Any]) -> Any:

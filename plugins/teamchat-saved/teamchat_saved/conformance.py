@@ -49,6 +49,12 @@ area.required(
     words=["note (≤ 500), remindAt → item"],
 )
 area.required(
+    "SAVED-KEEP-04",
+    "H-3",
+    "What is saved again has the note and the time that it is given then",
+    words=["note (≤ 500), remindAt → item"],
+)
+area.required(
     "SAVED-GONE-01",
     "H-3",
     "What is saved no longer, or deleted, is not in the list",
@@ -59,6 +65,12 @@ area.required(
     "H-3",
     "The user is told of each change, and nobody else is",
     words=["Event SAVED_CHANGED to the user", "SAVED_CHANGED {messageId, saved (boolean), remindAt}"],
+)
+area.required(
+    "SAVED-TOLD-02",
+    "D-35",
+    "What is as it was is told nobody",
+    words=["No event is sent for a change that did not happen or was rolled back"],
 )
 area.required(
     "SAVED-REMIND-01",
@@ -100,7 +112,8 @@ async def messages_are_kept(run: Run) -> None:
             require(ours == [third, second, first], "what was saved last is not the first")
             require(await _kept(run.v, limit=1) == await _kept(run.v), "pages of one are not the same list")
         with run.verdict("SAVED-KEEP-03"):
-            (await run.v.put(at("me", "saved", first), {"note": "n" * 501})).expect(400)
+            (await run.v.put(at("me", "saved", second), {"note": "n" * 500})).expect(200)
+            (await run.v.put(at("me", "saved", second), {"note": "n" * 501})).expect(400)
         with run.verdict("SAVED-GONE-01"):
             for _ in range(2):
                 (await run.v.delete(at("me", "saved", second))).expect(200)
@@ -113,6 +126,33 @@ async def messages_are_kept(run: Run) -> None:
             await user.expect("SAVED_CHANGED", messageId=second, saved=False)
             await run.fence(other)
             require(not other.since(0, "SAVED_CHANGED"), "another user was told")
+
+
+@area.scenario("SAVED-KEEP-04", "SAVED-TOLD-01", "SAVED-TOLD-02")
+async def what_is_kept_changes(run: Run) -> None:
+    """Save a message, then with another note, and with a time; save it so once more, and drop it twice."""
+    saved = at("me", "saved", (await run.post(run.u, await run.channel()))["id"])
+    (await run.v.put(saved, {"note": "at first"})).expect(200)
+    async with run.listen(run.v) as user:
+        body: dict[str, Any] = {"note": "then"}
+        if run.announced.version("activity"):  # in which reminders arrive
+            body["remindAt"] = int(time() * 1000) + 86_400_000
+        with run.verdict("SAVED-KEEP-04"):
+            item = (await run.v.put(saved, body)).ok()["item"]
+            listed = (await run.v.get(at("me", "saved"))).ok()["items"]
+            for shown in (item, *(one for one in listed if one["message"]["id"] == item["message"]["id"])):
+                require(body.items() <= shown.items(), "the note or remindAt is another")
+            require(item in listed, "the list has it otherwise")
+        with run.verdict("SAVED-TOLD-01"):
+            about = {"messageId": item["message"]["id"], "saved": True}
+            await user.expect("SAVED_CHANGED", **about, remindAt=body.get("remindAt"))
+        with run.verdict("SAVED-TOLD-02"):
+            (await run.v.put(saved, body)).expect(200)
+            for _ in range(2):
+                (await run.v.delete(saved)).expect(200)
+            await run.fence(user)
+            told = [event.payload["saved"] for event in user.since(0, "SAVED_CHANGED")]
+            require(told == [True, False], f"of one change and a removal it is told {told}")
 
 
 @area.scenario("SAVED-HIDE-01", "SAVED-HIDE-02")

@@ -5,7 +5,6 @@ The suite loads this by an entry point; the server never does.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import cycle
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from teamchat_conformance.checks.places import add, make_private, make_public, with_past
-from teamchat_conformance.checks.steps import at, ids, unknown
+from teamchat_conformance.checks.steps import at, ids, item, the_only, unknown, uploaded
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
@@ -206,11 +205,10 @@ async def a_corpus_is_searched(run: Run) -> None:
                 found = await _ids(next(askers), query, channelId=channel)
                 require(found == [said[text]], f"{query} does not find its message alone")
     with run.verdict("SEARCH-TEXT-02"):
-        [hit] = await _found(run.v, "STRASSE", channelId=channel)
+        hit = the_only(await _found(run.v, "STRASSE", channelId=channel), "results for STRASSE")
         require(hit["highlights"] == [{"field": "content", "offset": 4, "length": 6}], "it is elsewhere")
-        here = (await run.v.get(at("channels"))).ok()["channels"]
-        [name] = [one["name"] for one in here if one["id"] == channel]
-        place = {"id": channel, "kind": "channel", "name": name}
+        here = await item(run.v, at("channels"), "channels", channel)
+        place = {"id": channel, "kind": "channel", "name": here["name"]}
         require(hit["place"] == place, f"the place is {hit['place']}")
     with run.verdict("SEARCH-GRAM-01"):
         both = [said["words that are exact"], said["two exact words"]]
@@ -302,7 +300,7 @@ async def what_was_said_before_is_not_found(run: Run) -> None:
     place = str(made["id"])
     said = [str((await run.post(run.u, place, word))["id"])]
     has_files = run.announced.version("files")
-    file = await _upload(run.u, place, f"{word}.txt") if has_files else ""
+    file = await uploaded(run.u, place, f"{word}.txt") if has_files else ""
     if has_files:
         body = {"content": "a file", "files": [file]}
         said.insert(0, (await run.u.post(at("channels", place, "messages"), body)).ok()["message"]["id"])
@@ -386,7 +384,7 @@ async def files_are_found(run: Run) -> None:
         await run.post(run.u, channel, f"no file is called {word}")
         require(await _files(run.v, word) == [], "a message's text is no file's name")
         if run.announced.version("files"):
-            file = await _upload(run.u, channel, f"{word}.TXT")
+            file = await uploaded(run.u, channel, f"{word}.TXT")
             body = {"content": "look at this", "files": [file]}
             made = (await run.u.post(at("channels", channel, "messages"), body)).ok()["message"]
             require(await _files(run.v, f"{word}.txt") == [(file, made["id"])], "the file is not found")
@@ -399,19 +397,6 @@ async def files_are_found(run: Run) -> None:
 async def _files(asker: Client, query: str) -> list[tuple[str, str]]:
     found = (await asker.get(f"/search/files?{urlencode({'q': query})}")).ok()["results"]
     return [(str(hit["file"]["id"]), str(hit["messageId"])) for hit in found]
-
-
-async def _upload(asker: Client, place: str, name: str) -> str:
-    texts = {"filename": name, "placeId": place}
-    about = ",".join(f"{key} {b64encode(text.encode()).decode()}" for key, text in texts.items())
-    headers = {
-        "Tus-Resumable": "1.0.0",
-        "Upload-Length": "4",
-        "Upload-Metadata": about,
-        "Content-Type": "application/offset+octet-stream",
-    }
-    made = await asker.ask("POST", at("uploads"), raw=b"text", headers=headers)
-    return str(made.header("location")).rpartition("/")[2]
 
 
 @area.scenario("SEARCH-NAME-01")
