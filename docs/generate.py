@@ -29,6 +29,50 @@ from teamchat.web import Section
 REFERENCE = Path(__file__).parent / "reference"
 MARK = "<!-- generated -->\n"
 
+OF_CAPABILITIES = (
+    teamchat.Capability,
+    teamchat.Options,
+    teamchat.Parts,
+    teamchat.MessageFields,
+    teamchat.DraftFields,
+    teamchat.UserFields,
+    teamchat.Written,
+    teamchat.Outcome,
+    teamchat.Changes,
+    teamchat.Signal,
+    teamchat.ExportPart,
+    teamchat.Imported,
+    teamchat.KeepsFiles,
+    teamchat.Check,
+    teamchat.Reminders,
+    teamchat.Notices,
+    teamchat.Credentials,
+    teamchat.IdentityProvider,
+    teamchat.SecondStep,
+)
+OF_HOOKS = (
+    teamchat.Backend,
+    teamchat.Storage,
+    teamchat.Transaction,
+    teamchat.ImageStore,
+    teamchat.FileStore,
+    teamchat.Mailer,
+    teamchat.Mail,
+    teamchat.AuthBackend,
+    teamchat.AuthMode,
+    teamchat.SignInTraits,
+    teamchat.OAuthProvider,
+    teamchat.Grant,
+    teamchat.MessageFilter,
+    teamchat.Posting,
+    teamchat.FileCheck,
+    teamchat.CheckedFile,
+    teamchat.EventListener,
+    teamchat.MissedEventsListener,
+    teamchat.Service,
+    teamchat.Command,
+)
+
 
 def hooks() -> str:
     """Return every hook with its signature, its docstring, and the template's example of it."""
@@ -126,28 +170,15 @@ def plugin_api() -> str:
         parts.append(f"### {told}\n\n{testing_reference.markdown(inspect.getdoc(member) or '')}")
     parts.append("## What `app` returns\n")
     parts += [_told(kind) for kind in (teamchat.SeenMessage, teamchat.Room)]
-    for kind in (teamchat.Activity, teamchat.Seen, teamchat.Changed):
-        parts += [_told(kind), *testing_reference.members(kind)]
+    parts += [
+        line for kind in (teamchat.Activity, teamchat.Seen, teamchat.Changed) for line in _described(kind)
+    ]
     parts += ["## Endpoints\n", "### `section.endpoint(method, path, …)`\n", *_given(Section.endpoint)]
-    parts += [_told(Caller), _told(teamchat.KeyedRequest), *testing_reference.members(teamchat.KeyedRequest)]
+    parts += [_told(Caller), *_described(teamchat.KeyedRequest)]
     parts.append("## What a capability is made of\n")
-    for offered in (
-        teamchat.Capability,
-        teamchat.Options,
-        teamchat.Parts,
-        teamchat.MessageFields,
-        teamchat.DraftFields,
-        teamchat.UserFields,
-        teamchat.Written,
-        teamchat.Outcome,
-        teamchat.Changes,
-        teamchat.Signal,
-        teamchat.ExportPart,
-        teamchat.Imported,
-    ):
-        parts.append(_told(offered))
-        if offered in (teamchat.Changes, teamchat.ExportPart, teamchat.Imported):
-            parts += testing_reference.members(offered)
+    parts += [line for kind in OF_CAPABILITIES for line in _described(kind)]
+    parts.append("## What hooks offer\n")
+    parts += [line for kind in OF_HOOKS for line in _described(kind)]
     parts.append("## What a plugin may raise\n")
     parts.append('These are answered as `{"error": sentence}`; the sentence is what they are made with.\n')
     parts += ["| error | status | when |", "|---|---|---|"]
@@ -179,6 +210,11 @@ def _given(function: Callable[..., object]) -> list[str]:
 
 def _told(kind: type) -> str:
     return f"### `{kind.__name__}`\n\n{testing_reference.markdown(inspect.getdoc(kind) or '')}"
+
+
+def _described(kind: type) -> list[str]:
+    """Return what a class is for, and a line for each of its methods and documented fields."""
+    return [_told(kind), *testing_reference.members(kind)]
 
 
 def problems() -> list[type[teamchat.Problem]]:

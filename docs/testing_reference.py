@@ -74,7 +74,7 @@ def _members(described: type[Any]) -> Iterator[str]:
         call = "" if isinstance(member, property) else _signature(member)
         yield f"- `{name}{call}`{' (to give)' if is_abstract else ''}: {what}"
     for name, text in _documented(ast.parse(textwrap.dedent(inspect.getsource(described))).body[0]):
-        yield f"- `{name}`: {text}"
+        yield f"- `{name}`: {' '.join(markdown(text).split())}"
     yield ""
 
 
@@ -89,6 +89,7 @@ def _public(described: type[Any]) -> Iterator[tuple[str, Any]]:
         (name, member)
         for name, member in own.items()
         if not name.startswith(("_", "test_"))
+        and name not in own.get("__annotations__", {})  # a function may be a field's default
         and (inspect.isfunction(member) or isinstance(member, property))
     )
 
@@ -139,4 +140,4 @@ def _documented(body: Any) -> Iterator[tuple[str, str]]:
         )
         is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
         if isinstance(target, ast.Name) and not target.id.startswith("_") and is_text:
-            yield target.id, str(below.value.value)
+            yield target.id, inspect.cleandoc(str(below.value.value))

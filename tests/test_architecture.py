@@ -7,11 +7,14 @@ import importlib
 import re
 import subprocess
 import sys
+import typing
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import teamchat
 from teamchat.plugins import Plugins
 
 ROOT = Path(__file__).parent.parent
@@ -192,6 +195,23 @@ def test_plugins_import_public_names_alone() -> None:
     code += [path.read_text() for path in ROOT.glob("docs/tutorials/*.md")]
     imported = re.compile(r"^ *(?:from|import) (teamchat(?:\.[a-z0-9_.]+)?)(?: |$)", re.MULTILINE)
     assert {module for text in code for module in imported.findall(text)} <= PUBLIC
+
+
+@pytest.mark.parametrize("offered", [teamchat.Capability, teamchat.Parts], ids=lambda kind: kind.__name__)
+def test_what_a_capability_is_made_of_can_be_imported(offered: type[Any]) -> None:
+    named = {name for kind in offered.__annotations__.values() for name in re.findall(r"[A-Z]\w+", kind)}
+    theirs = set(dir(typing)) | {"None", "Struct"} | set(importlib.import_module("teamchat.settings").__all__)
+    assert named - theirs <= set(teamchat.__all__)
+
+
+def test_what_is_called_a_name_of_teamchat_is_one() -> None:
+    sources = [*ROOT.glob("teamchat/**/*.py"), *ROOT.glob("plugins/**/*.py"), *ROOT.glob("docs/**/*.md")]
+    called = {
+        f"{path.relative_to(ROOT)}: {name}": name
+        for path in sources
+        for name in re.findall(r"`teamchat\.([A-Z]\w*)", path.read_text())
+    }
+    assert {place for place, name in called.items() if name not in teamchat.__all__} == set()
 
 
 def test_the_core_asks_for_no_way_to_sign_in_by_its_name() -> None:

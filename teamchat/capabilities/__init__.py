@@ -12,11 +12,11 @@ from teamchat.capabilities.guarded import ChangeFailed, ChangeGuard, TooMuch
 from teamchat.capabilities.kept_files import KeepsFiles, KeptFile
 from teamchat.capabilities.message_tests import MessageTest, MessageText, MessageTexts
 from teamchat.capabilities.notices import Noticed, Notices, QuietTimes, Verdict
-from teamchat.capabilities.offer import Capability, Check, Job, Options, Parts
+from teamchat.capabilities.offer import Capability, Check, Job, May, Options, Parts
 from teamchat.capabilities.reminders import Reminder, Reminders
 from teamchat.capabilities.second_step import SecondStep
 from teamchat.capabilities.taken import Capabilities, Taken
-from teamchat.capabilities.user_fields import UserFields
+from teamchat.capabilities.user_fields import NamesOfUsers, UserFields
 
 __all__ = [
     "Announced",
@@ -35,11 +35,13 @@ __all__ = [
     "Job",
     "KeepsFiles",
     "KeptFile",
+    "May",
     "MessageBody",
     "MessageFields",
     "MessageTest",
     "MessageText",
     "MessageTexts",
+    "NamesOfUsers",
     "Noticed",
     "Notices",
     "Options",

@@ -28,18 +28,17 @@ if TYPE_CHECKING:
     from teamchat.storage.schema import Migration
 
 May = Callable[[Transaction, Caller], Awaitable[Sequence[str]]]
-"""Returns what a user may do besides, as ``GET /me`` lists it under `may`."""
-
+"""Returns what else a user may do, for the list `may` of ``GET /me``."""
 
 Job = Callable[[], Awaitable[object]]
-"""Removes what has had its time, some rows a transaction; it may run on several servers at once."""
+"""Removes what has expired, some rows per transaction. It may run on several servers at once."""
 
 
 class Check(NamedTuple):
-    """What must be true of rows, for ``teamchat check``; `offenders` is a statement that counts the others.
+    """A rule that rows must keep, for ``teamchat check``; `offenders` is SQL that counts those that don't.
 
-    `subject` and `sentence` are printed: "each stands in a channel", say; `remedy` is what to do.
-    With `is_warning` it is for the operator to judge, and no problem.
+    `subject` and `sentence` are printed, such as "pins" and "each is in a channel"; `remedy` says what to do.
+    With `is_warning` offenders are reported for the operator to judge, and are not a problem.
     """
 
     subject: str
@@ -52,47 +51,50 @@ class Check(NamedTuple):
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """The keys of a capability's table. `enabled`: false turns it off, and its data are kept."""
+    """The keys of a capability's configuration table. Subclass it to add your own."""
 
     enabled: Annotated[bool, Meta(description="False turns it off; its data are kept.")] = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What a capability brings to one server; each part may be left out.
-
-    `limits` are the numbers that ``GET /capabilities`` has under its name. `routes` are sections of
-    endpoints. `changes` is called in the transactions of the chat, `message_fields` when messages are read,
-    `draft_fields` when they are posted and edited.
-    `jobs` are run every hour, beginning at once; one that fails is run again the next time. `services` run as
-    long as the server does, as those of the hook do. `may` says what a user may do besides. `message_tests`
-    are what can be asked of messages in a search, by the words of its grammar: ``has:pin``, or ``mentions:``
-    for one that is about a user. `message_texts` are found in a search as the content is. `reminders` come
-    into the feed (``GET /me/activity``) when they are due. `notices` tells whom messages notify; one
-    capability alone brings it. `user_fields` are read with users, and `user_names` when somebody is looked
-    for by a name: they are other names than the one that all users have. `credentials` are tokens that are
-    accepted where access tokens are; one capability alone brings them. `identity_providers` are where people
-    may sign in besides. `second_step` tells who has a second factor, without which no session of theirs
-    begins; one capability alone brings it, and `teamchat.testing.SecondStepContract` asks what it must do.
-    """
+    """What a capability brings to one server. Every part may be left out."""
 
     limits: Mapping[str, int] = field(default_factory=dict)
+    """The numbers that ``GET /capabilities`` shows under the capability's name."""
     routes: Sequence[Routes] = ()
+    """Sections of endpoints."""
     changes: Changes | None = None
+    """Called in the transactions that change messages, rooms and users."""
     message_fields: MessageFields | None = None
+    """Extra fields of messages, read whenever messages are read."""
     draft_fields: DraftFields | None = None
-    jobs: Sequence[Job] = ()
-    services: Sequence[Service] = ()
-    may: May | None = None
-    message_tests: Mapping[str, MessageTest] = field(default_factory=dict)
-    message_texts: MessageTexts | None = None
-    reminders: Reminders | None = None
-    notices: Notices | None = None
-    identity_providers: Sequence[IdentityProvider] = ()
+    """Extra fields that messages are posted and edited with."""
     user_fields: UserFields | None = None
+    """Extra fields of users, read whenever users are read."""
     user_names: NamesOfUsers | None = None
+    """Other names by which users can be searched for, besides the one every user has."""
+    jobs: Sequence[Job] = ()
+    """Run at start and every hour after that. One that fails is run again the next time."""
+    services: Sequence[Service] = ()
+    """Run for as long as the server does, like those of the hook ``services``."""
+    may: May | None = None
+    """Says what else a user may do."""
+    message_tests: Mapping[str, MessageTest] = field(default_factory=dict)
+    """What a search can ask of messages, by the search word: ``has:pin``, or ``mentions:`` with a user."""
+    message_texts: MessageTexts | None = None
+    """Texts that a search looks through along with the content of messages."""
+    reminders: Reminders | None = None
+    """Appear in the feed (``GET /me/activity``) when they are due."""
+    notices: Notices | None = None
+    """Says whom a message notifies. Only one capability may bring it."""
     credentials: Credentials | None = None
+    """Tokens that are accepted wherever access tokens are. Only one capability may bring them."""
+    identity_providers: Sequence[IdentityProvider] = ()
+    """More places where people may sign in."""
     second_step: SecondStep | None = None
+    """Says who has a second factor: nobody who has one gets a session without it. Only one capability may
+    bring it; `teamchat.testing.SecondStepContract` tests what it must do."""
 
 
 def _nothing(_app: Teamchat, _options: Any) -> Parts:
@@ -101,33 +103,34 @@ def _nothing(_app: Teamchat, _options: Any) -> Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class Capability:
-    """A capability of the server: `name` and `version` as ``GET /capabilities`` announces them.
-
-    A name of your own contains a dot (``org.example.polls``); plain ones are the interface's.  `needs` names
-    capabilities without which this one makes no sense: the server does not start if one is missing.
-    `options` is a subclass of `Options`; it is read from the plugin's table of the configuration. `tables`
-    are its numbered migrations, in the words of `teamchat.storage.schema`; the names of tables and indexes
-    begin with the capability's (``polls``, ``polls_votes``), and each has a statement of its own, by which
-    copies are made. `events` are the types of its events; those of a name with a dot begin with it and a dot
-    (``org.example.polls.closed``). An event is appended in the transaction that makes the change. `checks`
-    are what ``teamchat check`` asks of its tables. `client` is the folder of its part of the web client,
-    within the plugin's package. `export` is its part in ``teamchat export`` and ``teamchat import``, which
-    leave its tables out without it. `files` says what it keeps in the store of files.
-    `is_possible` returns whether it can work with these settings and options; where it can't, it is absent as
-    if it were turned off.
-
-    `parts` is called once for each server with the façade and the options, and does no work of its own.
-    """
+    """What a plugin offers as one capability of the server."""
 
     name: str
+    """As ``GET /capabilities`` announces it. A name of your own contains a dot (``org.example.polls``); names
+    without one belong to the interface."""
     version: int = 1
+    """As ``GET /capabilities`` announces it."""
     needs: Sequence[str] = ()
+    """Capabilities that this one can't work without. If one is missing, the server does not start."""
     options: type[Options] = Options
+    """A subclass of `Options`, read from the plugin's table of the configuration."""
     tables: Sequence[Migration] = ()
+    """Its numbered migrations, in the words of `teamchat.storage.schema`. The names of tables and indexes
+    begin with the capability's (``polls``, ``polls_votes``). Each table and index has a statement of its own:
+    copies of the database are made by these."""
     events: Sequence[type[Payload]] = ()
+    """The types of its events. If the capability's name has a dot, theirs begin with that name and a dot
+    (``org.example.polls.closed``). Append an event in the transaction that makes the change."""
     checks: Sequence[Check] = ()
+    """What ``teamchat check`` asks of its tables."""
     client: str | None = None
+    """The folder of its part of the web client, within the plugin's package."""
     export: ExportPart | None = None
+    """Its part in ``teamchat export`` and ``teamchat import``. Without it, they leave its tables out."""
     files: KeepsFiles | None = None
+    """What it keeps in the store of files."""
     is_possible: Callable[[Settings, Any], bool] | None = None
+    """Returns whether it can work with these settings and options. Where it can't, it is absent, as if it
+    were turned off."""
     parts: Callable[[Teamchat, Any], Parts] = _nothing
+    """Called once for each server, with the façade and the options. It does no work of its own."""
