@@ -1,8 +1,8 @@
 """Sessions and their refresh tokens (decisions D-11, D-12, D-13; interface, part 5 rules 11 and 12).
 
-A session is a row, and it is over when the row is gone or `expires_at` has passed.
-Whatever ends sessions appends `SessionsEnded` in the same transaction, so their streams end with them.
-Refresh tokens are kept as hashes, each is used once, and a user's sessions change under the user's lock.
+A session is a row; it is over when the row is gone or its `expires_at` has passed.
+Whatever ends sessions appends `SessionsEnded` in the same transaction, so that their streams end with them.
+Refresh tokens are stored as hashes, and each can be used once.
 
 A session lives as long as the tokens it last gave out, and never past `ends_at`, which is
 `auth.maxSessionSeconds` after sign-in.

@@ -18,7 +18,7 @@ from teamchat.model import Caller, Message, now_ms
 from teamchat.read_state import READ_STATE
 from teamchat.read_state.badge import badge
 from teamchat.read_state.levels import keywords, levels
-from teamchat.read_state.levels.levels import Listening, ignoring_wide, levels_in, levels_of
+from teamchat.read_state.levels.levels import Listening, levels_in
 from teamchat.read_state.levels.offer import LEVELS
 from teamchat.read_state.levels.places import PlaceChange
 from teamchat.read_state.levels.service import Notifications
@@ -264,27 +264,22 @@ async def test_who_asks_is_told_the_level_that_holds(world: Opened) -> None:
         await place(it, "bob", it.general, ignoreChannelMentions=True)
         await change(it, "eve", defaults={"channel": "all", "group": "nothing", "thread": "mentions"})
         await place(it, "ada", it.general, level="nothing", isMuted=True)
+        ada, bob, eve = (it.id(name) for name in ("ada", "bob", "eve"))
         async with it.app.storage.read() as tx:
-            of_bob = await levels_of(tx, it.id("bob"), [it.general, direct, group.id, "0" * 32])
-            of_eve = await levels_of(tx, it.id("eve"), [it.general, group.id])
-            general = await levels_in(tx, it.general, [it.id(name) for name in ("ada", "bob", "eve")])
-            assert await ignoring_wide(tx, it.general) == {it.id("bob")}
-        assert of_bob == {
-            it.general: Listening("mentions", "all", ignores_wide=True),
-            direct: Listening("all", "all"),
-            group.id: Listening("all", "all"),
-        }
-        assert of_eve == {
-            it.general: Listening("all", "mentions"),
-            group.id: Listening("nothing", "mentions"),
-        }
+            assert await levels_in(tx, direct, [bob]) == {bob: Listening("all", "all")}
+            assert await levels_in(tx, group.id, [bob, eve]) == {
+                bob: Listening("all", "all"),
+                eve: Listening("nothing", "mentions"),
+            }
+            general = await levels_in(tx, it.general, [ada, bob, eve])
+            assert await levels_in(tx, "0" * 32, [bob]) == {}
         assert general == {
-            it.id("ada"): Listening("nothing", "nothing", is_muted=True),
-            it.id("bob"): of_bob[it.general],
-            it.id("eve"): of_eve[it.general],
+            ada: Listening("nothing", "nothing", is_muted=True),
+            bob: Listening("mentions", "all", ignores_wide=True),
+            eve: Listening("all", "mentions"),
         }
-        assert not general[it.id("ada")].has_keywords
-        assert general[it.id("bob")].has_keywords
+        assert not general[ada].has_keywords
+        assert general[bob].has_keywords
 
 
 async def test_leaving_ends_what_was_chosen_for_a_place(world: Opened) -> None:

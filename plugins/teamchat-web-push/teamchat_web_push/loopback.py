@@ -26,7 +26,6 @@ from teamchat_web_push.encryption import point_of, public_key
 from teamchat_web_push.vapid import base64url, from_base64url
 
 _MOST_HEAD = 16_384
-_DAY_SECONDS = 24 * 3600
 
 
 def _private_key() -> ec.EllipticCurvePrivateKey:
@@ -47,9 +46,7 @@ class Browser:
     """A browser with one subscription. `answer` is the status, and headers, that its pushes are answered."""
 
     endpoint: str
-    private: ec.EllipticCurvePrivateKey = field(
-        default_factory=lambda: ec.generate_private_key(ec.SECP256R1())
-    )
+    private: ec.EllipticCurvePrivateKey = field(default_factory=_private_key)
     auth: bytes = field(default_factory=lambda: os.urandom(16))
     answer: int = 201
     answer_headers: Mapping[str, str] = field(default_factory=dict)

@@ -1,7 +1,6 @@
-"""Which messages of a place are for whom: the levels that users have chosen, and the defaults (D-9).
+"""Which messages of a place concern whom: the levels that users have chosen, and the defaults (D-9).
 
-Other capabilities ask here: who listens to keywords, for whom a mention of the whole channel counts, whom a
-message notifies.
+`levels_in` asks for some users at once; what else is joined to it goes into one statement by `COLUMNS`.
 """
 
 from __future__ import annotations
@@ -24,9 +23,6 @@ DEFAULTS: Mapping[str, Level] = {"channel": "mentions", "group": "all", "direct"
 COLUMNS = """r.kind, n.level, n.is_muted, n.muted_until, n.ignores_wide,
 s.of_channels, s.of_groups, s.of_direct, s.of_threads"""
 """What of a room `r`, a choice `n` and a user's settings `s` makes a `Listening`."""
-_OF_USER = f"""select r.id, {COLUMNS} from rooms r
-left join notification_levels n on n.room_id = r.id and n.user_id = $1
-left join notification_levels_settings s on s.user_id = $1 where r.id in ({{}})"""  # noqa: S608
 _IN_ROOM = f"""select u.id, {COLUMNS} from users u join rooms r on r.id = $1
 left join notification_levels n on n.room_id = r.id and n.user_id = u.id
 left join notification_levels_settings s on s.user_id = u.id where u.id in ({{}})"""  # noqa: S608
@@ -91,15 +87,6 @@ class Listening(NamedTuple):
         return cls(level, threads, choice.is_muted, choice.ignores_wide)
 
 
-async def levels_of(tx: Transaction, user_id: str, room_ids: Sequence[str]) -> dict[str, Listening]:
-    """Return what of these rooms is for a user, whether they are in them or not."""
-    found: dict[str, Listening] = {}
-    for marks, piece in chunks(room_ids, after=1):
-        for room_id, *row in await tx.fetch(_OF_USER.format(marks), user_id, *piece):
-            found[room_id] = Listening.of(row)
-    return found
-
-
 async def levels_in(tx: Transaction, room_id: str, user_ids: Sequence[str]) -> dict[str, Listening]:
     """Return what of a room is for these users, whether they are in it or not."""
     found: dict[str, Listening] = {}
@@ -107,11 +94,3 @@ async def levels_in(tx: Transaction, room_id: str, user_ids: Sequence[str]) -> d
         for user_id, *row in await tx.fetch(_IN_ROOM.format(marks), room_id, *piece):
             found[user_id] = Listening.of(row)
     return found
-
-
-async def ignoring_wide(tx: Transaction, room_id: str) -> set[str]:
-    """Return who ignores mentions of the whole channel in a room."""
-    rows = await tx.fetch(
-        "select user_id from notification_levels where room_id = $1 and ignores_wide = 1", room_id
-    )
-    return {user_id for (user_id,) in rows}
