@@ -1,6 +1,7 @@
-"""`Teamchat`: what hooks are given as `app`, and all of the server that a plugin may rely on.
+"""`Teamchat`: what hooks get as `app`, and all of the server that a plugin may rely on.
 
-A member that is not here is private, and may change with any version; docs/reference/api.md describes each.
+Anything else that `app` has is private and may change with any version.  docs/reference/api.md is made from
+these docstrings.
 """
 
 from __future__ import annotations
@@ -45,25 +46,25 @@ class Teamchat(Protocol):
 
     @property
     def settings(self) -> Settings:
-        """The configuration, read only."""
+        """The configuration, read-only."""
 
     @property
     def storage(self) -> Storage:
-        """The database. While an endpoint serves a caller, `write` begins by asking for them again (D-39)."""
+        """The database. While an endpoint serves a caller, `write` begins by checking them again (D-39)."""
 
     @property
     def accounts(self) -> Accounts:
-        """Users and sessions, for ways to sign in: ``sign_in`` makes a session for an email."""
+        """Users and sessions, for ways to sign in: ``sign_in`` starts a session for an email."""
 
     @property
     def hub(self) -> Hub:
         """The live stream: ``len()`` is how many streams are open in this process."""
 
     def plugin_options(self, name: str, kind: type[T]) -> T:
-        """Return the keys of ``[plugins.<name>]`` as `kind`, a msgspec struct with a default for each.
+        """Return the keys of ``[plugins.<name>]`` as `kind`, a msgspec struct with a default for each key.
 
-        Secrets may be ``{file = …}`` or ``{env = …}`` there. Raises `SettingsError` for an unknown key or a
-        wrong value.
+        In the configuration, secrets may be written as ``{file = …}`` or ``{env = …}``. Raises
+        `SettingsError` for an unknown key or a wrong value.
         """
 
     async def room(self, tx: Transaction, caller: Caller, room_id: str) -> Room:
@@ -79,19 +80,22 @@ class Teamchat(Protocol):
         """Return a direct conversation, as `room` does; raises `NotFound` for the id of a channel."""
 
     async def message(self, tx: Transaction, caller: Caller, message_id: str) -> SeenMessage:
-        """Return where a message stands that the caller sees, and whose it is; `NotFound` for any other."""
+        """Return in which room a message is that the caller sees, and whose it is.
+
+        Raises `NotFound` for any other.
+        """
 
     async def messages(self, tx: Transaction, caller: Caller, message_ids: Sequence[str]) -> list[Message]:
         """Return whole messages, with the fields of all capabilities, in the order of the ids.
 
-        Those that the caller does not see, or that are not there, are left out.
+        Messages that the caller does not see, or that do not exist, are left out.
         """
 
     async def message_place(self, tx: Transaction, message_id: str) -> SeenMessage | None:
-        """Return where a message stands, whoever sees it; None if it is not there.
+        """Return in which room a message is, whoever sees it; None if it does not exist.
 
-        For what happens to a message by itself, such as a reminder or a file that has expired, and is told to
-        its `audience`. Whoever asks for something is asked about with `message`.
+        This is for what happens to a message without anybody asking, such as a reminder or a file that
+        expires, and is sent to the message's `audience`. When somebody asks for a message, use `message`.
         """
 
     @property
@@ -99,26 +103,28 @@ class Teamchat(Protocol):
         """The store of files, for a capability that keeps some (`Capability.files`)."""
 
     async def company(self, tx: Transaction, caller: Caller, others: Sequence[str], most: int) -> list[str]:
-        """Return users with whom the caller is in a place, `most` at most.
+        """Return up to `most` users who share a room with the caller.
 
-        In a default channel everybody is: then `others` are among them, as far as there is room.
+        Everybody is in a default channel; if the caller is in one, `others` are among the result, as far as
+        `most` allows.
         """
 
     async def shown_in(
         self, tx: Transaction, shown: Mapping[str, str], without: type[Struct]
     ) -> Mapping[str, Message]:
-        """Return the messages that others show, by the ids of these others; `shown` has ids by ids.
+        """Return messages that other messages show, as a quote does; `shown` maps showing to shown ids.
 
-        It returns one where it stands in the same place as the message which shows it, and whoever sees that
-        sees it too: so it may be read by everybody with it. It has those fields of capabilities that are the
-        same for all, but none of the kind `without`. What is not there is left out.
+        The result is by the ids of the showing messages. A shown message is only returned if it is in the
+        same room, and everybody who sees the showing message sees it too: so whoever may read the one may
+        read the other. It comes with the capability fields that are the same for everybody, except those of
+        the kind `without`. Messages that do not exist are left out.
         """
 
     async def check_webhook(self, webhook_id: str, token: str) -> None:
-        """Raise unless a webhook's token may post by it now.
+        """Raise unless this token may post through this webhook now.
 
-        `Unauthorized` for a wrong token, `NotFound` for no such webhook, `Forbidden` if the token is another
-        one's or the channel is archived (D-32).  For an endpoint's `first`.
+        Raises `Unauthorized` for a wrong token, `NotFound` if there is no such webhook, and `Forbidden` if
+        the token belongs to another one or the channel is archived (D-32).  Meant for an endpoint's `first`.
         """
 
     async def post_by_webhook(
@@ -126,36 +132,36 @@ class Teamchat(Protocol):
     ) -> Message:
         """Post a text into a webhook's channel, as ``POST /webhooks/:webhookId/messages`` does (D-32).
 
-        `key` is the Idempotency-Key, or None; `path` names the endpoint, for the same key on another one is
-        refused (D-07b).  Raises as `check_webhook` does, what message filters raise, and `BadRequest`.
+        `key` is the Idempotency-Key, or None. `path` names the endpoint, because the same key at another one
+        is refused (D-07b).  Raises what `check_webhook` and message filters raise, and `BadRequest`.
         """
 
     @property
     def audit(self) -> Audit:
         """The audit log: ``await app.audit.note(tx, "poll.close", "poll", poll_id, votes=3)`` adds an entry.
 
-        It is written in the transaction of what it tells of, with who asks and from where. An action is of
-        dotted lower-case names; the keywords are its details, without what was said in a message, without an
-        email and without a secret.
+        Write it in the transaction of the change that it records; who asks, and from where, is added. An
+        action consists of lower-case names with dots between them. The keywords are its details: never put
+        the text of a message, an email or a secret there.
         """
 
     async def user_names(self, tx: Transaction) -> Mapping[str, Sequence[str]]:
-        """Return by what other names people look for users, by the users' ids: full names, for instance."""
+        """Return other names by which users can be searched for, such as full names, by the users' ids."""
 
     @property
     def corpus(self) -> Corpus:
-        """What was said, for capabilities that look through all of it: `teamchat.Corpus`."""
+        """Everything that was said, for capabilities that search it: `teamchat.Corpus`."""
 
     @property
     def message_tests(self) -> Mapping[str, MessageTest]:
-        """What capabilities can say of messages, by the words of a search: ``has:pin``, ``mentions:``."""
+        """What a search can ask capabilities of messages, by the search word: ``has:pin``, ``mentions:``."""
 
     async def message_texts(
         self, tx: Transaction, message_ids: Sequence[str]
     ) -> Mapping[str, Sequence[MessageText]]:
-        """Return what stands in messages besides their content, such as names of files, by their ids.
+        """Return the texts that messages have besides their content, such as file names, by message id.
 
-        Those without any are left out, and nobody is asked who sees them.
+        Messages without any are left out. Nothing checks who sees them.
         """
 
     @property
@@ -164,47 +170,48 @@ class Teamchat(Protocol):
 
     @property
     def file_checks(self) -> Sequence[FileCheck]:
-        """What plugins ask of a file before it is handed out, in the plugins' name order."""
+        """The checks that a file must pass before it is handed out, in the order of the plugins' names."""
 
     @property
     def notices(self) -> Notices | None:
-        """Tells whom a message notifies, by sight, read states and levels; None where these are off."""
+        """Says whom a message notifies, by sight, read states and levels; None if these are turned off."""
 
     def signal(self, signal: Signal, audience: InRoom | Sequence[str] | None) -> None:
-        """Send a signal to the streams that ask for it, of those who are in its audience (X-8).
+        """Send a signal to its audience, on those of their streams that ask for it (X-8).
 
-        `audience` is that of an event: a room's, users by their ids, or None for everyone. Outside a
-        transaction, for what it tells of must be there. It returns at once; the signal may be lost.
+        `audience` is like that of an event: a room's, some users by their ids, or None for everyone. Call it
+        outside of transactions, after what it tells of is committed. It returns at once; the signal may be
+        lost.
 
-        Raises `StorageError` if the capability does not declare it, or if it has more than 4,000 bytes.
+        Raises `StorageError` if the capability does not declare the signal, or if it exceeds 4,000 bytes.
         """
 
     async def signal_about(self, signals: Mapping[str, Signal]) -> None:
         """Send signals about users, by their ids, to the streams that name them in `presenceOf` (I-1, X-8).
 
-        Only streams of this process are told, at once, and only those that ask for the signal; what one of
-        them gets leaves in one write. It may be lost. Raises `StorageError` as `signal` does.
+        Only the streams of this process that ask for the signal get it, at once, each in a single write. It
+        may be lost. Raises `StorageError` as `signal` does.
         """
 
     @property
     def credentials(self) -> Credentials | None:
-        """The tokens that a capability keeps; None where none does: `teamchat.Credentials` (K-1)."""
+        """The tokens that a capability keeps, as `teamchat.Credentials`; None if no capability does (K-1)."""
 
     @property
     def activity(self) -> Activity:
-        """Who has a stream open, and who is active at one, in any process: `teamchat.Activity` (I-1)."""
+        """Who has a stream open, and who is active, in any process: `teamchat.Activity` (I-1)."""
 
     @property
     def oauth_provider(self) -> Callable[[str], OAuthProvider]:
-        """Returns the provider of an id that a plugin offers. Raises `SettingsError` if none does."""
+        """Returns the OAuth provider with this id. Raises `SettingsError` if no plugin offers one."""
 
     @property
     def identity_providers(self) -> Sequence[IdentityProvider]:
-        """Where people may sign in, of what capabilities bring."""
+        """The identity providers that capabilities bring."""
 
     @property
     def client_folders(self) -> Sequence[tuple[str, Traversable]]:
-        """The parts of the web client that capabilities bring: a name and a folder, in the names' order.
+        """The parts of the web client that capabilities bring: each a name and a folder, sorted by name.
 
         A folder holds ``main.js``, ``style.css``, ``strings/<language>.json`` and ``manifest.json``; all but
         the first may be missing.
@@ -215,10 +222,10 @@ class Teamchat(Protocol):
         """The types of the events that listeners hear of: teamchat's own, and those of capabilities."""
 
     async def server_name(self, tx: Transaction) -> str:
-        """Return the name that admins have given the server."""
+        """Return the server's name, which admins can change."""
 
     async def room_counts(self) -> RoomCounts:
-        """Count the rooms of each kind, and memberships: for who watches the server."""
+        """Count the rooms of each kind, and the memberships, for monitoring."""
 
     def announced(self) -> Announced:
-        """Return what ``GET /capabilities`` answers: the capabilities that are on, with their limits."""
+        """Return the answer to ``GET /capabilities``: the capabilities that are on, with their limits."""

@@ -1,8 +1,8 @@
-"""Tokens that a capability keeps, accepted where access tokens are (extension K-1).
+"""Tokens that a capability keeps, accepted wherever access tokens are (extension K-1).
 
-The server asks the one capability that brings them.  What it finds is a `Credential`: whose it is, and what
-less than its user it may do.  Whoever ends one calls `Accounts.end_streams_in` with its id in the same
-transaction, as is done for sessions: streams end by it, and what is remembered of it is forgotten.
+The server asks the one capability that brings them.  It gets a `Credential`, which says whose the token is
+and to which part of its user's rights it is limited.  Code that ends a token calls `Accounts.end_streams_in`
+with its id in the same transaction, as for sessions: this ends its streams and clears what is cached of it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from msgspec import UNSET, Struct, UnsetType
 from teamchat.interfaces.protocols import Transaction
 
 NEVER_MS = 2**53 - 1
-"""When something expires that does not, in epoch milliseconds."""
+"""When something expires that never does, in epoch milliseconds."""
 
 
 class Credential(Struct, frozen=True):
-    """A token: its id, which stands where a session's does, and its user.
+    """A token: its id, which is used wherever a session's is, and its user.
 
-    `scopes` are what it may be used for, and `places` the rooms to which it is limited (None: to none).
+    `scopes` say what it may be used for.  `places` are the rooms it is limited to; None means no limit.
     `expires_at` is in epoch milliseconds.
     """
 
@@ -33,7 +33,7 @@ class Credential(Struct, frozen=True):
 
 
 class NewCredential(Struct, frozen=True, rename="camel"):
-    """What is asked for: a name, scopes, the places it is limited to, and when it ends, in milliseconds."""
+    """A token to make: its name, scopes, the rooms it is limited to, and its end, in epoch milliseconds."""
 
     name: str
     scopes: Sequence[str]
@@ -42,7 +42,7 @@ class NewCredential(Struct, frozen=True, rename="camel"):
 
 
 class TokenInfo(Struct, frozen=True, rename="camel"):
-    """A token as it is listed. Times are epoch milliseconds; nothing of the secret is in it."""
+    """A token as it is listed, without its secret. Times are in epoch milliseconds."""
 
     id: str
     name: str
@@ -55,7 +55,7 @@ class TokenInfo(Struct, frozen=True, rename="camel"):
 
 
 class TokenPage(NamedTuple):
-    """Some tokens, newest first, and the cursor to those that follow."""
+    """Some tokens, newest first, and the cursor of the next page."""
 
     tokens: Sequence[TokenInfo]
     next: str | None
@@ -65,19 +65,19 @@ class Credentials(Protocol):
     """The tokens of a server."""
 
     prefix: str
-    """How the text of each begins. No JWT begins so."""
+    """How the text of every token begins. No JWT begins like this."""
 
     async def by_text(self, tx: Transaction, text: str) -> Credential | None:
-        """Return the token of that text, also an expired one; None if there is none."""
+        """Return the token with this text, even if it has expired; None if there is none."""
 
     async def by_id(self, tx: Transaction, id_: str) -> Credential | None:
-        """Return the token of that id, also an expired one; None if there is none."""
+        """Return the token with this id, even if it has expired; None if there is none."""
 
     async def expiries(self, tx: Transaction, ids: Sequence[str]) -> Mapping[str, int]:
-        """Return when those of these tokens expire that are there, in epoch milliseconds."""
+        """Return when each of these tokens that exists expires, in epoch milliseconds."""
 
     def used(self, id_: str, ip: str) -> None:
-        """Note that a token was used, from an address. It is called with each request, and never waits."""
+        """Note that a token was used, and from which address. Called with each request; it must not wait."""
 
     async def page(self, tx: Transaction, user_id: str, limit: int, cursor: str | None = None) -> TokenPage:
         """Return up to `limit` tokens of a user, newest first. Raises `BadRequest` for a bad cursor."""
@@ -92,15 +92,15 @@ class Credentials(Protocol):
         key: str | None = None,
         as_admin: bool = False,
     ) -> tuple[TokenInfo, str]:
-        """Make a token for a user, and return it with its text, which nobody is told again.
+        """Make a token for a user, and return it with its text, which is not shown again.
 
-        `by` is who asks, and `key` their Idempotency-Key. What is given `as_admin`, or has the scope
-        ``admin``, is good as long as who gave it is an admin.  Raises `BadRequest` for what can't be one, and
-        `Conflict` for a key that was used.
+        `by` is who asks for it, and `key` their Idempotency-Key.  A token that is given `as_admin`, or has
+        the scope ``admin``, is valid only as long as whoever gave it is an admin.  Raises `BadRequest` if
+        `asked` is invalid, and `Conflict` if the key was used before.
         """
 
     async def end(self, tx: Transaction, user_id: str, id_: str) -> None:
-        """End a token of a user's, and its streams. Raises `NotFound` for any other."""
+        """End a token of this user, and its streams. Raises `NotFound` for any other."""
 
     async def end_all(self, tx: Transaction, user_id: str) -> None:
         """End all tokens of a user."""

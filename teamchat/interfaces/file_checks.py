@@ -1,4 +1,4 @@
-"""What looks at the files that people send, before others may have them (extension G-8)."""
+"""Checks of uploaded files, before others may have them (extension G-8)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class CheckedFile(Struct, frozen=True):
-    """A file that has arrived whole; `size` is in bytes, `media_type` what its bytes were found to be."""
+    """A file that has arrived completely. `size` is in bytes; `media_type` was determined from its bytes."""
 
     id: str
     name: str
@@ -18,15 +18,15 @@ class CheckedFile(Struct, frozen=True):
 
 
 class FileCheck(Protocol):
-    """May block a file, or hold it back for as long as it can't tell."""
+    """May block a file, or hold it back for as long as it can't decide."""
 
     name: str
 
     async def check(self, file: CheckedFile, chunks: AsyncIterator[bytes]) -> bool:
         """Return whether the file may be handed out; False blocks it for good.
 
-        `chunks` are all its bytes in order, in pieces of up to 64 KiB; they need not be read to the end.  Any
-        exception, also one that `chunks` raises, means that nobody knows yet: the file stays ``checking``,
-        and is put before the check again later, perhaps by another process.  Several files may be checked
-        at once.
+        `chunks` yields all its bytes in order, in pieces of up to 64 KiB; it need not be read to the end.
+        Any exception, including one that `chunks` raises, means that the check could not decide yet: the file
+        stays ``checking`` and is checked again later, perhaps by another process.  Several files may be
+        checked at once.
         """

@@ -1,4 +1,4 @@
-"""What plugins offer that is given the configuration, or the server: ways to sign in, and commands."""
+"""Offers that need the configuration or the server: ways to sign in, image stores in files, commands."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AuthBackend(Backend["AuthMode"]):
-    """A `Backend` of a way to sign in, with what the rest of the server has to know of it.
-
-    A way that is open beside the chosen one says by `is_beside` whether these settings want it.
-    `secret_changed_in` ends what was begun with the signing secret before, in the transaction that notes
-    another one.
-    """
+    """A `Backend` for a way to sign in, with what the rest of the server has to know of it."""
 
     traits: SignInTraits = NO_TRAITS
+    """What this way is like."""
     is_beside: Callable[[Settings], bool] | None = None
+    """For a way that can be open beside the chosen one: returns whether these settings want it."""
     secret_changed_in: Callable[[Transaction], Awaitable[None]] | None = None
+    """Ends what was begun under the previous signing secret, in the transaction that records the new one."""
 
 
 def _opened_by_its_store(_: object) -> AbstractAsyncContextManager[ImageStore]:
@@ -36,19 +34,20 @@ def _opened_by_its_store(_: object) -> AbstractAsyncContextManager[ImageStore]:
 
 @dataclass(frozen=True)
 class ImagesInFiles(Backend[ImageStore]):
-    """Offers the store of files named `store` as an image store, with that one's keys in ``[images]``.
+    """Offers a store of files as an image store, with that store's options in ``[images]``.
 
-    `given` are options of the store that are so for images: they are put at once (`FileStore.put`),
-    read and removed, and nothing more.
+    Of the store, images need `FileStore.put`, `FileStore.read` and `FileStore.remove` only.
     """
 
     open: Callable[[Any], AbstractAsyncContextManager[ImageStore]] = _opened_by_its_store
     store: str = ""
+    """The name of the store of files."""
     given: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the store that are fixed for images."""
 
 
 class AuthMode(Protocol):
-    """A way to sign in, chosen by ``auth.authMode``; only the chosen mode's routes exist."""
+    """A way to sign in, chosen by ``auth.authMode``. Only the routes of the chosen mode exist."""
 
     def check(self, settings: Settings) -> None:
         """Raise `SettingsError` if the settings can't work with this mode."""
@@ -59,13 +58,12 @@ class AuthMode(Protocol):
 
 @dataclass(frozen=True)
 class Command:
-    """A verb of the command line, ``teamchat <name>``; `help` is its line in ``teamchat --help``.
-
-    `run` is given the settings and the arguments, and returns the exit code; it may raise an `OperatorError`,
-    which is printed in one line.  `arguments` adds to the parser; ``--config`` is there already.
-    """
+    """A verb of the command line, ``teamchat <name>``."""
 
     name: str
     help: str
+    """Its line in ``teamchat --help``."""
     run: Callable[[Settings, argparse.Namespace], int]
+    """Does the work and returns the exit code. An `OperatorError` that it raises is printed on one line."""
     arguments: Callable[[argparse.ArgumentParser], object] = lambda _: None
+    """Adds arguments to the parser, which already has ``--config``."""
