@@ -1,4 +1,4 @@
-"""What capabilities do within the transaction of a change, so that what must be exact is."""
+"""What capabilities do within the transaction of a change, for everything that must be exact."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ if TYPE_CHECKING:
 class Changes:
     """What happens to messages, rooms and users. Subclass it, and override what you need.
 
-    Each method is called in the transaction of the change, after the rows were written where something comes
-    or changes, and before they go where something goes.  What it writes is kept if the change is, and not
-    otherwise; it may wait for the transaction alone.  A `Problem` that it raises refuses the change and is
-    answered to the client; any other exception, and taking longer than 5 seconds, fails the request with 500.
-    A transaction may be run anew, where nothing of it was kept, and calls the method again.
-    Retention calls them as a user's deletion does.
+    Each method is called in the transaction of the change: after the rows are written if something is added
+    or changed, and before they are removed if something is removed.  What it writes is kept if and only if
+    the change is.  It may wait for nothing but the transaction.  A `Problem` that it raises refuses the
+    change and is the client's answer; any other exception, and taking longer than 5 seconds, fails the
+    request with 500.  If a transaction is run again, because nothing of it was kept, the method is called
+    again. Retention calls these methods just as a deletion by a user does.
     """
 
     async def message_stored(self, tx: Transaction, message: Message, room: Room) -> None:
         """Called when somebody has posted a message, a reply, or a direct message."""
 
     async def message_edited(self, tx: Transaction, message: Message, room: Room) -> None:
-        """Called when a message has other content or other images; it is given as it is now."""
+        """Called when the content or the images of a message have changed; `message` is as it is now."""
 
     async def messages_going(self, tx: Transaction, ids: Sequence[str], room: Room) -> None:
-        """Called before messages are deleted, those of their threads among them."""
+        """Called before messages are deleted, including those in their threads."""
 
     async def thread_going(
         self, tx: Transaction, message_id: str, replies: Sequence[str], room: Room
     ) -> None:
         """Called before a message with many replies is deleted, for what must be done at once.
 
-        Nobody sees any of them from then on.  They go after this, some at a time, with `messages_going`.
+        From then on nobody sees any of them.  They are removed afterwards, some at a time, with
+        `messages_going`.
         """
 
     async def reaction_added(self, tx: Transaction, seen: SeenMessage, user_id: str, reaction: str) -> None:
@@ -54,54 +55,54 @@ class Changes:
         """Called when a user has taken a reaction back."""
 
     async def room_made(self, tx: Transaction, room: Room) -> None:
-        """Called when a channel, a group, notes or a direct conversation was made, with its first members."""
+        """Called when a channel, group, notes or direct conversation was created, with its first members."""
 
     async def room_changed(self, tx: Transaction, room: Room) -> None:
-        """Called when a channel was archived or opened again, has become a default one or is no longer.
+        """Called when a channel was archived or unarchived, or became or ceased to be a default channel.
 
-        Also when a group has become a channel. It is given as it was.
+        Also when a group became a channel.  `room` is as it was before.
         """
 
     async def room_going(self, tx: Transaction, room: Room) -> None:
         """Called before a channel is deleted, for what must be done at once.
 
-        Nobody sees it from then on.  Its messages go after this, some at a time, with `messages_going`; of
-        large channels most go in later transactions.
+        From then on nobody sees it.  Its messages are removed afterwards, some at a time, with
+        `messages_going`; most messages of a large channel are removed in later transactions.
         """
 
     async def room_clearing(self, tx: Transaction, room: Room) -> bool:  # noqa: ARG002
-        """Called when a deleted channel's messages are gone, in several transactions, until it returns False.
+        """Called once a deleted channel's messages are gone, in several transactions, until it returns False.
 
-        What else of it must not merely go with the row of the room is removed here, a part at a time.
+        Remove here, a part at a time, what must not simply disappear with the row of the room.
         """
         return False
 
     async def members_changed(
         self, tx: Transaction, room: Room, joined: Sequence[str], left: Sequence[str]
     ) -> None:
-        """Called when users have become members of a room, or are no longer; it is given as it was.
+        """Called when users have joined or left a room; `room` is as it was before.
 
-        Its first members are told by `room_made`, who is one by default by `room_changed` and
-        `privacy_changed`.
+        It is not called for a room's first members (`room_made`), nor for members by default (`room_changed`,
+        `privacy_changed`).
         """
 
     async def privacy_changed(self, tx: Transaction, room: Room) -> None:
-        """Called when a channel was made private or public, after `members_changed`; given as it was."""
+        """Called when a channel was made private or public, after `members_changed`; `room` is as before."""
 
     async def user_gone(self, tx: Transaction, user_id: str) -> None:
         """Called when a user was removed or has left. Their row stays, and so do their messages."""
 
     async def user_deactivated(self, tx: Transaction, user_id: str) -> None:
-        """Called when a user was deactivated; what acts in their name, or reaches them elsewhere, ends here.
+        """Called when a user was deactivated. End here whatever acts in their name or reaches them elsewhere.
 
-        Tokens and subscriptions for pushes, for instance: being activated brings none of these back.
+        Tokens and push subscriptions, for instance.  Being activated again brings none of them back.
         """
 
     async def user_settling(self, tx: Transaction, user_id: str, *, is_going: bool) -> bool:  # noqa: ARG002
-        """Called after a user was deactivated, in transactions of their own, until it returns False.
+        """Called after a user was deactivated, in separate transactions, until it returns False.
 
-        What may be long is done here, a part at a time: a user chooses how much they have, and must not
-        choose whether they can be shut out. `is_going` says that they are to be removed next.
+        Do here, a part at a time, what may take long: users choose how much they own, and that must not
+        decide whether they can be shut out.  `is_going` says that they will be removed next.
         """
         return False
 
@@ -109,30 +110,30 @@ class Changes:
         """Called when a user who was deactivated may sign in again."""
 
     async def admin_demoted(self, tx: Transaction, user_id: str) -> None:
-        """Called when an admin has become a user like others; what they could do as one ends here."""
+        """Called when an admin has become an ordinary user. End here what they could do only as an admin."""
 
     async def address_proved(self, tx: Transaction, user_id: str) -> None:
-        """Called when somebody has proved that an account's address is theirs, and others may have had it.
+        """Called when somebody has proved that an account's address is theirs, and others may have used it.
 
-        All sessions and the password end by it (D-40); so does here what acts in the user's name.
+        This ends all sessions and the password (D-40).  End here what else acts in the user's name.
         """
 
     async def sessions_ended(
         self, tx: Transaction, user_id: str, session_ids: Sequence[str], kept: str | None
     ) -> None:
-        """Called before sessions of a user are ended: by signing out, by others, or by one too many.
+        """Called before sessions of a user end: signed out, ended by somebody else, or one too many.
 
-        With None for `kept` it is about `session_ids` alone; else all of the user's sessions are ended but
-        `kept` (empty for none), those that had merely expired among them.  Expiring calls nothing.
+        If `kept` is None, the sessions in `session_ids` end.  Otherwise all of the user's sessions end except
+        `kept` (empty for none), including those that had expired.  Expiring by itself does not call this.
         """
 
 
 Part = tuple[Changes, str, Declared]
-"""What a capability does, the plugin as the log calls it, and what it may send."""
+"""What a capability does, what the log calls its plugin, and what it may send."""
 
 
 class InTransaction:
-    """Calls what capabilities do with a change; where none overrides it, nothing is done."""
+    """Calls the `Changes` of all capabilities; a method that none of them overrides costs nothing."""
 
     def __init__(self, changes: Sequence[Part] = ()) -> None:
         self._called = {name: _overridden(changes, name) for name in _NAMES}
@@ -164,11 +165,11 @@ class InTransaction:
         await self._call("reaction_removed", tx, seen, user_id, reaction)
 
     async def room_made(self, tx: Transaction, room: Room) -> None:
-        """A room is there."""
+        """A room was created."""
         await self._call("room_made", tx, room)
 
     async def room_changed(self, tx: Transaction, room: Room) -> None:
-        """A channel is archived or default, or no longer."""
+        """A channel became archived or default, or ceased to be."""
         await self._call("room_changed", tx, room)
 
     async def room_going(self, tx: Transaction, room: Room) -> None:
@@ -206,7 +207,7 @@ class InTransaction:
         await self._call("user_activated", tx, user_id)
 
     async def admin_demoted(self, tx: Transaction, user_id: str) -> None:
-        """An admin is one no longer."""
+        """An admin is no longer one."""
         await self._call("admin_demoted", tx, user_id)
 
     async def address_proved(self, tx: Transaction, user_id: str) -> None:
@@ -248,7 +249,7 @@ def _overridden(changes: Sequence[Part], name: str) -> list[tuple[Callable[..., 
 
 
 class TakesPart(Protocol):
-    """Capabilities, as those know them whose changes they take part in."""
+    """Capabilities, as seen by the code in whose changes they take part."""
 
     @property
     def event_types(self) -> Mapping[str, type[Payload]]:

@@ -1,8 +1,8 @@
-"""Optional fields of what messages are posted and edited with, and what capabilities do with them.
+"""Extra fields that messages are posted and edited with, and what capabilities do with them.
 
-A message is stored first, in its transaction; then each capability that takes part is given the fields of its
-own, checks them, and writes its rows.  What it says the message has because of them goes into the answer and
-the event without being read again.
+The message is stored first, in its transaction.  Then each capability that takes part gets its own fields,
+checks them, and writes its rows.  What it returns goes into the answer and the event without being read
+again.
 """
 
 from __future__ import annotations
@@ -26,40 +26,38 @@ if TYPE_CHECKING:
 
 
 class MessageBody(Struct, frozen=True, rename="camel"):
-    """Base of the bodies that messages are posted and edited with; capabilities add fields to them."""
+    """Base of the bodies that messages are posted and edited with; capabilities add fields to it."""
 
 
 Body = TypeVar("Body", bound=MessageBody)
 
 
 class Written(NamedTuple):
-    """A message that is being posted or edited, as it stands now, but for the fields of capabilities.
-
-    `caller` is who writes it; of a webhook it is None, and `message.author.id` says which.  `fields` are
-    those that the body has of `DraftFields.kind`.  `asked` is the content as it was sent, before message
-    filters, and `before` what an edit replaces; it is None for a new message.  `from_others` is what
-    capabilities that this one needs have left for it, by the type (`Outcome.to_others`).
-    """
+    """A message that is being posted or edited, as it is now, without the fields of capabilities."""
 
     message: Message
     room: Room
     caller: Caller | None
+    """Who writes it. None for a webhook; `message.author.id` says which."""
     fields: Any
+    """The fields of `DraftFields.kind` that the body has."""
     asked: str
+    """The content as it was sent, before message filters."""
     before: str | None = None
+    """The content that an edit replaces; None for a new message."""
     from_others: Mapping[type[Any], Any] = MappingProxyType({})
+    """What the capabilities that this one needs have left for it, by its type (`Outcome.to_others`)."""
 
 
 class Outcome(NamedTuple):
-    """What a message has because of a capability: `fields`, of the kind of its `MessageFields`.
-
-    `beside` are fields that stand beside the message in the answer to its author, of `DraftFields.beside`.
-    `to_others` is for capabilities that need this one, which so need not read what it has just written.
-    """
+    """What a message has because of a capability."""
 
     fields: Struct | None = None
+    """Fields of the message, of the capability's `MessageFields.kind`."""
     beside: Struct | None = None
+    """Fields beside the message in the answer to its author, of `DraftFields.beside`."""
     to_others: Any = None
+    """For capabilities that need this one, so that they need not read what it has just written."""
 
 
 Write = Callable[[Transaction, Written], Awaitable[Outcome]]
@@ -69,36 +67,36 @@ StandsAlone = Callable[[Transaction, Any, str | None], Awaitable[bool]]
 
 @dataclass(frozen=True, kw_only=True)
 class DraftFields:
-    """Fields that bodies of messages have besides: those of `kind`, a struct of which each may be missing::
+    """Extra fields that messages are posted with: those of `kind`, a struct in which each may be missing::
 
         class QuoteDraft(Struct, frozen=True, rename="camel"):
             quoted_message_id: str | UnsetType = UNSET
 
-    `write` is called for every message that is posted or edited, in its transaction, after the message
-    filters and after its row was written, and after those of capabilities that this one needs.  What it
-    writes is kept if the message is; a `Problem` that it raises refuses the message, and is answered.  It may
-    wait for the transaction alone, for 5 seconds.  A transaction may be run anew, where nothing of it was
-    kept, and calls it again.  It is not asked for a retry that finds what it made before (Idempotency-Key).
-    Nor is it called where `concerns` says that there is nothing to do: a call within a transaction costs
-    every post some microseconds.
-
-    `beside` is the struct of fields that it has put into the answer beside the message.  `stands_alone` is
-    asked, with the fields and the id of the message (None if it is a new one), whether it needs no text.
+    `write` is called for every message that is posted or edited, in its transaction: after the message
+    filters, after the message's row was written, and after the `write` of the capabilities that this one
+    needs.  What it writes is kept if the message is.  A `Problem` that it raises refuses the message and is
+    the client's answer.  It may wait for nothing but the transaction, and for 5 seconds at most.  If a
+    transaction is run again, because nothing of it was kept, it is called again.  It is not called for a
+    retry that finds what an earlier try has made (Idempotency-Key).
     """
 
     kind: type[Struct]
     write: Write
     concerns: Concerns | None = None
+    """Returns whether `write` has anything to do. A call within a transaction costs every post some
+    microseconds, and this can save it."""
     beside: type[Struct] | None = None
+    """The struct of the fields that `write` puts beside the message in the answer."""
     stands_alone: StandsAlone | None = None
+    """Gets the fields and the id of the message, None for a new one; returns whether it needs no text."""
 
 
 DraftPart = tuple[DraftFields, str, Declared]
-"""Such fields, the plugin as the log calls it, and what it may send."""
+"""Such fields, what the log calls their plugin, and what it may send."""
 
 
 class Drafts:
-    """The fields of all capabilities; without any, bodies are as they were."""
+    """The fields of all capabilities. If there are none, bodies stay as they are."""
 
     def __init__(self, offered: Sequence[DraftPart] = ()) -> None:
         self._parts = offered
@@ -113,7 +111,7 @@ class Drafts:
         self._names = [name for fields in self.offered for name in fields.kind.__struct_fields__]
 
     def extended(self, kind: type[Body]) -> type[Body]:
-        """Return the struct of a body that has the fields of all capabilities too."""
+        """Return the struct of a body, extended by the fields of all capabilities."""
         if not self._parts:
             return kind
         if kind not in self._kinds:
@@ -132,7 +130,7 @@ class Drafts:
         return {name: value for name, value in found.items() if value is not UNSET}
 
     async def stands_alone(self, tx: Transaction, body: MessageBody, message_id: str | None = None) -> bool:
-        """Return whether a message needs no text beside what it has of a capability."""
+        """Return whether what a message has of a capability is enough, so that it needs no text."""
         for fields, asked, label, declared in self._alone:
             own = _own(fields, body)
             with ChangeGuard(tx) as guard:
@@ -143,9 +141,9 @@ class Drafts:
     async def write(
         self, guard: ChangeGuard, body: MessageBody, written: Written
     ) -> tuple[Mapping[type[Struct], Struct], Mapping[str, Any]]:
-        """Have capabilities do their part; `written` is given to each with the fields of its own.
+        """Call every capability's `write`, each with its own fields in `written`.
 
-        Returns the fields that the message has, by their kind, and what stands beside it in the answer.
+        Returns the fields that the message gets, by their kind, and what is put beside it in the answer.
         """
         known: dict[type[Struct], Struct] = {}
         beside: dict[str, Any] = {}

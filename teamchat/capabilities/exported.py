@@ -11,11 +11,10 @@ from teamchat.interfaces import FileStore, Storage, Transaction
 
 
 class ExportedFile(NamedTuple):
-    """Bytes in the store of files that belong to a record.
+    """A file in the store of files that belongs to a record.
 
-    `name` is what they are called in the export: 1 to 80 letters, digits, ``-`` and ``_``. `key` is the
-    store's. `channel_id` is the room that the record belongs to, `message_id` the message, if it belongs to
-    one.
+    `name` is its name in the export: 1 to 80 letters, digits, ``-`` and ``_``.  `key` is its key in the
+    store. `channel_id` and `message_id` are the room and the message that the record belongs to, if it does.
     """
 
     name: str
@@ -25,10 +24,10 @@ class ExportedFile(NamedTuple):
 
 
 class ImportedFile(NamedTuple):
-    """Bytes that an export has of a record: how many there are, and how to begin reading them.
+    """A file of a record in an export: its `size` in bytes, and `read`, which begins to read it.
 
-    What is read is at most 64 KiB at a time, and is to be closed (`contextlib.aclosing`). It raises an
-    `OSError` if fewer are there.
+    `read` yields at most 64 KiB at a time; close it with `contextlib.aclosing`.  It raises an `OSError` if
+    the file is shorter than its size.
     """
 
     size: int
@@ -36,56 +35,56 @@ class ImportedFile(NamedTuple):
 
 
 class Imported(Protocol):
-    """What an import knows of the ids in an export, and takes note of.
+    """What an import knows about the ids in an export, and where it records what became of them.
 
     In an installation that is in use, users, rooms and conversations may have other ids than in the export.
     """
 
     def user(self, user_id: str) -> str | None:
-        """Return the id that a user of the export has here; None for one who is not in it."""
+        """Return the id that a user of the export has here; None for a user who is not in the export."""
 
     async def account(self, tx: Transaction, user_id: str) -> str | None:
-        """Return the id that a user of the export has here; None also for one who was removed.
+        """Return the id that a user of the export has here; None also for a user who was removed here.
 
-        What went with an account is to be looked up so, or it would come back by an export of before.
+        Use this for what is removed together with an account, or an older export would bring it back.
         """
 
     def room(self, room_id: str) -> str | None:
-        """Return the id of a channel or conversation here; None for one that was left out."""
+        """Return the id that a channel or conversation has here; None for one that was left out."""
 
     async def message(self, tx: Transaction, message_id: str, room_id: str) -> str | None:
-        """Return the id of a message here, if it stands in that room of the export; None otherwise.
+        """Return the id that a message has here, if it is in that room of the export; None otherwise.
 
-        What hangs on a message is to be looked up so: an id alone could be one of a private room here.
+        Use this for what belongs to a message: an id alone could be that of a message in a private room here.
         """
 
     def was_edited(self, message_id: str) -> bool:
-        """Return whether a message was edited, here or there, since it was what the export has of it.
+        """Return whether a message was edited, here or there, so that the export's record may not fit it.
 
-        What an edit may have taken out of a message is not to come back, nor to hang on another text.
+        What an edit may have removed from a message must not come back, nor be attached to another text.
         """
 
     async def image_count(self, tx: Transaction, message_id: str) -> int:
         """Return how many images a message has here."""
 
     def create(self, count: int = 1) -> None:
-        """Count records that are here now and were not before."""
+        """Count records that this import has created."""
 
     def find(self, count: int = 1) -> None:
-        """Count records that were here before."""
+        """Count records that were already here."""
 
     def omit(self, where: str, why: str) -> None:
-        """Note what was left out: its id, and why in words, without anything that somebody wrote."""
+        """Note that something was left out: its id, and why, without anything that somebody wrote."""
 
     def change(self, where: str, why: str) -> None:
-        """Note what is here and is not what it was, as `omit` does."""
+        """Note that something is here, but not as it was; otherwise like `omit`."""
 
     def file(self, name: str) -> ImportedFile | None:
-        """Return the bytes that the export has under a name; None if there are none."""
+        """Return the file that the export has under a name; None if there is none."""
 
     @property
     def file_store(self) -> FileStore | None:
-        """The store of files; None where no capability that is on keeps any."""
+        """The store of files; None if no capability that is on keeps any."""
 
     @property
     def options(self) -> Any:
@@ -93,39 +92,40 @@ class Imported(Protocol):
 
 
 class ExportPart:
-    """What a capability exports, and takes in again. Subclass it, and override `write` and `take`.
+    """What a capability exports, and how it imports it. Subclass it, and override `write` and `take`.
 
-    It works on the tables alone: there is no application.  Rows are written without events, for an import
-    makes every client load anew.  A capability that keeps files overrides `files` and `bring` too.
+    It works on the tables only: there is no application.  It writes rows without events, because an import
+    makes every client load everything anew.  A capability that keeps files overrides `files` and `bring` too.
     """
 
     record: ClassVar[type[Struct]]
-    """One record, a line of JSON. Its fields are camelCase and its times epoch milliseconds; numbers have
-    bounds (`msgspec.Meta`), for the file may be anybody's. What belongs to a room has its id as `channel_id`,
-    to a message that of the message as `message_id`: by these what was deleted is left out."""
+    """One record, a line of JSON. Its fields are camelCase and its times in epoch milliseconds. Numbers have
+    bounds (`msgspec.Meta`), because anybody may have written the file. What belongs to a room has its id as
+    `channel_id`, and what belongs to a message has that one's as `message_id`: by these, what was deleted is
+    left out."""
     version: ClassVar[int] = 1
-    """Grows when records are no longer what an older version could read; a later one's are left out."""
+    """Grows when older versions can no longer read the records; they leave out those of a later one."""
 
     def write(self, tx: Transaction) -> AsyncIterator[Sequence[Any]]:
-        """Yield all records, some hundred at a time, in an order that is always the same."""
+        """Yield all records, some hundred at a time, always in the same order."""
         raise NotImplementedError
 
     async def files(self, tx: Transaction) -> AsyncGenerator[Sequence[ExportedFile], None]:  # noqa: ARG002
-        """Yield which bytes in the store of files go along, some hundred at a time: none."""
+        """Yield the files in the store that go with the records, some hundred at a time. By default, none."""
         return
         yield ()
 
     async def bring(self, storage: Storage, records: Sequence[Any], imported: Imported) -> None:
-        """Bring records in: `take`, in a transaction of its own.
+        """Import records: by default, call `take` in a transaction of its own.
 
-        Bytes are put into the store before that, for no transaction waits for a store.
+        Put files into the store before that, because no transaction may wait for a store.
         """
         async with storage.write() as tx:
             await self.take(tx, records, imported)
 
     async def take(self, tx: Transaction, records: Sequence[Any], imported: Imported) -> None:
-        """Bring records into the tables, in a transaction that is open.
+        """Write records into the tables, in a transaction that is open.
 
-        It may be given the same ones again, and changes nothing then.
+        It may get the same records again, and must change nothing then.
         """
         raise NotImplementedError

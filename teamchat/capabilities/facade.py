@@ -1,4 +1,4 @@
-"""The server as one capability sees it: it sends nothing but what it has declared."""
+"""The server as one capability sees it: it can send only what it has declared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class _Facade:
-    """All of the server, but for what a capability sends."""
+    """The whole server, except that what the capability sends is checked against its declarations."""
 
     def __init__(self, app: Teamchat, declared: Declared) -> None:
         self._app = app
@@ -34,5 +34,5 @@ class _Facade:
 
 
 def facade(app: Teamchat, declared: Declared) -> Teamchat:
-    """Return the server as a capability with these events sees it."""
+    """Return the server as a capability with these declarations sees it."""
     return cast("Teamchat", _Facade(app, declared))

@@ -19,32 +19,34 @@ Read = Callable[[Transaction, Sequence[str], Caller | None], Awaitable[Mapping[s
 
 @dataclass(frozen=True, kw_only=True)
 class MessageFields:
-    """Fields that messages have besides: those of `kind`, a struct of which every field may be missing::
+    """Extra fields of messages: those of `kind`, a struct in which every field may be missing::
 
         class PinFields(Struct, frozen=True, rename="camel"):
             pinned_at: int | UnsetType = UNSET
 
-    `read` is given the ids of a page's messages, which the caller sees, and returns the fields of those that
-    have any; one statement should do.  It is asked for pages, threads and direct messages, and for a message
-    after an edit, whose event carries them too.  An event that says they have changed names in
-    `Payload.changes_pages_of` the room, for newest pages are kept in memory.
-
-    With `differ_by_caller` it is asked anew for each caller (who is None otherwise), and never for events;
-    what it returns is put into the page that is kept for all, so it costs each reader its statement. `of_new`
-    asks it also for a message that was just posted; what `DraftFields.write` said it has is not asked for.
+    The newest pages are cached, so an event that says that fields have changed names the room in
+    `Payload.changes_pages_of`.
     """
 
     kind: type[Struct]
     read: Read
+    """Gets the ids of a page's messages, all of which the caller sees, and returns the fields of those that
+    have any; one statement should do. It is called for pages, threads and direct messages, and for a message
+    after an edit, whose event carries the fields too."""
     differ_by_caller: bool = False
+    """Whether `read` is called for each caller, and never for events. Its fields are inserted into the page
+    that is cached for everybody, so each reader costs a statement. Without it, `read` gets None as the
+    caller."""
     of_new: bool = False
+    """Whether `read` is also called for a message that was just posted. It is not asked for fields that
+    `DraftFields.write` has already returned."""
 
 
 _NONE_KNOWN: Mapping[type[Struct], Struct] = MappingProxyType({})
 
 
 class Fields:
-    """All fields of all capabilities; without any, nothing is asked."""
+    """All fields of all capabilities. If there are none, nothing is read."""
 
     def __init__(self, offered: Sequence[MessageFields] = ()) -> None:
         # In a kept page, those that differ by caller come after all others.
@@ -58,19 +60,19 @@ class Fields:
     async def added(
         self, tx: Transaction, messages: list[Message], caller: Caller | None = None
     ) -> list[Message]:
-        """Return messages with their fields; those that differ by caller only if one is given."""
+        """Return messages with their fields. Those that differ by caller are read only if one is given."""
         asked = [one for one in self.offered if caller is not None or not one.differ_by_caller]
         return await self._added(tx, messages, asked, caller)
 
     async def for_all(self, tx: Transaction, messages: list[Message], without: type[Struct]) -> list[Message]:
-        """Return messages with the fields that are the same for all, but those of the kind `without`."""
+        """Return messages with the fields that are the same for everybody, except those of `without`."""
         asked = [one for one in self.offered if not one.differ_by_caller and one.kind is not without]
         return await self._added(tx, messages, asked, None)
 
     async def of_new(
         self, tx: Transaction, message: Message, known: Mapping[type[Struct], Struct] = _NONE_KNOWN
     ) -> Message:
-        """Return a message that was just posted with its fields; those of a kind in `known` are not read."""
+        """Return a message that was just posted, with its fields. Kinds that are in `known` are not read."""
         asked = [one for one in self._of_new if one.kind not in known]
         if not asked and not known:
             return message

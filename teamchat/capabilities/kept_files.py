@@ -1,4 +1,4 @@
-"""What a capability keeps in the store of files, for whoever copies, moves or checks an installation."""
+"""What a capability keeps in the store of files, for copying, moving and checking an installation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from teamchat.interfaces import Transaction
 
 
 class KeptFile(NamedTuple):
-    """A finished file of the store, and how many bytes it has."""
+    """A finished file in the store, and its size in bytes."""
 
     key: str
     size: int
@@ -18,20 +18,19 @@ class KeptFile(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class KeepsFiles:
-    """A capability that keeps bytes in `Teamchat.file_store`; without one there is no store.
-
-    `backend` returns the name of the store from the capability's options. `table` and `key` name the column
-    of its tables that holds the keys of finished files, and `size` the one with their sizes in bytes; each
-    key stands in one row.
-    """
+    """Says that a capability keeps files in `Teamchat.file_store`. If none does, there is no store."""
 
     backend: Callable[[Any], str]
+    """Returns the name of the store, from the capability's options."""
     table: str
+    """The table with a row for each finished file."""
     key: str
+    """The column with the file's key."""
     size: str
+    """The column with its size in bytes."""
 
     async def after(self, tx: Transaction, last: str, most: int) -> Sequence[KeptFile]:
-        """Return at most so many files whose keys come after one, in their order."""
+        """Return up to `most` files whose keys come after `last`, in the order of the keys."""
         rows = await tx.fetch(
             f"select {self.key}, {self.size} from {self.table} where {self.key} > $1"  # noqa: S608
             f" order by {self.key} limit $2",
@@ -41,6 +40,6 @@ class KeepsFiles:
         return [KeptFile(*row) for row in rows]
 
     async def total(self, tx: Transaction) -> KeptFile:
-        """Return how many files there are, as the key, and how many bytes they have together."""
+        """Return how many files there are, as the key, and their total size in bytes."""
         [(count, size)] = await tx.fetch(f"select count(*), coalesce(sum({self.size}), 0) from {self.table}")  # noqa: S608
         return KeptFile(str(count), int(size))

@@ -1,4 +1,4 @@
-"""What capabilities can say of messages, and what else stands in them, for whoever looks through many."""
+"""What a search can ask capabilities of messages, and which texts they add to what is searched."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from teamchat.interfaces import Transaction
 from teamchat.model import Caller
 
 MessageTest = Callable[[Transaction, Caller, Sequence[str], str], Awaitable[Collection[str]]]
-"""Returns those of some messages, which the caller sees, of which something is true.
+"""Returns those of the given messages that pass the test. The caller sees all of them.
 
-The last argument is a user's id where the test is about a user, as in ``mentions:``, and empty otherwise.
+The last argument is a user's id if the test is about a user, as in ``mentions:``, and empty otherwise.
 """
 
 
 class MessageText(NamedTuple):
-    """A text that a message has besides its content, and the field that it stands in: ``files[0].name``."""
+    """A text that a message has besides its content, and the field that holds it, like ``files[0].name``."""
 
     field: str
     text: str
 
 
 MessageTexts = Callable[[Transaction, Sequence[str]], Awaitable[Mapping[str, Sequence[MessageText]]]]
-"""Returns the texts of those of some messages that have any, by ids, whoever sees them.
+"""Returns the texts of the given messages that have any, by message id, whoever sees them.
 
-They change only in a transaction that posts, edits or deletes the message (F-1).
+They may change only in a transaction that posts, edits or deletes the message (F-1).
 """

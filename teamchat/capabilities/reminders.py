@@ -1,4 +1,4 @@
-"""Reminders that capabilities have, and that the feed of what concerns one tells (extension H-7)."""
+"""Reminders of capabilities, which appear in users' activity feeds (extension H-7)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from teamchat.interfaces import Transaction
 
 
 class Reminder(NamedTuple):
-    """Whom to remind, and of which message."""
+    """A user, and the message to remind them of."""
 
     user_id: str
     message_id: str
 
 
 class Reminders(Protocol):
-    """The reminders of a capability. Times are epoch milliseconds."""
+    """The reminders of a capability. Times are in epoch milliseconds."""
 
     async def are_due(self, tx: Transaction, now: int) -> bool:
-        """Return whether there are any by a time; it only reads."""
+        """Return whether any are due at this time. It only reads."""
 
     async def take(self, tx: Transaction, now: int) -> Sequence[Reminder]:
-        """Return some that are due, and note in the transaction that they were given: each comes once."""
+        """Return some that are due, and mark them as given in the transaction, so that each comes once."""

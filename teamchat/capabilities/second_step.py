@@ -1,4 +1,4 @@
-"""What a capability says of second factors, which every way to sign in asks (extension M-1)."""
+"""Second factors, which a capability keeps and every way to sign in asks for (extension M-1)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class SecondStep(Protocol):
     """What ``WWW-Authenticate: SecondFactor`` names, such as ``totp``."""
 
     async def is_set_in(self, tx: Transaction, user_id: str) -> bool:
-        """Return whether a user has a second factor, so that no session begins without it."""
+        """Return whether a user has a second factor; if so, no session begins without it."""
 
     async def check_in(self, tx: Transaction, user_id: str, code: str) -> bool:
-        """Return whether a code is good now, and spend it in this writing transaction if it is.
+        """Return whether a code is valid now; if it is, use it up in this writing transaction.
 
-        Wrong ones are counted by who asks, so it raises nothing for them.
+        The caller counts wrong codes, so this raises nothing for them.
         """
 
     async def forget_in(self, tx: Transaction, user_id: str) -> bool:
-        """Take all second factors of a user away, for an operator; return whether there was one."""
+        """Remove all second factors of a user, for an operator; return whether there was one."""

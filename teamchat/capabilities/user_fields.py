@@ -1,4 +1,4 @@
-"""Optional fields of users that capabilities bring, read for all users at once (extension L-3)."""
+"""Extra fields of users that capabilities bring, read for many users at once (extension L-3)."""
 
 from __future__ import annotations
 
@@ -16,24 +16,26 @@ from teamchat.model import ListedUser, User
 
 AnyUser = TypeVar("AnyUser", bound=User)
 NamesOfUsers = Callable[[Transaction], Awaitable[Mapping[str, Sequence[str]]]]
-"""Returns by what other names people look for users, by the users' ids."""
+"""Returns other names by which users can be searched for, by the users' ids."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UserFields:
-    """Fields that users have besides: those of `kind`, a struct of which every field may be missing.
+    """Extra fields of users, in ``GET /users``, ``GET /me`` and the event UPDATE_USER.
 
-    `read` is given the ids of users, or None for all there are, and returns the fields of those that have
-    any; one statement should do. They stand in ``GET /users``, ``GET /me`` and, null where one is missing, in
-    UPDATE_USER, which is sent when a capability calls `app.accounts.users.changed_in`.
+    The event is sent when a capability calls `app.accounts.users.changed_in`; a field that is missing is null
+    in it.
     """
 
     kind: type[Struct]
+    """A struct in which every field may be missing."""
     read: Callable[[Transaction, Sequence[str] | None], Awaitable[Mapping[str, Struct]]]
+    """Gets the ids of users, or None for all users, and returns the fields of those that have any; one
+    statement should do."""
 
 
 class FieldsOfUsers:
-    """All fields of all capabilities; without any, nothing is asked."""
+    """All fields of all capabilities. If there are none, nothing is read."""
 
     def __init__(self, offered: Sequence[UserFields] = ()) -> None:
         self.offered = tuple(offered)
@@ -53,7 +55,7 @@ class FieldsOfUsers:
     async def added(
         self, tx: Transaction, users: Sequence[AnyUser], *, are_all: bool = False
     ) -> list[AnyUser]:
-        """Return users with their fields; `are_all` says that these are all users there are."""
+        """Return users with their fields; `are_all` says that these are all the users."""
         values = await self._read(tx, None if are_all else [user.id for user in users])
         return [self._with(user, values.get(user.id)) for user in users]
 
