@@ -48,8 +48,8 @@ class Backend(Generic[T_co]):
     options: type[Struct] = NoOptions
     """The struct that its configuration section is read into."""
     rehearse: Callable[[Any, Callable[[Transaction], Awaitable[object]]], Awaitable[Upgrade]] | None = None
-    """A storage may offer this: it tries what opening would do to the schema, and changes nothing. Where that is
-    something, its second argument tries in the same way what comes after it.
+    """A storage may offer this: it tries what opening would do to the schema, and changes nothing. Where that
+    is something, its second argument tries in the same way what comes after it.
     """
     schema: Callable[[Any], Awaitable[int]] | None = None
     """A storage may offer this: it returns the number of the schema that is there, 0 for none, and changes
