@@ -1,8 +1,8 @@
 """Accounts: users, their sessions and tokens, links in mails, and the limits on guessing.
 
-`Accounts` is the whole of it, and ``app.accounts`` is one.  The other names are what ways to sign in are made
-of; those that end in ``_in`` work in a transaction that is open.  Nothing outside this package touches its
-tables but the ways to sign in, each what it is about.
+`Accounts` is all of it, and ``app.accounts`` is one. The other names are the parts from which ways to sign in
+are made; functions that end in ``_in`` work in a transaction that is already open. Outside this package only
+the ways to sign in touch its tables, each those that it is about.
 """
 
 from __future__ import annotations

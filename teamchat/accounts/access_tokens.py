@@ -1,12 +1,12 @@
 """Access tokens: JWTs signed with HS256 (RFC 7519, RFC 8725, decision D-09).
 
-One algorithm, one issuer, one audience, one type; every claim the server relies on
-is required; and of a valid token only `sub` and `sid` are believed.  Email, user name and role are in it
-for clients to show, and the server reads them afresh.
+There is one algorithm, one issuer, one audience and one type, and every claim the server relies on is
+required. Of a valid token, only `sub` and `sid` are trusted. Email, user name and role are in it for clients
+to show; the server reads them afresh.
 
-All tokens have the same header, to the letter: nothing that a token says of itself chooses how it is
-checked.  What is left is the standard library's HMAC.  Libraries for JWTs know every algorithm, and load
-`cryptography` and a client of HTTP for them, a seventh of a fresh server's memory.
+All tokens have exactly the same header, so nothing a token says about itself decides how it is checked. What
+remains is the standard library's HMAC. Libraries for JWTs support every algorithm, and for that load
+`cryptography` and an HTTP client, a seventh of a fresh server's memory.
 """
 
 from __future__ import annotations

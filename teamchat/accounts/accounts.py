@@ -1,7 +1,7 @@
-"""The face of accounts: built once from the storage and the settings, held by the application.
+"""All of accounts as one object: built once from the storage and the settings, held by the application.
 
-`authenticate` returns user and session as they are at that moment, so a token stops
-working as soon as its session has ended or its user is gone (decision D-09).
+`authenticate` returns user and session as they are at that moment, so a token stops working as soon as its
+session has ended or its user is gone (decision D-09).
 """
 
 from __future__ import annotations

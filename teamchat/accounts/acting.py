@@ -1,12 +1,12 @@
-"""On whose behalf a task writes, and a storage that asks for them again (decision D-39).
+"""For whom a task writes, and a storage that checks them again (decision D-39).
 
 While an endpoint serves somebody who is signed in, every writing transaction that its task opens, or a task
-below it, asks whether session, user and role are still what they were, before anything else or, where the
-storage can, together with what is asked first.  So who was signed out,
-removed or demoted while a body, a filter or the write lock was waited for writes nothing, whatever was looked
-at before, in endpoints of plugins too.
+below it, checks whether session, user and role are still the same: before its first statement or, if the
+storage can, together with it. So somebody who was signed out, removed or demoted while the request waited for
+its body, a filter or the write lock writes nothing, whatever was checked earlier. This includes endpoints of
+plugins.
 
-One transaction may write for several callers, who are then asked for with one statement (`acting_for_each`).
+One transaction may write for several callers, who are then checked with one statement (`acting_for_each`).
 """
 
 from __future__ import annotations

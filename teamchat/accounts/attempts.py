@@ -1,20 +1,20 @@
 """How often somebody may guess, and how often mail may be asked for (decision D-18).
 
 Failures are counted in windows (`auth.rateLimit`: 10 in 15 minutes), in the database, so that a restart
-forgives nothing.  Three counters hang together:
+forgives nothing. Three counters work together:
 
-* ``address``: every failure of a client address, for whatever account.  IPv6 addresses count by /64,
-  which is what one customer holds.  At the limit the address is blocked, with the right password too.
-* ``pair``: the failures of one account at one address.  A right password takes them back from the
-  address's counter, so that a forgetful user does not use up the limit of their whole office; but nobody
-  can take back failures at accounts that are not theirs.
-* ``account``: the addresses at which an account failed, each counted once.  At the limit the account is
-  blocked, except at addresses it is signed in from.  So many addresses together can't guess on, while a
+* ``address``: every failure of a client address, for any account. IPv6 addresses count by /64, which is what
+  one customer holds. At the limit the address is blocked, even with the right password.
+* ``pair``: the failures of one account at one address. The right password subtracts them from the address's
+  counter, so that a forgetful user does not use up the limit of their whole office; but nobody can subtract
+  failures at accounts that are not theirs.
+* ``account``: the addresses at which an account failed, each counted once. At the limit the account is
+  blocked, except at addresses it is signed in from. So many addresses together can't go on guessing, while a
   blocked address by itself shuts nobody out: the right password from another address still works.
 
-A blocked attempt is neither checked nor counted.  Mails are counted apart from failures, and whether or not
-the email has an account, so that the limit gives nothing away; registering is counted alike.
-Accounts are kept as hashes: people type passwords into the email field.
+A blocked attempt is neither checked nor counted. Mails are counted separately from failures, whether or not
+the email has an account, so that the limit gives nothing away; so are registrations. Accounts are stored as
+hashes, because people type passwords into the email field.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Who a request's access token stands for, asked with every request.
+"""Whom a request's access token stands for; asked with every request.
 
-The answer is that of a transaction begun now.  A session that was read is kept in memory
-until the log touches it or its user, so whoever ends a session, or changes a user's row, appends an event in
-the same transaction that says so (`SessionsEnded`, `UserGone`, `UpdateUser`).
+The answer is that of a transaction begun now. A session that was read is cached until the log touches it or
+its user, so code that ends a session or changes a user's row appends an event that says so in the same
+transaction (`SessionsEnded`, `UserGone`, `UpdateUser`).
 """
 
 from __future__ import annotations

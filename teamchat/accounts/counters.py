@@ -1,8 +1,8 @@
 """Counting in windows, in the table ``attempts``: a subject's first count opens its window.
 
-A window is over when its time has passed, and also when it begins in the future by more than its own length,
-for then the clock was set back since.  Some subjects have windows of another length; so who sweeps removes
-either those or all others.
+A window ends when its time has passed. It also ends if it begins further in the future than its own length,
+because then the clock was set back. Some subjects have windows of another length; so code that sweeps removes
+either those or all the others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A retried POST answers what it made the first time (decision D-07b, extension rule X-13).
 
-A key belongs to one user (or webhook) for 24 hours.  It is looked up and kept in the transaction that makes
-something, so of many retries at once one makes it and the others find it.  Under a key that was used for
-something else the request is refused; so it is if what was made is gone, for neither making it again nor
-answering what is gone would be true.
+A key belongs to one user (or webhook) for 24 hours. It is looked up and stored in the transaction that makes
+something, so of many retries at once, one makes it and the others find it. If the key was used for something
+else, the request is refused. It is also refused if what was made is gone, because neither making it again nor
+answering with it would be right.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Keys worked out from the one secret of the server, each for one use (RFC 5869, in spirit).
+"""Keys derived from the server's one secret, each for one use (in the spirit of RFC 5869).
 
-What is made with one key says nothing about what is made with another, and none of
-them says anything about the secret.
+What is made with one key reveals nothing about what is made with another, and none reveals anything about the
+secret.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """One-time links: to sign in, to accept an invitation, to set a new password (decisions D-15, D-16).
 
-A link works once, for the email and the purpose it was made for, until it expires or
-a newer one of the same purpose ends it.  Its token is kept nowhere: it is worked out, with a key of the
-server's, from the link's id when the mail is written, and the table holds a hash of it.  A decoy is a link
-like any other, save that no token fits it.  Whatever is wrong with a token, the answer is the same, and a
-token that is refused is not spent.  A link leads to `auth.appUrl`, whatever a request says of hosts.
+A link works once, for the email and the purpose it was made for, until it expires or is replaced by a newer
+one of the same purpose. Its token is stored nowhere: when the mail is written, it is derived from the link's
+id with a key of the server's, and the table has only its hash. A decoy is a link like any other, except that
+no token fits it. Whatever is wrong with a token, the answer is the same, and refusing a token does not use it
+up. A link leads to `auth.appUrl`, whatever a request says about hosts.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The service that sends what waits in the outbox.
+"""The service that sends the mails waiting in the outbox.
 
-A mail is tried until it was taken, its link has expired, or it was refused for good as often as
-``email.maxRetries`` allows.  What a server says of one mail delays or ends that one alone.  A mail server
-that is down is asked by one mail at a time, ever less often, however many wait; the first that it answers for
-lets all others go.  Neither a mailer nor the storage can end the service, and no line of the log holds a
-recipient, a link or what a server said.
+A mail is tried until it is taken, until its link has expired, or until it was refused for good as often as
+``email.maxRetries`` allows. What a mail server says about one mail delays or ends only that mail. A mail
+server that is down is tried with one mail at a time, less and less often, however many wait; once it answers
+for one, all the others are sent. Neither a mailer nor the storage can end the service, and no line of the log
+contains a recipient, a link or what a mail server said.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whose mail is sent next: each who asks for mails has a turn, whatever the others have asked for.
+"""Whose mail is sent next: everybody who asks for mails gets a turn, whatever others have asked for.
 
-A requester is a client's network, a user, or the operator at the command line (an empty name).  Each process
-that sends keeps its own account of them, in memory: it is about the slots that this process has.
+A requester is a client's network, a user, or the operator at the command line (an empty name). Each process
+that sends mail keeps its own accounts of them in memory, because they are about the slots of that process.
 """
 
 from __future__ import annotations

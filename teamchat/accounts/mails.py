@@ -1,8 +1,8 @@
-"""What the mails say: the subject, the text and the HTML of a sign-in link, an invitation, a new password.
+"""What the mails say: subject, text and HTML of a sign-in link, an invitation, a new password.
 
-Both versions hold the same link; what came from people (the server's name, addresses)
-is text in the HTML, never markup, and never breaks out of a header; and a template of the operator's that
-fails costs the mail its looks, never the mail.
+Text and HTML have the same link. What came from people (the server's name, addresses) is text in the HTML,
+never markup, and never breaks out of a header. If a template of the operator's fails, the mail is sent with
+the default one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """A `teamchat.Mail` as the message that mail servers carry (RFC 5322), for mailers to hand over.
 
-A message goes to one recipient, has the same Message-ID at every try, and holds no
-header that teamchat did not write, whatever stands in the recipient, the sender or the subject.  An address
-is a plain one (`local@domain`, no quotes, no comments), for everything else is where parsers disagree about
-who receives a mail.
+A message goes to one recipient, has the same Message-ID at every attempt, and has no header that teamchat did
+not write, whatever is in the recipient, the sender or the subject. An address is a plain one (`local@domain`,
+no quotes, no comments), because with anything else parsers disagree about who receives a mail.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names of users: how they are made, and that no two users have the same one (decisions D-21, D-41).
 
-Two names are the same without regard to case, and if people can't distinguish them.  Words that mention many
-at once are nobody's name.  Names that were alike before this was asked stay, and so do those.
+Two names count as the same if they differ only in case, or if people can't tell them apart. Words that
+mention many people at once can't be names. Existing names from before these rules stay as they are.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The mails that wait to be sent, each beside the link it carries, in the transaction that caused it.
+"""The mails that wait to be sent, stored with the links they carry, in the transaction that caused them.
 
-A mail is in the table exactly as long as it should still be sent, for it goes with its link when that is
-spent, replaced, expired or its user removed.  Who sends a mail claims it first: its due time moves ahead by a
-lease, so that no other server takes it meanwhile, and a crash gives it back.
+A mail is in the table exactly as long as it should still be sent: it is removed with its link when that is
+used, replaced or expired, or when its user is removed. A process that sends a mail claims it first: its due
+time moves ahead by a lease, so that no other server takes it meanwhile, and a crash gives it back.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The first proof of an address (decision D-40).
 
-Whoever registers shows no proof that the email is theirs, so an account may be taken before its owner comes.
-The owner keeps the account, and what came before their proof ends: every session and the password.  A second
-factor stays (extension M): who reads somebody's mail must not be rid of it.  An admin who gives somebody a
-password vouches for them.
+Whoever registers does not prove that the email is theirs, so somebody else may take the account before its
+owner comes. The owner then gets the account, and what existed before their proof ends: every session and the
+password. A second factor stays (extension M), because somebody who reads the owner's mail must not get rid of
+it. An admin who gives somebody a password vouches for them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How users are read from their table.
 
-A removed user is a row with `removed_at`; no function here ever returns one.  A deactivated one has
-`deactivated_at`: they have an account, which `account_by_id` and `account_by_email` find, and can't use it,
-so that whoever signs people in finds nobody.
+A removed user is a row with `removed_at`; no function here ever returns one. A deactivated user has
+`deactivated_at`: the account exists, and `account_by_id` and `account_by_email` find it, but it can't be
+used; so the functions that ways to sign in use do not find it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a token may be used for (extension K-1): less than its user may do, and never more.
+"""What a token may be used for (extension K-1): less than its user may do, never more.
 
-An endpoint names scopes of which a token needs one; where it names none, it is for sessions alone.  Without
-the scope ``admin`` an admin's token is no admin's anywhere.
+An endpoint names the scopes of which a token needs one; if it names none, it is only for sessions. Without
+the scope ``admin``, an admin's token has no admin rights anywhere.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The second step of signing in, for all ways to do so (extension M-1 and M-2).
+"""The second step of signing in, for all ways to sign in (extensions M-1 and M-2).
 
-`Sessions.start_in` begins no session of who has a second factor without a `Passed`, so a way to sign in that
-knows nothing of second factors refuses them.  A code is checked, spent and counted in one transaction, before
-the one that begins the session: of many that are tried at once no more than the limit are looked at, and each
-is good once.  Whoever has the first proof may try `auth.rateLimit.attempts` codes in a window, from all
-addresses together, beside what holds for each address (decision D-18).
+If a user has a second factor, `Sessions.start_in` begins no session without a `Passed`, so a way to sign in
+that knows nothing of second factors refuses them. A code is checked, used up and counted in one transaction,
+before the one that begins the session: if many are tried at once, no more than the limit are checked, and
+each is valid once. Somebody with the first proof may try `auth.rateLimit.attempts` codes in a window, from
+all addresses together, in addition to the limit of each address (decision D-18).
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Which names look alike: the skeletons of UTS 39, section 4.
 
-Two names have the same skeleton if a reader can't distinguish them.  Names are also compared without
-regard to case (D-21), and folding hides that some look alike ("Ivan", and "lvan" with a small L), but shows
-it of others ("ivan", and "IVAN" with a Cyrillic I).  So a name has two skeletons, and is like another one
-if they share either.
+Two names have the same skeleton if a reader can't tell them apart. Names are also compared ignoring case
+(D-21), and folding the case hides some similarities ("Ivan", and "lvan" with a small L) and reveals others
+("ivan", and "IVAN" with a Cyrillic I). So a name has two skeletons, and is like another one if they share
+either.
 
-The table is made by `tests/accounts/making_confusables.py` of the data of the package confusable-homoglyphs,
-which are Unicode's.  It is a file of ours, and not that package, which has no function for skeletons: what is
-stored of names has to change with the data, so a new table goes with a new `VERSION`.
+`tests/accounts/making_confusables.py` makes the table from the data of the package confusable-homoglyphs,
+which are Unicode's. The table is a file of our own because that package has no function for skeletons, and
+because what is stored of names has to change with the data: a new table needs a new `VERSION`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Users: adding, renaming, removing and leaving (decisions D-21, D-22, D-23).
 
-An email and a user name (both without regard to case) belong to one user at most;
-as long as there are users there is an admin; and a user who is gone is a row that keeps the name their
-messages are shown with, but no email, no password, no session, no link in a mail and no identity at a
-provider.  Passwords are hashed before the writing transaction opens, and who may do a thing is asked in the
-transaction that does it.
+An email and a user name belong to at most one user, ignoring case. As long as there are users, one of them is
+an admin. A user who is gone keeps a row with the name under which their messages are shown, but no email,
+password, session, link in a mail or identity at a provider. Passwords are hashed before the writing
+transaction opens; permissions are checked in the transaction that makes the change.
 """
 
 from __future__ import annotations

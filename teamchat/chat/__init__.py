@@ -1,7 +1,7 @@
 """The domain of the chat: channels, messages, threads, reactions, conversations, images, webhooks.
 
-Each part is a plain class over the storage; it knows the rules and permissions of its resource, writes the
-events of a change in the transaction that makes it, and knows nothing of HTTP.
+Each part is a plain class on top of the storage. It knows the rules and permissions of its resource, appends
+the events of a change in the transaction that makes the change, and knows nothing of HTTP.
 """
 
 from __future__ import annotations

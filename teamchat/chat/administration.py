@@ -1,4 +1,4 @@
-"""What admins see and do of channels that they are not in (B-12): never what was said there."""
+"""What admins see of channels that they are not in, and what they can do there (B-12); never what is said."""
 
 from __future__ import annotations
 

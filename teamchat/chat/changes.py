@@ -1,8 +1,8 @@
-"""Editing and deleting a message that was found and may be changed, whatever kind it is.
+"""Editing and deleting a message that was found and may be changed, whatever its kind.
 
-The three kinds (of a channel, of a thread, of a conversation) differ in the event of the change
-and in what is counted anew; both are decided here and nowhere else (decisions D-35, D-36).  So a reply or
-a direct message that is addressed as a plain message behaves as it does on its own route.
+Messages of channels, replies and direct messages differ in the event of the change and in what has to be
+counted anew. Both are decided here and nowhere else (decisions D-35, D-36), so a reply or a direct message
+that is addressed as a plain message behaves as it does at its own endpoint.
 """
 
 from __future__ import annotations

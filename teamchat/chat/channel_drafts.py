@@ -1,4 +1,4 @@
-"""What somebody wants a channel to be, and which of that is accepted (extension B)."""
+"""The bodies that channels are created and changed with, and what of them is accepted (extension B)."""
 
 from __future__ import annotations
 

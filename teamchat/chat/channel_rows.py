@@ -1,4 +1,4 @@
-"""Channels as they are told: read whole, as one caller sees them."""
+"""Reading channels whole, as one caller sees them."""
 
 from __future__ import annotations
 

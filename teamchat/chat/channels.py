@@ -1,6 +1,6 @@
-"""Channels: making, changing and archiving them (decisions D-23, D-24; extensions B-1 to B-6).
+"""Channels: creating, changing and archiving them (decisions D-23, D-24; extensions B-1 to B-6).
 
-No two public channels have the same name without regard to case.
+No two public channels have the same name, ignoring case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conversations of two users and their direct messages (decision D-29).
 
-Two users have one conversation at most, kept under their ids in order.  Only the two
-participants read it and hear of it.  `last_message_at` is the time of the newest message that is there.
+Two users have at most one conversation, stored under their ids in order. Only these two participants can read
+it and get its events. `last_message_at` is the time of the newest message that still exists.
 """
 
 from __future__ import annotations

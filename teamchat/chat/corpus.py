@@ -1,8 +1,9 @@
-"""What was said, all of it: for capabilities that look through it, such as search.
+"""Everything that was said, for capabilities that search it.
 
-Who looks for somebody asks with a `caller`, and gets what that one sees in the transaction that asks
-(extension rule X-2).  Who keeps an index sees everything; it puts messages into classes, so that what it does
-for somebody touches no class that they don't see: a class is ``""``, what everybody sees, or a room's id.
+A capability that searches for somebody passes a `caller`, and gets what that caller sees in the transaction
+that asks (extension rule X-2). A capability that keeps an index sees everything. It sorts messages into
+classes, so that a search for somebody touches no class that they don't see. A class is ``""`` for what
+everybody sees, or else a room's id.
 """
 
 from __future__ import annotations

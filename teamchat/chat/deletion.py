@@ -1,13 +1,14 @@
-"""Deleting rooms and messages: they are gone at once for whoever looks, what is left is removed behind.
+"""Deleting rooms and messages: hidden from everybody at once, removed in parts afterwards.
 
-One short transaction takes a room's name, its members and its webhooks, and tells who saw it.  From then on
-its row is of the kind ``gone``: private, and nobody is in it, so `sight` finds neither the room nor anything
-that was said there, and whoever reads the log is given none of its texts (`teamchat.storage.log.logged_in`).
-Messages with all that hangs on them, their texts in the log, and images go a part a transaction, and the row
-goes last.  The first part is of the same transaction: of a small room nothing is left behind.
+One short transaction removes a room's name, its members and its webhooks, and notifies those who saw it. From
+then on its row has the kind ``gone``: it is private and has no members, so `sight` finds neither the room nor
+anything in it, and readers of the log get none of its texts (`teamchat.storage.log.logged_in`). Messages with
+everything that belongs to them, their texts in the log, and images are removed part by part, each in a
+transaction, and the row last. The first part is in the deleting transaction itself, so of a small room
+nothing is left afterwards.
 
-A message with many replies is moved with them, their images and the events that carry their texts into a room
-of its own, which is gone.
+A message with many replies is moved into a ``gone`` room of its own, with its replies, their images, and the
+events that carry their texts.
 """
 
 from __future__ import annotations

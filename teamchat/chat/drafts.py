@@ -1,9 +1,9 @@
-"""What somebody sends to become a message: its content and its images, and which of that is accepted.
+"""What somebody sends to become a message (content and images), and what of it is accepted.
 
 `Draft` and `MessageEdit` are the wire forms; capabilities add fields to both
-(`teamchat.capabilities.drafts`).  What an edit leaves out stays as it was: a client that knows
-nothing of `images` does not strip them from what it edits (decision D-25), and one that sends `images` alone
-keeps the content (decision D-42).
+(`teamchat.capabilities.drafts`). What an edit leaves out stays as it was: a client that does not know
+`images` does not remove them by editing (decision D-25), and one that sends only `images` keeps the content
+(decision D-42).
 """
 
 from __future__ import annotations

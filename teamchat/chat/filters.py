@@ -1,9 +1,8 @@
 """What plugins may change or refuse in a message before it is stored.
 
-Only what the chat's own rules already accept reaches a filter, and what the filters made
-of it is held to the same rules again.  A filter runs before the transaction, so it may wait for something
-else; one that takes too long, or fails, stops the message rather than lets it pass unseen, and the log names
-it.  Without filters nothing of this costs anything.
+A filter gets only what the chat's own rules already accept, and its result is checked against the same rules.
+It runs before the transaction, so it may wait for something else. If it fails or takes too long, the message
+is refused rather than let through unseen, and the log names the filter. Without filters, this costs nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Groups of two to nine people, and one's own notes: private rooms without a name (extension C)."""
+"""Groups of two to nine people, and users' own notes: private rooms without a name (extension C)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Whether bytes are an image that teamchat takes, decided from the bytes alone (decision D-30).
+"""Whether bytes are an image that teamchat accepts, judged from the bytes alone (decision D-30).
 
-Nothing here decodes pixels or follows a reference.  A raster image is believed by
-its header, which must name its dimensions; an SVG is parsed as XML without a document type, so without
-entities.  Everything is a plain function that may be called in a thread; on long input the work is cut
-into slices, so that a thread lets go of the interpreter between them.
+Nothing here decodes pixels or follows a reference. A raster image is judged by its header, which must state
+its dimensions. An SVG is parsed as XML without a document type, and so without entities. Everything is a
+plain function that can be called in a thread; long input is processed in slices, so that the thread lets go
+of the interpreter in between.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Images: uploading, serving, and clearing away those nobody can see any more (decisions D-25, D-30, D-31).
+"""Images: uploading, serving, and removing those that nobody can see any more (decisions D-25, D-30, D-31).
 
-An image belongs to one channel or conversation (its room) and is served there alone;
-its bytes are stored before the row that names them, and removed after it, so a row always has its bytes.
+An image belongs to one room, a channel or a conversation, and is served only there. Its bytes are stored
+before the row that names them, and removed after it, so a row always has its bytes.
 """
 
 from __future__ import annotations

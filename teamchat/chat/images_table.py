@@ -1,7 +1,7 @@
-"""The rows of images: which there are, which messages have them, and which are doomed (decision D-25).
+"""The rows of images: which exist, which messages have them, and which are to be removed (decision D-25).
 
-Rows go first when an image goes: what the row names is served no more from that commit on, and the key of the
-bytes waits in ``doomed_images`` until the store has let go of it, whatever crashes in between.
+When an image is removed, its row goes first: from that commit on it is no longer served, and the key of its
+bytes waits in ``doomed_images`` until the store has removed them, even if a process crashes in between.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A newest page as it is kept in memory: bytes that all who ask have in common, and where each message ends.
+"""The newest page of a room as it is cached: bytes shared by everybody who asks, and where each message ends.
 
-Fields that differ by caller are put in there, so that they cost one look at those fields and a join of bytes.
+Fields that differ by caller are inserted there, so they cost only reading these fields and joining bytes.
 """
 
 from __future__ import annotations

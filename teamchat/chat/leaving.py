@@ -1,4 +1,4 @@
-"""What happens when somebody leaves a channel: who manages it, and whether anybody is left (B-3, B-5)."""
+"""What happens when somebody leaves a channel: who manages it then, and is anybody left (B-3, B-5)."""
 
 from __future__ import annotations
 

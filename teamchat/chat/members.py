@@ -1,4 +1,4 @@
-"""Members of channels: joining, leaving, adding, removing, and who manages (extensions B-1 to B-5, B-10)."""
+"""Members of channels: joining, leaving, adding, removing, and changing roles (B-1 to B-5, B-10)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Who is in a room, and whether it is private: what both change, in one transaction with it.
+"""Who is in a room, and whether it is private: what changes with both, in the same transaction.
 
-Every change makes the room's epoch greater by one.  Events are addressed to a room at an epoch, so that who
-joined later is not given what was said before (extension rule X-5).
+Every change increases the room's epoch by one. Events are addressed to a room at an epoch, so that nobody who
+joins later gets what was said before (extension rule X-5).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Messages of channels, and whatever message is addressed by its own id alone.
+"""Messages of channels, and any message that is addressed only by its own id.
 
-Replies and direct messages may be edited and deleted here too; they follow the rules of their own routes.
+Replies and direct messages can be edited and deleted here too, by the rules of their own endpoints.
 """
 
 from __future__ import annotations

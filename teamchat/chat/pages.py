@@ -1,8 +1,8 @@
 """Pages of a room's messages and of a thread's replies (decision D-08, extension H-1).
 
-A page is cut by ids alone: what was deleted leaves no hole, and an id that is not there, or not yet, is a
-position like any other.  A page that is cut `around` an id holds half of what it may before it, then it, then
-half; what is missing at one end is not made up for at the other.
+Pages are cut by ids alone. So deleted messages leave no hole, and an id that does not exist, or not yet, is a
+position like any other. A page that is cut `around` an id has up to half its size before the id, then the
+message itself, then up to half; if one side has fewer, the other does not get more.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Who may do what in a room or with a message that they see (decisions D-28, D-29; extensions B-3, B-6).
 
-Each function raises `Forbidden` to who may not.  Whether they see it, `teamchat.chat.sight` has said before.
+Each function raises `Forbidden` if the caller may not. Whether they see it was checked before, by
+`teamchat.chat.sight`.
 """
 
 from __future__ import annotations

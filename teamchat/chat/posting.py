@@ -1,9 +1,10 @@
-"""Posting a message, whatever it is and wherever it goes: the one choreography of it.
+"""The one way to post a message, whatever its kind and wherever it goes.
 
-Who posts has been let in and the room found (`teamchat.chat.sight`).  In one transaction then: the content is
-held to the rules, a retry finds what it made before, the message is stored with its images, capabilities do
-their part, what counts messages is counted, and whoever may see it is told.  Ids come in the order of commits
-within a room or a thread, whatever clock a server has: bodies of writing transactions run one at a time.
+Before this, the author was let in and the room was found (`teamchat.chat.sight`). Then, in one transaction:
+the content is checked against the rules; a retry finds what it made before; the message is stored with its
+images; capabilities do their part; counts of replies are updated; and the event is appended for everybody who
+sees it. Within a room or a thread, ids are in the order of commits, whatever a server's clock says, because
+the bodies of writing transactions run one at a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Making a channel private or public, in one transaction with all that hangs on it (B-7, B-8)."""
+"""Making a channel private or public, in one transaction with everything that depends on it (B-7, B-8)."""
 
 from __future__ import annotations
 

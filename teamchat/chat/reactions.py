@@ -1,8 +1,8 @@
 """Reactions to messages of every kind (decision D-27).
 
-A user has each reaction on a message once or not at all, whatever is repeated or
-happens at the same time, and an event is sent for a change alone.  Reactions are listed in the order in
-which they first came, and under each its users in the order in which they did.
+A user has a given reaction on a message once or not at all, whatever is repeated or happens at the same time,
+and only a change sends an event. Reactions are listed in the order in which they were first used, and the
+users of each in the order in which they reacted.
 """
 
 from __future__ import annotations

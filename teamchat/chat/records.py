@@ -1,8 +1,8 @@
-"""Reading messages whole: with author, reactions, images and what their thread amounts to.
+"""Reading messages whole: with author, reactions, images and thread figures.
 
-However many messages are read, it takes at most three statements, each answered
-from an index, and one where no message ever had a reaction or an image.  An author's name is read from
-`users`, where removed users keep their row (decision D-22); a webhook's is kept with the message.
+However many messages are read, this takes at most three statements, each answered from an index, and only one
+if no message ever had a reaction or an image. An author's name is read from `users`, where removed users keep
+their row (decision D-22); a webhook's name is stored with the message.
 """
 
 from __future__ import annotations

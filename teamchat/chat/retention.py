@@ -1,10 +1,9 @@
-"""Keeping messages for a time and no longer (``chat.retentionDays``).
+"""Removing messages that are older than ``chat.retentionDays``.
 
-A message that is older goes as if its author had deleted it, with its thread (also the
-later replies in it), its reactions and its images, and their events are in the same transaction;
-nothing younger goes but such replies.  It goes a part a transaction, the oldest first, so
-that years can be caught up with while people write and streams stay quick.  Several processes may do it at
-once.
+An old message is removed as if its author had deleted it: with its thread (including newer replies), its
+reactions and its images, and with the events of that in the same transaction. No newer message is removed,
+except for such replies. It is done in parts, oldest first, each in a transaction, so that years can be caught
+up with while people write and streams stay responsive. Several processes may do it at once.
 """
 
 from __future__ import annotations

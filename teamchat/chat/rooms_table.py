@@ -1,4 +1,4 @@
-"""Rows of rooms and of who is in them. Functions here know no permissions and send no events."""
+"""The rows of rooms and of their members. Functions here check no permissions and append no events."""
 
 from __future__ import annotations
 

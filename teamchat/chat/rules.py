@@ -1,4 +1,4 @@
-"""What holds for every message that is posted or edited, and who takes part in that."""
+"""The rules for every message that is posted or edited, and the capabilities that take part."""
 
 from __future__ import annotations
 

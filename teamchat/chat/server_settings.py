@@ -1,6 +1,6 @@
-"""The settings that admins change while the server runs: so far its name alone.
+"""The settings that admins can change while the server runs; so far, only its name.
 
-They are rows of ``server_settings``; what has no row has its default.
+They are rows of ``server_settings``; a setting without a row has its default.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Who sees a room or a message (decisions D-03, D-29). Who may do what in it, `permissions` says.
+"""Who sees a room or a message (decisions D-03, D-29). For who may do what in it, see `permissions`.
 
-Everything that is asked for by its id is found here and nowhere else.  Each function is one statement that
-comes back empty for what is not there and for what the caller does not see, so that nobody can distinguish
-the two (extension rules X-2, X-3); but a direct conversation exists for everyone, and an outsider gets 403
+Everything that is asked for by id is looked up here and nowhere else. Each function is one statement that
+comes back empty both for what does not exist and for what the caller does not see, so that nobody can tell
+the two apart (extension rules X-2, X-3). Only a direct conversation exists for everyone: an outsider gets 403
 (decision D-29).
 """
 

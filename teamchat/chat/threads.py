@@ -1,6 +1,6 @@
-"""Threads: the replies under a message of a channel, and the figures its parent carries (decision D-28).
+"""Threads: the replies to a message of a channel, and the figures that its parent carries (decision D-28).
 
-A reply can't have replies, and a direct message has no thread; reading the thread of either gives none.
+A reply can't have replies, and a direct message has no thread; the thread of either is empty.
 """
 
 from __future__ import annotations

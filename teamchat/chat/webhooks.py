@@ -1,8 +1,8 @@
-"""Webhooks: who outside may post into one channel, with a token of its own (decision D-32).
+"""Webhooks: other systems post into one channel, each with a token of its own (decision D-32).
 
-The token is shown once, in the answer to its creation, and only its SHA-256 is kept.
-A token finds its webhook by that hash, so the time an answer takes says nothing of other tokens; and
-only holders of a valid token learn whether a webhook exists.
+The token is shown once, in the answer that creates it, and only its SHA-256 is stored. A webhook is looked up
+by that hash, so response times say nothing about other tokens; and only holders of a valid token learn
+whether a webhook exists.
 """
 
 from __future__ import annotations

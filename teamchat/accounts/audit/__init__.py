@@ -1,8 +1,8 @@
-"""The audit log: who did what that somebody may have to answer for (extension L-4).
+"""The audit log: who did what, if somebody may have to answer for it (extension L-4).
 
-An entry is written in the transaction of what it tells of, so that there is one without the other never, and
-is neither changed nor deleted before ``audit.retentionDays`` are over.  It holds ids and what was set, and
-nothing that was said.
+An entry is written in the transaction of what it records, so neither exists without the other. It is neither
+changed nor deleted before ``audit.retentionDays`` have passed. It contains ids and what was set, and nothing
+that was said.
 """
 
 from __future__ import annotations

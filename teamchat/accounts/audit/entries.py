@@ -1,4 +1,4 @@
-"""Reading entries, newest first, and removing those that have had their time."""
+"""Reading entries, newest first, and removing expired ones."""
 
 from __future__ import annotations
 
