@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from teamchat.testing import ADMIN
 
@@ -46,6 +46,23 @@ def test_a_name_leads_to_a_card_that_leads_to_a_conversation(serve: Serve, enter
     expect(shown).to_have_count(0)
     expect(page.get_by_role("heading", name="grace", level=1)).to_be_visible()
     expect(page.get_by_role("textbox", name="Write to grace")).to_be_focused()
+
+
+def test_a_card_says_nothing_of_a_day_that_nobody_knows(serve: Serve, enter: Enter) -> None:
+    """Who came from Slack is there since 0, for its exports don't tell."""
+    server = serve()
+    post(server, "hello")
+    page = enter(server)
+    expect(name(page, "grace")).to_be_visible()
+    page.route("**/users", timeless)
+    page.reload()
+    name(page, "grace").click()
+    expect(card(page, "grace").locator(".dialog-body")).to_have_text(GRACE)
+
+
+def timeless(route: Route) -> None:
+    answer = route.fetch().json()
+    route.fulfill(json={"users": [user | {"createdAt": 0} for user in answer["users"]]})
 
 
 @pytest.mark.parametrize("key", ["Enter", "Space"])

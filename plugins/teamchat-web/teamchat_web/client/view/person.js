@@ -86,7 +86,7 @@ function known({ email, createdAt, isAdmin, isMe, isGone, isBot, isWebhook, isDe
     isWebhook && element("p", {}, channel ? t("person.bot_in", { name: channel }) : t("person.bot")),
     isGone && element("p", { class: "soft" }, t("person.gone_lead")),
     isDeactivated && element("p", { class: "soft" }, t("person.deactivated_lead")),
-    createdAt && element("p", { class: "soft" }, t("person.since", { day: day(createdAt) })),
+    createdAt > 0 && element("p", { class: "soft" }, t("person.since", { day: day(createdAt) })),
   ];
 }
 
