@@ -6,6 +6,7 @@ import { part } from "../lib/parts.js";
 import { learnRights } from "../model/rights.js";
 import { cameBackTo } from "./anew.js";
 import { settings } from "./sidebar.js";
+import { keepVisited } from "./visited.js";
 
 const FEW = 5; // users, and channels, of a server that begins
 const NEW_MS = 7 * 86_400_000;
@@ -17,6 +18,7 @@ const NEW_MS = 7 * 86_400_000;
  */
 export async function begin(ctx, place) {
   const capabilities = learnRights(ctx);
+  keepVisited(ctx);
   ctx.model.outbox.on("sent", (sent) => unreached(ctx, sent), ctx.signal);
   ctx.model.outbox.on("edited", (edited) => unreached(ctx, edited), ctx.signal);
   ctx.model.on("event", (event) => remind(ctx, event), ctx.signal);
@@ -32,6 +34,7 @@ export async function begin(ctx, place) {
   const section = ctx.signal.aborted ? undefined : cameBackTo(ctx.session);
   if (section) settings(ctx, section);
   if (profiles) (await part(import("./faces.js"))).beginFaces(ctx);
+  await part(import("./palette.js")); // Here before its key: what is typed until it opens goes to a message.
 }
 
 /**

@@ -12,11 +12,15 @@ import { words } from "./notices.js";
 import { needsSheets } from "./sheet.js";
 import { admin, mayAddChannels, newChannel, settings } from "./sidebar.js";
 import { isUnread, markAllRead, markRead } from "./unread/marking.js";
+import { visited } from "./visited.js";
 import "./menus.js";
 
 needsSheets("overlays");
 
 const MOST = 12;
+// How far up something stands before anything is typed; a place otherwise has 1.
+const [RECENT, UNREAD, CALLS, FIRST] = [2, 4, 5, 6];
+const RECENT_FITS = 0.5; // Less than a letter that fits better.
 
 /**
  * Opens the palette.
@@ -37,7 +41,7 @@ class Palette {
   #at = 0;
 
   constructor(ctx, scope) {
-    const those = { people: () => [...together(ctx, 2), ...people(ctx)] };
+    const those = { people: () => [...together(ctx, FIRST), ...people(ctx)] };
     const all = those[scope] ?? (() => [...places(ctx), ...people(ctx), ...together(ctx, 0.75), ...actions(ctx)]);
     this.#all = all();
     const label = t(scope === "people" ? "palette.people" : "palette.title");
@@ -80,7 +84,7 @@ class Palette {
   #search() {
     const query = this.#field.value.trim();
     this.#found = this.#all
-      .map((one) => ({ one, fit: query ? score(one.label, query) : 0 }))
+      .map((one) => ({ one, fit: query ? fitOf(one, query) : 0 }))
       .filter(({ fit }) => fit >= 0)
       .sort((a, b) => b.fit - a.fit || (b.one.lift ?? 0) - (a.one.lift ?? 0))
       .slice(0, MOST)
@@ -133,6 +137,12 @@ class Palette {
   }
 }
 
+/** How well it fits what it is called, or is called in full; where one was last goes before what fits as well. */
+function fitOf({ label, inFull = "", lift = 0 }, query) {
+  const fit = Math.max(score(label, query), score(inFull, query));
+  return fit < 0 || lift < RECENT ? fit : fit + RECENT_FITS;
+}
+
 /**
  * How well `query` fits: letters in their order, better at the start of words and without gaps; -1 if it
  * doesn't.
@@ -150,13 +160,32 @@ function score(label, query) {
   return sum - text.length / 100 + 1;
 }
 
-function places({ model, router }) {
-  const unread = (id) =>
-    model.unread.count(id) ? t("palette.unread", { count: model.unread.count(id) }) : "";
+/** How much is unread there, in words. */
+function unreadIn({ unread }, id) {
+  const count = unread.count(id);
+  return count ? t("palette.unread", { count }) : "";
+}
+
+/** How far up a place stands before anything is typed: first what calls, what is unread, and where one was last. */
+function lifts(ctx) {
+  const { model, router } = ctx;
+  const last = visited(ctx);
+  const here = router.current.place?.id;
+  return (id, lift) => {
+    if (!id || id === here) return lift;
+    const isQuiet = model.unread.isMuted(id) || !isUnread(model, id);
+    if (!isQuiet) return model.unread.mentionCount(id) ? CALLS : UNREAD;
+    return last.includes(id) ? RECENT + 1 - last.indexOf(id) / last.length : lift;
+  };
+}
+
+function places(ctx) {
+  const { model, router } = ctx;
+  const lifted = lifts(ctx);
   const rooms = [...model.channels.values()].map(({ id, isMember, isArchived }) => ({
     label: model.place(id).title,
-    note: isArchived ? t("palette.archived") : isMember === false ? t("palette.not_in") : unread(id),
-    lift: isArchived || isMember === false ? 0.5 : 1,
+    note: isArchived ? t("palette.archived") : isMember === false ? t("palette.not_in") : unreadIn(model, id),
+    lift: lifted(id, isArchived || isMember === false ? 0.5 : 1),
     sign: () => signOf({ model }, model.place(id)),
     run: () => router.go({ kind: "channel", id }),
   }));
@@ -187,6 +216,9 @@ function together(ctx, lift) {
 }
 
 function people(ctx) {
+  const { conversations, me, users } = ctx.model;
+  const lifted = lifts(ctx);
+  const talks = new Map([...conversations.values()].map(({ id, otherUser }) => [otherUser.id, id]));
   const go = async (id) => {
     try {
       ctx.router.go(await ctx.model.openConversation(id));
@@ -194,12 +226,14 @@ function people(ctx) {
       ctx.toast(words(error), { kind: "danger" });
     }
   };
-  return [...ctx.model.users.values()]
-    .filter(({ id, isDeactivated }) => id !== ctx.model.me.id && !isDeactivated)
+  return [...users.values()]
+    .filter(({ id, isDeactivated }) => id !== me.id && !isDeactivated)
     .sort((a, b) => a.userName.localeCompare(b.userName))
     .map((user) => ({
       label: user.userName,
-      note: [user.fullName, user.email].filter(Boolean).join(" · "),
+      inFull: user.fullName,
+      note: unreadIn(ctx.model, talks.get(user.id)) || [user.fullName, user.email].filter(Boolean).join(" · "),
+      lift: lifted(talks.get(user.id), 0),
       sign: () => avatar(user),
       run: () => go(user.id),
     }));
