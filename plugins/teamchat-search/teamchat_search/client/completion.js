@@ -21,7 +21,10 @@ export class Completion {
     const { element, t } = teamchat;
     const look = { class: "search-options", role: "listbox", id: "search-options", "aria-label": t("suggestions") };
     this.node = element("div", { ...look, hidden: true });
-    field.addEventListener("input", () => this.follow());
+    field.addEventListener("input", ({ inputType }) => {
+      if (inputType === "historyUndo") field.setSelectionRange(field.selectionEnd, field.selectionEnd);
+      this.follow();
+    });
     field.addEventListener("blur", () => this.close());
   }
 
@@ -83,7 +86,8 @@ export class Completion {
   #take(at) {
     const { value, word } = this.#found[at];
     const field = this.#field;
-    field.setRangeText(word.sign + value, word.start, field.selectionStart, "end");
+    field.setSelectionRange(word.start, field.selectionStart);
+    document.execCommand("insertText", false, word.sign + value); // It can be undone as what is typed.
     this.close();
     if (value.endsWith(":")) this.follow();
   }

@@ -7,6 +7,7 @@ import { endsInCode } from "../lib/code.js";
 import { Meant } from "../lib/meant.js";
 import { emojiSet, toned } from "../lib/emoji.js";
 import { t } from "../lib/strings.js";
+import { writeOver } from "../lib/writing.js";
 import { avatar } from "./people.js";
 import "./menus.js";
 
@@ -51,7 +52,7 @@ export class Completion {
     field.setAttribute("aria-haspopup", "listbox");
     box.prepend(this.#list);
     field.addEventListener("input", () => this.#meant.change(field.value), { capture: true });
-    for (const type of ["input", "click"]) field.addEventListener(type, () => this.#look());
+    for (const type of ["input", "click"]) field.addEventListener(type, (event) => this.#look(event));
     field.addEventListener("blur", () => this.#close());
     this.#look();
   }
@@ -87,12 +88,13 @@ export class Completion {
     return this.#knowsMentions ? this.#meant.toSend(this.#ctx.model.names()) : undefined;
   }
 
-  async #look() {
+  async #look({ inputType = "" } = {}) {
     const { value, selectionStart } = this.#field;
+    const isUndone = inputType.startsWith("history"); // Filled anew, it could never be undone further.
     const before = value.slice(0, selectionStart);
     const [, sign, query] = before.match(OPEN) ?? [];
     const turn = ++this.#turn;
-    if (WHOLE.test(before) && (await this.#fill(before, turn))) return;
+    if (!isUndone && WHOLE.test(before) && (await this.#fill(before, turn))) return;
     const found = sign ? await this.#search(sign, query, before) : [];
     if (this.#isOver(turn, before)) return;
     this.#found = found;
@@ -131,8 +133,7 @@ export class Completion {
     if (text === before) return false;
     this.#close();
     this.#meant.refill(text + this.#field.value.slice(before.length));
-    this.#field.setRangeText(text, 0, before.length, "end");
-    this.#field.dispatchEvent(new Event("input", { bubbles: true }));
+    writeOver(this.#field, text, 0, before.length);
     return true;
   }
 
@@ -214,7 +215,7 @@ export class Completion {
   #take(at = this.#at) {
     const field = this.#field;
     const { text, entity } = this.#found[at];
-    field.setRangeText(text, this.#start, field.selectionStart, "end");
+    writeOver(field, text, this.#start, field.selectionStart);
     this.#meant.change(field.value);
     if (entity) this.#meant.add({ ...entity, start: this.#start });
     this.#close();

@@ -198,12 +198,10 @@ class Composer {
     openPicker(this.#ctx, button, (emoji) => this.insert(emoji));
   }
 
-  /** Writes where the cursor is, in place of what is selected. */
-  insert(text) {
-    const field = this.#field;
-    field.focus();
-    field.setRangeText(text, field.selectionStart, field.selectionEnd, "end");
-    this.#changed();
+  /** Writes where the cursor is, in place of what is selected, as somebody who types. */
+  async insert(text) {
+    this.#field.focus();
+    (await import("../lib/writing.js")).writeOver(this.#field, text);
   }
 
   #submit() {
