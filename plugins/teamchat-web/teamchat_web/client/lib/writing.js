@@ -9,7 +9,7 @@ export function writeOver(field, text, start = field.selectionStart, end = field
   if (!overwritten.has(field)) field.addEventListener("input", unselect, { capture: true });
   overwritten.set(field, field.value.slice(start, end));
   if (isHere) field.setSelectionRange(start, end);
-  if (isHere && document.execCommand("insertText", false, text)) return;
+  if (isHere && document.execCommand(text ? "insertText" : "delete", false, text)) return;
   field.setRangeText(text, start, end, "end");
   field.dispatchEvent(new Event("input", { bubbles: true }));
 }

@@ -1,5 +1,5 @@
-// The keys of the client, as people can read them. What stands here is what the views listen to: a key
-// that is added there is added here.
+// The keys of the client, and how texts are formatted, as people can read them. What stands here is what the views
+// listen to: a key that is added there is added here.
 import { element } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
@@ -25,6 +25,16 @@ const GROUPS = {
     edit_last: ["↑"],
     complete: ["@", ":"],
     messages: ["⇧ Tab"],
+  },
+  formatting: {
+    bold: [`${COMMAND} B`, "**…**"],
+    italic: [`${COMMAND} I`, "_…_"],
+    struck: [`${COMMAND} ⇧ X`, "~~…~~"],
+    code: [`${COMMAND} ⇧ C`, "`…`"],
+    block: ["```"],
+    quote: [">"],
+    list: ["-", "1."],
+    link: ["[…](https://…)"],
   },
   messages: {
     move: ["↑", "↓"],
