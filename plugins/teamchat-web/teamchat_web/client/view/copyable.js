@@ -3,6 +3,7 @@
 import { element } from "../lib/dom.js";
 import "../lib/more_strings.js";
 import { t } from "../lib/strings.js";
+import { openDialog } from "./dialog.js";
 
 /** The words below their label, with a button that copies them. */
 export function copyable(label, text) {
@@ -32,4 +33,10 @@ export async function copied(text) {
   } catch {
     return false;
   }
+}
+
+/** Copy a text and say so, or where the browser doesn't let the page, show it to be copied. */
+export async function copyOrShow(ctx, text, { title, done }) {
+  if (await copied(text)) return ctx.toast(done);
+  return openDialog(ctx, { title }, element("div", { class: "dialog-body" }, copyable(title, text)));
 }

@@ -24,6 +24,7 @@ export async function begin(ctx, place) {
   ctx.model.on("event", (event) => remind(ctx, event), ctx.signal);
   (await import("./choosing.js")).takeImages(ctx.slots);
   (await import("./formatting.js")).beginFormatting(ctx.signal);
+  (await part(import("./code_blocks.js"))).offerCopying(ctx);
   (await import("../model/counting.js")).beginCounting(ctx.model, ctx.signal);
   await part(import("./pending.js")); // What could not be sent says so, also when nothing can be loaded any more.
   (await import("./rooms/begin.js")).beginRooms(ctx);

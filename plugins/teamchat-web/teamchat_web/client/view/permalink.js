@@ -3,10 +3,8 @@
 
 import "../lib/more_strings.js";
 import { path } from "../api/api.js";
-import { element } from "../lib/dom.js";
 import { t } from "../lib/strings.js";
-import { copied, copyable } from "./copyable.js";
-import { openDialog } from "./dialog.js";
+import { copyOrShow } from "./copyable.js";
 import { openMessage } from "./jump.js";
 import { words } from "./notices.js";
 
@@ -29,11 +27,9 @@ export async function leadTo(ctx, id, missing) {
   }
 }
 
-/** Copy the link to a message, or where the browser doesn't let the page, show it to be copied. */
-export async function copyLink(ctx, id) {
+/** Copy the link to a message. */
+export function copyLink(ctx, id) {
   const { origin, pathname } = location;
   const link = `${origin}${pathname}#/messages/${encodeURIComponent(id)}`;
-  if (await copied(link)) return ctx.toast(t("message.link_copied"));
-  const title = t("message.link_title");
-  return openDialog(ctx, { title }, element("div", { class: "dialog-body" }, copyable(title, link)));
+  return copyOrShow(ctx, link, { title: t("message.link_title"), done: t("message.link_copied") });
 }

@@ -43,6 +43,7 @@ const GROUPS = {
     thread: ["T"],
     unread: ["U"],
     link: ["L"],
+    copy: ["C"],
     edit: ["E"],
     delete: ["Delete"],
     back: ["Esc"],

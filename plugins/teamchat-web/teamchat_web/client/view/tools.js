@@ -54,6 +54,7 @@ export function actionsFor(ctx, item, { isThread, edit }) {
       keys: ["l"],
       run: () => copyLink(ctx, item),
     },
+    item.content && { name: "copy", icon: "copy", keys: ["c"], run: () => copyText(ctx, item) },
     ...extensions(ctx, item),
     isMine && isOpen && { name: "edit", icon: "edit", keys: ["e"], run: () => edit(item) },
     (isMine || (inChannel && me.isAdmin)) && {
@@ -224,6 +225,12 @@ async function openMore(button, actions) {
 
 async function copyLink(ctx, { id }) {
   (await part(import("./permalink.js"))).copyLink(ctx, id);
+}
+
+/** The text as it was written, with its marks. */
+async function copyText(ctx, { content }) {
+  const { copyOrShow } = await part(import("./copyable.js"));
+  copyOrShow(ctx, content, { title: t("message.copy_title"), done: t("message.copy_done") });
 }
 
 async function remove(ctx, item) {

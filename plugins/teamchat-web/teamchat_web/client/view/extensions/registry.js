@@ -22,7 +22,7 @@ export const SLOTS = [
 ];
 
 /** The client's own keys of a message, which no tool gets; the same page has them. */
-export const OWN_KEYS = [..."rteul?", "Delete", "Backspace", "Escape", "ArrowUp", "ArrowDown", "Home", "End"];
+export const OWN_KEYS = [..."rteulc?", "Delete", "Backspace", "Escape", "ArrowUp", "ArrowDown", "Home", "End"];
 
 const registries = new WeakMap(); // By the slots of a session.
 const warned = new Set();
