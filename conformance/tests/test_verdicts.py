@@ -61,7 +61,7 @@ def test_a_miss_beside_a_fault_of_the_suite_is_still_a_failure() -> None:
 
 
 def test_a_field_that_an_answer_lacks_is_a_miss() -> None:
-    with pytest.raises(Miss, match="an answer has no message, but error"):
+    with pytest.raises(Miss, match="an answer or event has no message, but error"):
         an_answer(400).json["message"]
 
 
