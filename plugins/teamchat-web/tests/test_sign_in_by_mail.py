@@ -57,6 +57,32 @@ def test_a_magic_link_signs_in_once(serve: Serve, visit: Visit) -> None:
         expect(late.get_by_role("heading", name="Check your mail")).to_be_visible()
 
 
+@pytest.mark.slow
+def test_a_link_ends_no_session_before_its_button_is_pressed(serve: Serve, visit: Visit) -> None:
+    server = serve(auth={"authMode": "magic-link", "isInviteRequired": False}, email=MAIL)
+
+    def mailed(email: str) -> str:
+        server.post("/auth/login", {"email": email})
+        return str(server.mailed(email))
+
+    page = visit(mailed(ADMIN))
+    page.get_by_role("button", name="Sign in").click()
+    at_home(page)
+    tab = page.context.new_page()
+    tab.goto(f"{server.base}/?token=x")
+    expect(tab.get_by_role("button", name="Email me a link")).to_be_visible()
+    tab.goto(mailed(BEA))
+    expect(tab.get_by_text(f"You’re about to sign in as {BEA}.")).to_be_visible()
+    tab.reload()
+    at_home(tab)
+    at_home(page)
+    tab.goto(f"{server.mailed(BEA)}#")
+    tab.get_by_role("button", name="Sign in").click()
+    at_home(tab)
+    expect(tab.get_by_role("button", name="bea")).to_be_visible()
+    expect(page.get_by_role("button", name="bea")).to_be_visible()
+
+
 def test_who_has_no_account_is_told_the_same(serve: Serve, visit: Visit) -> None:
     server = serve(auth={"authMode": "magic-link", "isInviteRequired": True}, email=MAIL)
     page = visit(server.base)

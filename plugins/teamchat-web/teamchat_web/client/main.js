@@ -41,9 +41,9 @@ async function run() {
     (await part(import("./view/sign_in/earlier_access.js"))).tell(shared);
   }
   for (let given = landing; ; ) {
-    if (given.token) session.forget("replaced"); // A link from a mail means: sign in anew.
     const { userId } = session;
-    const mayChat = session.isSignedIn && !session.mustChangePassword && !given.unasked;
+    const isAsked = given.token || given.unasked; // Who a link is for signs in anew, when they say so.
+    const mayChat = session.isSignedIn && !session.mustChangePassword && !isAsked;
     given = mayChat ? { ended: await chat() } : await enter(given);
     if (FOR_GOOD.has(given.ended)) await forget(userId);
   }

@@ -19,7 +19,7 @@ import { signIn } from "./sign_in.js";
 export async function enter(root, ctx, given) {
   const api = new SignIn(ctx.http);
   if (given.unasked) return arrival(root, { ...ctx, api }, given.unasked);
-  if (!ctx.session.isSignedIn) return { typed: await signIn(root, { ...ctx, api }, given) };
+  if (given.token || !ctx.session.isSignedIn) return { typed: await signIn(root, { ...ctx, api }, given) };
   if (ctx.session.mustChangePassword === "second-factor") return { ended: await ownSecondFactor(root, ctx) };
   return { ended: await ownPassword(root, ctx, given.typed ?? null) };
 }
