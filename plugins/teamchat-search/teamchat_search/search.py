@@ -25,8 +25,8 @@ MOST_SCORED = 5000
 """Of how many matches, the newest ones, the best are chosen."""
 MOST_RESULTS = 200
 _CURSOR = re.compile(r"([0-9a-f]{12,32}|g)(?:\.([0-9]{1,3}))?")
-_AT_ONCE = 32
-"""How many messages are looked at before others are let in."""
+_AT_ONCE, _CHARACTERS_AT_ONCE = 32, 8192
+"""How many messages are looked at before others are let in, and about how many characters of them."""
 
 
 class Where(NamedTuple):
@@ -196,13 +196,16 @@ class Search:
         more = await self._app.message_texts(tx, [one.id for one in looked_at])
         found: dict[str, Said] = {}
         matches: list[_Match] = []
+        characters = 0
         for count, one in enumerate(looked_at, 1):
+            characters += len(one.content)
             for number, texts in apart(fields(one.content, more.get(one.id, ()))):
                 forms = normals(texts)
                 if plan.terms.match(forms):
                     found[one.id] = one
                     matches.append(_Match(one.id, number, plan.terms.score(forms) if is_scored else 0))
-            if count % _AT_ONCE == 0:
+            if count % _AT_ONCE == 0 or characters >= _CHARACTERS_AT_ONCE:
+                characters = 0
                 await trio.lowlevel.checkpoint()
         passed = await self._tested(tx, caller, plan, list(found.values()))
         return [one for one in matches if one.id in passed]
@@ -252,4 +255,5 @@ class Search:
             if texts is not None and plan.terms.match(normals(texts)):
                 where = Where(*places[message.channel_id])
                 hits.append(Hit(message, number, where, plan.terms.places(texts)))
+                await trio.lowlevel.checkpoint()  # Of a long text it takes some ten milliseconds.
         return hits

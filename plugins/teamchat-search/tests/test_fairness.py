@@ -15,7 +15,9 @@ from typing import Any
 
 import pytest
 import trio
+from teamchat_search.asking import Request
 from teamchat_search.limits import AT_ONCE, Limits
+from teamchat_search.matching import Terms
 
 from teamchat import TooManyRequests, Transaction
 from teamchat.model import Caller, now_ms
@@ -178,6 +180,33 @@ async def test_f5_others_are_served_while_hard_queries_work(tmp_path: Path) -> N
                     found = await world.results("needle", world.bob, limit=1)
             served.set()
             assert [hit.message.id for hit in found.hits] == [needle]
+
+
+@pytest.mark.parametrize("work", ["score", "places"])
+async def test_f5_others_have_a_turn_after_each_long_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    turns, at = 0, []
+    done = getattr(Terms, work)
+
+    def noted(terms: Terms, given: Any) -> Any:
+        at.append(turns)
+        return done(terms, given)
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await trio.lowlevel.checkpoint()
+            turns += 1
+
+    monkeypatch.setattr(Terms, work, noted)
+    async with opened(tmp_path) as world, trio.open_nursery() as nursery:
+        await said_at_once(world, world.general, world.bob, ["a" * 16_000] * 20)
+        nursery.start_soon(count)
+        await world.search.relevance(world.ada, Request(query="aaa aaaa"), 20)
+        nursery.cancel_scope.cancel()
+    assert len(at) == 20
+    assert len(set(at)) > 5  # Of two tasks that can go on either may be the first, so it need not be twenty.
 
 
 def test_f5_a_minute_is_counted_for_each_by_themselves() -> None:
