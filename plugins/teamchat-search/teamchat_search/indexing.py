@@ -38,8 +38,14 @@ _MOST_REST = 8.0
 _EVENTS = 512
 _AT_ONCE = 256
 """How many messages are written in one transaction, for which others wait some ten milliseconds."""
+_MOST_TOKENS = 32_768
+"""Of how many grams in all they are, unless one has more: a long text has as many as hundreds of others."""
+_READ = 64
+"""How many messages are read at a time: of each all grams are in memory until they are written."""
 _TOGETHER = 16
 """How many are looked at before others are let in."""
+_MOST_TOGETHER = 4096
+"""About how many characters of them are."""
 _WALKED = 500
 _MOST_WAITING = MOST_TAIL // 2
 """How many events may wait while the index is put together, for a search looks through them."""
@@ -244,29 +250,40 @@ class Indexing:
             events = await self._corpus.changed(tx, state.position, 1 << 62, _EVENTS)
             if not events:
                 return False
-            ids = sorted({id_ for _, _, id_ in events if id_ is not None})
-            documents = await self._documents(tx, ids)
-        *before, rest = _pieces(documents) or [[]]
-        for piece in before:
-            await self._write(piece)
         # Who imports writes messages without events, and this one in the end.
         is_imported = any(kind == "RESYNC" for _, kind, _ in events)
-        await self._write(
-            rest,
+        await self._take_up(
+            sorted({id_ for _, _, id_ in events if id_ is not None}),
             position=events[-1][0],
             filled_from=ABOVE_ALL if is_imported else None,
         )
         self._position = events[-1][0]
         return True
 
+    async def _take_up(
+        self, ids: Sequence[str], *, position: int | None = None, filled_from: str | None = None
+    ) -> None:
+        """Index messages, and note with the last of them how far the index has come then."""
+        rest: Sequence[Document] = ()
+        for start in range(0, len(ids), _READ):
+            async with self._storage.read() as tx:
+                found = await self._documents(tx, ids[start : start + _READ])
+            *before, rest = _pieces([*rest, *found])
+            for piece in before:
+                await self._write(piece)
+        await self._write(rest, position=position, filled_from=filled_from)
+
     async def _documents(self, tx: Transaction, ids: Sequence[str]) -> list[Document]:
         """Make the documents of messages."""
         found = await self._corpus.with_class(tx, ids)
         more = await self._app.message_texts(tx, [said.id for said, _ in found])
         documents: list[Document] = []
+        characters = 0
         for said, class_ in found:
             documents.append(Document.of(said, class_, fields(said.content, more.get(said.id, ()))))
-            if len(documents) % _TOGETHER == 0:
+            characters += len(said.content)
+            if len(documents) % _TOGETHER == 0 or characters >= _MOST_TOGETHER:
+                characters = 0
                 await trio.lowlevel.checkpoint()
         return documents
 
@@ -294,19 +311,19 @@ class Indexing:
             return False
         async with self._storage.read() as tx:
             walked = await self._corpus.classes(tx, state.filled_from, _AT_ONCE)
-            documents = await self._missing(tx, walked)
+            missing = await self._missing(tx, walked)
         reached = walked[-1][0] if len(walked) == _AT_ONCE else ""
-        await self._write(documents, filled_from=reached)
+        await self._take_up(missing, filled_from=reached)
         if not reached:
             self._verified = ""
             if walked or state.filled_from != ABOVE_ALL:
                 _log.info("every message is in the search index")
         return True
 
-    async def _missing(self, tx: Transaction, walked: Sequence[tuple[str, str]]) -> list[Document]:
-        """Return the documents of those messages that are not in the index, or under another class."""
+    async def _missing(self, tx: Transaction, walked: Sequence[tuple[str, str]]) -> list[str]:
+        """Return those messages that are not in the index, or under another class."""
         there = await self._index.classes(tx, [id_ for id_, _ in walked])
-        return await self._documents(tx, [id_ for id_, class_ in walked if there.get(id_) != class_])
+        return [id_ for id_, class_ in walked if there.get(id_) != class_]
 
     async def _verify(self) -> bool:
         """Look once, when this process has taken the index, whether each message is in it.
@@ -317,9 +334,9 @@ class Indexing:
             return False
         async with self._storage.read() as tx:
             walked = await self._corpus.classes(tx, self._verified, _WALKED)
-            documents = await self._missing(tx, walked)
-        for piece in _pieces(documents):
-            await self._write(piece)
+            missing = await self._missing(tx, walked)
+        if missing:
+            await self._take_up(missing)
         self._verified = walked[-1][0] if len(walked) == _WALKED else ""
         return True
 
@@ -332,9 +349,9 @@ class Indexing:
             while before is not None:
                 async with self._storage.read() as tx:
                     walked, before = await self._corpus.classes_of_room(tx, room_id, before, _AT_ONCE)
-                    documents = await self._missing(tx, walked)
-                for piece in _pieces(documents):
-                    await self._write(piece)
+                    missing = await self._missing(tx, walked)
+                if missing:
+                    await self._take_up(missing)
             async with self._storage.write() as tx:
                 await self._hold(tx)
                 # It may have been changed again meanwhile: then it is moved once more.
@@ -344,6 +361,14 @@ class Indexing:
         return bool(rooms)
 
 
-def _pieces(documents: Sequence[Document]) -> list[Sequence[Document]]:
-    """Return so many at a time as are written in one transaction, for others write in between."""
-    return [documents[start : start + _AT_ONCE] for start in range(0, len(documents), _AT_ONCE)]
+def _pieces(documents: Sequence[Document]) -> list[list[Document]]:
+    """Return so many at a time as one transaction writes, for others write in between; none are one too."""
+    pieces: list[list[Document]] = [[]]
+    tokens = 0
+    for one in documents:
+        tokens += len(one.tokens)
+        if pieces[-1] and (len(pieces[-1]) == _AT_ONCE or tokens > _MOST_TOKENS):
+            pieces.append([])
+            tokens = len(one.tokens)
+        pieces[-1].append(one)
+    return pieces

@@ -45,6 +45,26 @@ async def test_one_process_indexes_at_a_time_and_another_takes_over(tmp_path: Pa
         assert len(await world.find("needle")) == 2
 
 
+async def test_long_messages_are_written_a_few_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(7)
+    async with opened(tmp_path) as world:
+        written: list[list[int]] = []
+        write = world.index.write
+
+        async def noted(tx: Any, documents: Sequence[Document]) -> None:
+            written.append([len(one.tokens) for one in documents])
+            await write(tx, documents)
+
+        monkeypatch.setattr(world.index, "write", noted)
+        for _ in range(8):
+            await world.say("".join(chr(chance.randrange(0x4E00, 0x9FFF)) for _ in range(8000)))
+        await world.indexing.catch_up()
+        assert sum(map(len, written)) == 8
+        assert all(len(one) == 1 or sum(one) <= indexing._MOST_TOKENS for one in written)
+
+
 async def test_a_lease_that_has_run_out_is_taken_and_who_was_away_writes_nothing(tmp_path: Path) -> None:
     async with opened(tmp_path) as world:
         first, second = world.indexing, Indexing(world.app, world.index)
