@@ -12,6 +12,8 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple
 
+import trio
+
 Read = Callable[[int, int], Awaitable[bytes]]
 """Returns bytes of the file from an offset on, as many as are asked for or as there are."""
 
@@ -82,19 +84,29 @@ async def _jpeg(read: Read, size: int) -> list[Patch]:
                 continue
             offset = begin + found.start()
             length = int.from_bytes(segment[2:], "big") - 2
-            if patches and offset < patches[-1].offset + len(patches[-1].data):
-                continue
             if (count := count + 1) > MOST_SEGMENTS:
                 return patches
-            content = await read(offset, min(length, size - offset))
-            if (changed := _segment(found[0], content)) != content:
-                patches.append(Patch(offset, changed))
+            last = patches[-1] if patches else Patch(0, b"")
+            inside = offset - last.offset
+            if inside >= len(last.data):
+                content = await read(offset, min(length, size - offset))
+                if (changed := _segment(found[0], content)) != content:
+                    patches.append(Patch(offset, changed))
+            elif inside > 0:  # Of a picture within the metadata, which has some of its own.
+                patches[-1] = Patch(last.offset, _nested(found[0], last.data, inside, length))
+                await trio.lowlevel.checkpoint()
         at += len(piece)
-        # A mark may lie across two pieces; one that was seen whole is not seen again.
+        # A mark may lie across two pieces; one that is seen again is not changed again.
         kept = window[-(_BEFORE + _LONGEST - 1) :]
-        if patches and (over := patches[-1].offset + len(patches[-1].data) - at) > 0:
-            kept, at = b"", at + over
     return patches
+
+
+def _nested(mark: bytes, data: bytes, begin: int, length: int) -> bytes:
+    """Return a segment with one changed that stands in it, unless what it was in is blank by now."""
+    content = data[begin : begin + length]
+    if not content.startswith(mark):
+        return data
+    return data[:begin] + _segment(mark, content) + data[begin + len(content) :]
 
 
 def _segment(mark: bytes, content: bytes) -> bytes:

@@ -146,6 +146,20 @@ def segment(marker: int, content: bytes) -> bytes:
     return b"\xff" + bytes([marker]) + (len(content) + 2).to_bytes(2, "big") + content
 
 
+@pytest.mark.parametrize("before", [0, 30_000, 65_000])
+async def test_the_small_picture_within_exif_loses_its_location_too(before: int) -> None:
+    whole, small = written("JPEG"), written("JPEG", exif=exif(), xmp=XMP)
+    within = exif().tobytes() + bytes(50_000) + small
+    data = whole[:2] + segment(0xE4, bytes(before)) + segment(0xE1, within) + whole[2:]
+    made = await stripped(data, "image/jpeg")
+    left = opened(made[made.rindex(b"\xff\xd8", 0, -len(whole)) :]).getexif()
+    assert left[ExifTags.Base.Make] == "Camera"
+    assert left.get_ifd(ExifTags.IFD.GPSInfo) == {}
+    assert b"2026:01:02\0" not in made
+    assert not [telling for telling in TELLING if telling in made]
+    assert opened(made).tobytes() == opened(data).tobytes()
+
+
 async def test_iptc_loses_its_places() -> None:
     records = b"\x1c\x02\x5a\0\x06Munich\x1c\x02\x65\0\x07Bavaria\x1c\x02\x69\0\x06Sunset"
     iptc = b"Photoshop 3.0\x008BIM\x04\x04\0\0" + len(records).to_bytes(4, "big") + records
