@@ -41,6 +41,18 @@ _free: list[str] = []
 _damaged: set[str] = set()
 
 
+def lose_page(directory: Path, table: str) -> None:
+    """Lose the first page of a table of SQLite's, which nobody has open, as a disk may."""
+    path = directory / DATABASE_NAME
+    database = apsw.Connection(str(path))
+    root = database.execute("select rootpage from sqlite_schema where name = ?", (table,)).get
+    size = database.pragma("page_size")
+    database.close()
+    with path.open("r+b") as file:
+        file.seek((root - 1) * size)
+        file.write(bytes(size))
+
+
 def sqlite_only(reason: str) -> pytest.MarkDecorator:
     """Mark a test that only SQLite can pass, or a module's ``pytestmark``; the reason says why."""
     return pytest.mark.skipif(not ON_SQLITE, reason=reason)

@@ -41,6 +41,7 @@ from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from tests.operations.conftest import configure, talk, teamchat
 from tests.operations.findings import wrong
 from tests.postgres import shared
+from tests.storages import lose_page
 from tests.test_plugins import Entry
 
 
@@ -137,6 +138,19 @@ async def test_every_rule_holds_in_use_and_finds_what_breaks_it(tmp_path: Path) 
             assert any(sentence in said for said in problems(await found(storage))), sentence
         shutil.rmtree(harmed)
     assert set(HARM) >= {rule.sentence for rule in RULES}
+
+
+async def test_a_damaged_file_is_told_whatever_of_it_is_damaged(tmp_path: Path) -> None:
+    config = configure(tmp_path / "c.json", storage={"path": str(tmp_path / "data")})
+    async with lived_in(config) as storage, storage.write() as tx:  # As the search index is one.
+        await tx.define("create virtual table words using fts5(word)")
+        await tx.fetch("insert into words values ('hello')")
+    for table in ("audit_entries", "words_data"):
+        harmed = tmp_path / table
+        shutil.copytree(tmp_path / "data", harmed)
+        lose_page(harmed, table)
+        async with open_sqlite(SqliteOptions(path=str(harmed))) as storage:
+            assert any("damaged" in said for said in problems(await found(storage))), table
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from teamchat.events import Encoded, LoggedEvent
 from teamchat.storage.sqlite import DATABASE_NAME, SqliteOptions, SqliteStorage, open_sqlite
 from teamchat.storage.sqlite.connections import MOST_LOG_BYTES
 from teamchat.testing.storage import append, followed, save, set_value, values
+from tests.storages import lose_page
 
 LARGE = "x" * 100_000
 
@@ -242,6 +243,18 @@ async def test_who_follows_the_log_goes_on_when_the_disk_can_be_read_again(
         unread,
         f"over: {unread}",
     ]
+
+
+async def test_who_reads_a_damaged_page_is_told_so_and_others_read_on(tmp_path: Path) -> None:
+    options = SqliteOptions(path=str(tmp_path))
+    async with open_sqlite(options) as storage:
+        await save(storage, "kept", "yes")
+    lose_page(tmp_path, "audit_entries")
+    async with open_sqlite(options) as storage:
+        with pytest.raises(StorageError, match="the database is damaged"):
+            async with storage.read() as tx:
+                await tx.fetch("select * from audit_entries")
+        assert await values(storage) == {"kept": "yes"}
 
 
 async def test_the_write_ahead_log_is_short_again_after_a_long_reader(

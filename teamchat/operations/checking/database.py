@@ -186,7 +186,10 @@ async def _guarded(subject: str, check: Checker, storage: Storage) -> Finding:
 
 
 async def _is_whole(tx: Transaction) -> Finding:
-    rows = await tx.fetch("pragma integrity_check(10)")
+    try:
+        rows = await tx.fetch("pragma integrity_check(10)")
+    except StorageError as error:  # Where the search index is damaged the pragma itself fails.
+        return problem("database", f"the file can't be read to its end: {error}", "Restore the last backup.")
     if [tuple(row) for row in rows] == [("ok",)]:
         return ok("database", "the file is whole")
     return problem("database", f"the file is damaged: {rows[0][0]}", "Restore the last backup.")

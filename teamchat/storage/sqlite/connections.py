@@ -98,6 +98,8 @@ def cause(error: BaseException) -> str:
         return error.strerror
     if isinstance(error, apsw.FullError):
         return "the disk is full"
+    if isinstance(error, apsw.CorruptError):
+        return "the database is damaged"
     if isinstance(error, apsw.ReadOnlyError):
         return "it is read-only"
     return type(error).__name__

@@ -103,7 +103,9 @@ class SqliteStorage:
             finally:
                 tx.end()
                 if connection.in_transaction:  # A disk that can't be read has ended it.
-                    connection.execute("commit")
+                    # Where a page was damaged the end says so once more, and has come all the same.
+                    with suppress(apsw.CorruptError):
+                        connection.execute("commit")
         finally:
             self._readers.append(connection)
 
