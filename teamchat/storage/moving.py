@@ -53,6 +53,8 @@ async def move(source: Storage, target: Storage, tell: Tell = lambda *_: None) -
     if state is None:
         await _check_same(source, target, tell)
         return Outcome.WAS_THERE
+    if state == "resumed" and not await _have_same_capabilities(source, target):
+        await _empty(target)  # A plugin has brought tables between the two attempts, or changed its own.
     await _copy(source, target, tell)
     differing = await _differing(source, target, tell)
     if differing is not None and state == "resumed":
@@ -142,6 +144,11 @@ def _occupied(table: str) -> StorageError:
         f"The target has data of its own (table {table}) and is left as it is. "
         "Give an empty target: a new database, or another storage.path."
     )
+
+
+async def _have_same_capabilities(source: Storage, target: Storage) -> bool:
+    async with source.read() as left, target.read() as right:
+        return await stored_in(left) == await stored_in(right)
 
 
 async def _copy(source: Storage, target: Storage, tell: Tell) -> None:

@@ -16,8 +16,9 @@ from teamchat_storage_postgres.storage import open_postgres
 from teamchat.errors import StorageError
 from teamchat.interfaces import Storage
 from teamchat.storage import rows
+from teamchat.storage.capability_tables import CapabilityTables, upgrade
 from teamchat.storage.moving import Outcome, SourceChanged, move, refuse_unfinished
-from teamchat.storage.schema import MIGRATIONS
+from teamchat.storage.schema import MIGRATIONS, Migration
 from teamchat.storage.sqlite import SqliteOptions, open_sqlite
 from teamchat.storage.tables import LOG, tables
 from teamchat.testing.storage import append, followed
@@ -148,6 +149,30 @@ async def test_what_was_written_between_two_attempts_is_moved_too(tmp_path: Path
             await tx.fetch("update users set user_name = 'changed' where id = $1", f"{10:032}")
         await move(source, target)
         assert await sums(source) == await sums(target)
+
+
+async def test_tables_that_a_plugin_brought_between_two_attempts_are_moved_too(tmp_path: Path) -> None:
+    polls = Migration(1, ("create table polls (id text primary key){table_end}",))
+    indexed = Migration(2, ("create index polls_by_id on polls(id)",))
+    votes = Migration(1, ("create table votes (id text primary key){table_end}",))
+    async with sqlite(tmp_path / "a") as source, sqlite(tmp_path / "b") as target:
+        await add_users(source, 1, 1)
+        await upgrade(source, [CapabilityTables("polls", [polls], "a plugin")])
+
+        def break_off(table: str, *_: int) -> None:
+            if table == "users":
+                raise Broken
+
+        with pytest.raises(Broken):
+            await move(source, target, break_off)
+        later = [CapabilityTables("polls", [polls, indexed], "it"), CapabilityTables("votes", [votes], "it")]
+        await upgrade(source, later)
+        async with source.write() as tx:
+            await tx.fetch("insert into votes values ('one')")
+        await move(source, target)
+        async with target.read() as tx:
+            assert await tx.fetch("select id from votes") == [("one",)]
+            assert await tx.fetch("select 1 from sqlite_schema where name = 'polls_by_id'")
 
 
 async def test_a_source_that_is_written_to_meanwhile_is_noticed_and_moved_when_that_has_ended(
