@@ -9,6 +9,7 @@ cannot keep every character is refused too.
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Awaitable, Callable
 
@@ -25,7 +26,12 @@ _LOCK = 0x7465616D736368  # "teamsch"
 _DIALECT = {"int": "bigint", "log_key": "bigint primary key", "table_end": ""}
 _DEFINES = ("create table", "alter table")
 _TEXT = re.compile(r"\btext\b")
-_BEGIN = f"begin isolation level read committed; select pg_advisory_xact_lock({_LOCK})"
+# What others upgrade is waited for to its end, and so is each statement of a migration. Who uses a table is
+# waited for no longer than ever, for those who come after them would have to wait as well.
+_BEGIN = f"""begin isolation level read committed; set local statement_timeout = 0;
+select set_config('teamchat.lock_timeout', current_setting('lock_timeout'), true); set local lock_timeout = 0;
+select pg_advisory_xact_lock({_LOCK});
+select set_config('lock_timeout', current_setting('teamchat.lock_timeout'), true)"""
 # The log's end stands in a row, for a sequence gives numbers also to what is not committed. The row is
 # written with every batch: room beside it lets PostgreSQL do that in place.
 _FOUNDATION = """
@@ -63,7 +69,7 @@ async def rehearse(
     meanwhile; a server that uses it waits for that long.
     """
     try:
-        await connection.command(_BEGIN)
+        await _begin(connection)
         present = await _version(connection)
         rows = await _rows(connection)
         version = present
@@ -109,7 +115,7 @@ def translated(statement: str) -> str:
 
 async def _step(connection: Connection, *, tells: bool) -> bool:
     """Run the next migration and return whether there was one; the log says so if it `tells`."""
-    await connection.command(_BEGIN)
+    await _begin(connection)
     version = await _version(connection)
     migration = _after(version)
     if migration is not None:
@@ -118,6 +124,11 @@ async def _step(connection: Connection, *, tells: bool) -> bool:
         await _apply(connection, migration)
     await connection.run("commit")
     return migration is not None
+
+
+async def _begin(connection: Connection) -> None:
+    connection.statement_seconds = math.inf
+    await connection.command(_BEGIN)
 
 
 async def _apply(connection: Connection, migration: Migration) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+import trio
+from msgspec.structs import replace
 from teamchat_storage_postgres import PostgresOptions, migrations
 from teamchat_storage_postgres.storage import open_postgres, present_schema, rehearse_upgrade
 
@@ -63,6 +65,37 @@ async def test_a_rehearsal_tries_the_tables_of_capabilities_too(
         async with storage.read() as tx:
             assert await tx.fetch("select to_regclass('polls') is null") == [(1,)]
             assert await stored_in(tx) == {}
+
+
+async def test_an_upgrade_takes_its_time_and_who_starts_meanwhile_waits_for_its_end(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasty = replace(options, statement_seconds=0.5, acquire_seconds=1.0)
+    slow = Migration(NEWEST + 1, ("create table novelties (id text primary key)", "select pg_sleep(1.5)"))
+
+    async def start() -> None:
+        async with open_postgres(hasty):
+            pass
+
+    async with open_postgres(options):
+        monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, slow))
+        await rehearse_upgrade(hasty)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(start)
+            nursery.start_soon(start)
+        assert await present_schema(options) == NEWEST + 1
+
+
+async def test_an_upgrade_waits_for_who_uses_a_table_no_longer_than_anybody(
+    options: PostgresOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = Migration(NEWEST + 1, ("alter table server_settings add column novelty {int}",))
+    async with open_postgres(options) as storage, storage.read() as tx:
+        assert await tx.fetch("select name from server_settings") == []
+        monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, later))
+        with pytest.raises(StorageError, match="has too much to do"):
+            async with open_postgres(replace(options, acquire_seconds=0.3)):
+                pass
 
 
 async def test_a_key_that_was_used_before_the_upgrade_holds(
