@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from conformance.tests.faults.case import Case, found, together
-from conformance.tests.proxy.acting import rewritten, swallowed
+from conformance.tests.proxy.acting import accepting, rewritten, swallowed
+from conformance.tests.proxy.asking import Ask
 from conformance.tests.proxy.hearing import eventless, twice
 from conformance.tests.proxy.rooms import lost
 from conformance.tests.proxy.shaping import telling
 
 REPLIES = "POST /messages/:messageId/thread"
+DEVICE = "POST /push/subscriptions"
+
+
+def _first_keys(ask: Ask) -> Ask:
+    return ask.saying(keys=ask.proxy.kept.setdefault(ask.json["endpoint"], ask.json["keys"]))
+
 
 MESSAGES = [
     together(
@@ -33,4 +40,10 @@ PEOPLE = [
     )
 ]
 
-CASES: list[Case] = [*MESSAGES, *PEOPLE]
+DEVICES = [
+    found(rewritten("a new key of a device is lost", DEVICE, _first_keys), "PUSH-SUB-10"),
+    found(lost("PUT /me/places/:placeId/notifications", "isMuted"), "PUSH-QUIET-03"),
+    found(accepting(DEVICE), "PUSH-SUB-12"),
+]
+
+CASES: list[Case] = [*MESSAGES, *PEOPLE, *DEVICES]

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import trio
 
 from teamchat_conformance.checks.places import make_private
-from teamchat_conformance.checks.steps import at, soon, unknown
+from teamchat_conformance.checks.steps import at, soon, the_only, unknown
 from teamchat_conformance.endpoints import Endpoint, Field
 from teamchat_conformance.expect import array, integer, optional, require, text
 from teamchat_conformance.registry import Area
@@ -23,6 +23,7 @@ from teamchat_web_push.loopback import Browser, LoopbackService
 
 if TYPE_CHECKING:
     from teamchat_conformance.actors import Actor
+    from teamchat_conformance.http import Client
     from teamchat_conformance.run import Run
 
 _SUBSCRIPTIONS = "/push/subscriptions"
@@ -38,6 +39,7 @@ _TEST = {"sent": {"status": None, "reason": None}}
 _WHY = {"subscriptionId": None, "at": None, "outcome": None, "reason": None}
 SECONDS = 60.0
 """How long a push may take."""
+_UNSEEN = "the server lets no push go to 127.0.0.1 (push.allowedHosts): nothing was seen"
 
 area = Area(
     "PUSH",
@@ -168,17 +170,89 @@ for _id, _spec, _text, _words in (
         "Of a message that one does not see nothing is said (404)",
         "The answer equals that for an id nobody ever had",
     ),
+    (
+        "PUSH-SUB-10",
+        "J-2",
+        "Posting a known endpoint with other keys has pushes encrypted for these",
+        "Clients post it at every start (it repairs what the browser lost)",
+    ),
+    (
+        "PUSH-SUB-11",
+        "J-2",
+        "It ends with its session alone, and with being shut out",
+        "ends when that is ended (logout, revocation, session limit, removal)",
+    ),
+    (
+        "PUSH-SUB-12",
+        "X-12",
+        "A device's name of 80 characters is taken, and a longer one is 400",
+        "device and token names ≤ 80",
+    ),
+    (
+        "PUSH-SIGN-01",
+        "J-1",
+        "What is signed holds for 24 hours at most, and says whom to write to",
+        "`push.contact` is a `mailto:` or `https:` URI and is sent as `sub`",
+    ),
+    (
+        "PUSH-SENT-04",
+        "J-5",
+        "What concerns its reader directly is urgent and kept for 24 hours, all else for 12",
+        "TTL 12 h for messages, 24 h for mentions and direct; `Urgency: high` for those that",
+    ),
+    (
+        "PUSH-SENT-05",
+        "J-5",
+        "Pushes of one place have a topic of 32 characters, which those of no other place have",
+        "`Topic` = 32 characters of a keyed hash of the place, so the service keeps one per place",
+    ),
+    (
+        "PUSH-SENT-06",
+        "J-5",
+        "A long message is cut after 200 characters, and the address leads to it",
+        "`url` is `{appUrl}/#/messages/<id>`",
+    ),
+    (
+        "PUSH-QUIET-02",
+        "J-4",
+        "Direct messages of people that one has named come through a pause",
+        "direct mentions and direct messages pass if their author is in `urgentFrom`",
+    ),
+    (
+        "PUSH-QUIET-03",
+        "D-9",
+        "Nothing of a muted place is pushed",
+        "Muted: counts are told, but not in `badge`, and nothing notifies",
+    ),
+    (
+        "PUSH-AGAIN-01",
+        "J-7",
+        "What the service finds too large is sent again without its text",
+        "413 is sent again with `body` empty",
+    ),
+    (
+        "PUSH-AGAIN-02",
+        "J-7",
+        "What the service has no time for is sent again when it says",
+        "429, 5xx again after Retry-After",
+    ),
+    (
+        "PUSH-AGAIN-03",
+        "J-7",
+        "A subscription that the service refuses is kept, and says so",
+        "401, 403 kept, told in `lastError`",
+    ),
 ):
     area.required(_id, _spec, _text, words=[_words])
 
 
-async def _subscribe(who: Actor, browser: Browser, name: str = "Phone") -> dict[str, Any]:
+async def _subscribe(who: Client, browser: Browser, name: str = "Phone") -> dict[str, Any]:
     body = {**browser.subscription, "deviceName": name}
     answer = (await who.post(_SUBSCRIPTIONS, body)).shape({"subscription": _SHOWN})
     return dict(answer["subscription"])
 
 
-async def _listed(who: Actor) -> list[str]:
+async def _listed(who: Client) -> list[str]:
     answer = (await who.get(_SUBSCRIPTIONS)).shape({"subscriptions": array(_SHOWN), "next": optional(text)})
     return [str(one["id"]) for one in answer["subscriptions"]]
 
@@ -308,7 +382,7 @@ async def pushes_arrive(run: Run) -> None:
         if taken.status == 400:
             for check in ("SENT-01", "SENT-02", "SENT-03", "TEST-01", "GONE-01", "QUIET-01", "WHY-01"):
                 with run.verdict(f"PUSH-{check}"):
-                    note("the server lets no push go to 127.0.0.1 (push.allowedHosts): nothing was seen")
+                    note(_UNSEEN)
             return
         device = taken.ok()["subscription"]["id"]
         service.key = (await who.get("/push/key")).ok()["key"]
@@ -345,18 +419,160 @@ async def _play(
         said = run.text()
         await run.direct(run.u, place, said)
         push = await _next(service, browser, 3)
-        require(said not in f"{push['title']} {push['body']}", "it shows what was said")
-        require(run.u.user_name not in f"{push['title']} {push['body']}", "it shows who said it")
+        require(said not in _shown_of(push), "it shows what was said")
+        require(run.u.user_name not in _shown_of(push), "it shows who said it")
+        (await who.put("/me/notifications", {"preview": "sender"})).expect(200)
+        await run.direct(run.u, place, said)
+        push = await _next(service, browser, 4)
+        require(said not in _shown_of(push), "with preview sender it shows what was said")
+        require(run.u.user_name in _shown_of(push), "with preview sender it does not show who said it")
     with run.verdict("PUSH-QUIET-01"):
         (await who.put("/me/notifications", {"pausedUntil": int(time() * 1000) + 3_600_000})).expect(200)
         held = str((await run.direct(run.u, place))["id"])
         why = at("me", "notifications", "why", messageId=held)
         await soon(lambda: _is_decided(who, why), SECONDS, "nothing is said of it")
-        require(len(browser.payloads) == 3, "it was pushed")
+        require(held not in [push["messageId"] for push in browser.payloads], "it was pushed")
         browser.answer = 410
         (await who.put("/me/notifications", {"pausedUntil": None})).expect(200)
     with run.verdict("PUSH-GONE-01"):
         await soon(lambda: _has_none(who), SECONDS, "the service has forgotten it, and it is listed")
+
+
+@area.scenario("PUSH-SUB-11", "PUSH-SUB-12")
+async def subscriptions_end_one_by_one(run: Run) -> None:
+    """Subscribe a browser in each of two sessions, end one, and shut the user out for a moment."""
+    service, who = LoopbackService(), await run.new_user(name="who has two sessions")
+    kept = (await _subscribe(who, _elsewhere(service), "n" * 80))["id"]
+    with run.verdict("PUSH-SUB-12"):
+        require(await _listed(who) == [kept], "one with a name of 80 characters is not listed")
+        named = {**_elsewhere(service).subscription, "deviceName": "n" * 81}
+        (await who.post(_SUBSCRIPTIONS, named)).error(400)
+    with run.verdict("PUSH-SUB-11"):
+        session = await run.sign_in.session(who.email, who.password)
+        other = run.client("another session", str(session["accessToken"]))
+        await _subscribe(other, _elsewhere(service))
+        require(len(await _listed(who)) == 2, "the two are not listed")
+        sessions = (await other.get("/auth/sessions")).ok()["sessions"]
+        own = the_only([one["id"] for one in sessions if one["isCurrentSession"]], "current sessions")
+        (await who.delete("/auth/sessions", {"sessionId": own})).expect(200)
+
+        async def is_one() -> bool:
+            return await _listed(who) == [kept]
+
+        await soon(is_one, SECONDS, "a session was ended, and its subscription, not this one, is listed")
+        if run.announced.version("deactivation"):
+            for verb in ("deactivate", "activate"):
+                (await run.a.post(at("users", who.user_id, verb))).expect(200)
+            await run.sign_in.again(who)
+            require(await _has_none(who), "its user was shut out, and it is listed")
+
+
+@area.scenario(
+    *("PUSH-SUB-10", "PUSH-SIGN-01", "PUSH-SENT-04", "PUSH-SENT-05", "PUSH-SENT-06"),
+    *("PUSH-QUIET-02", "PUSH-QUIET-03", "PUSH-AGAIN-01", "PUSH-AGAIN-02", "PUSH-AGAIN-03"),
+)
+async def pushes_are_kept_and_tried_again(run: Run) -> None:
+    """Receive pushes of a channel and of a conversation, in a pause, and by a service that is not well."""
+    service = LoopbackService()
+    async with service.running():
+        browser, who = service.browser(), await run.new_user(name="who has a browser")
+        taken = await who.post(_SUBSCRIPTIONS, {**browser.subscription, "deviceName": "Laptop"})
+        if taken.status == 400:
+            for check in ("SUB-10", "SIGN-01", "SENT-04", "SENT-05", "SENT-06", "QUIET-02", "QUIET-03"):
+                with run.verdict(f"PUSH-{check}"):
+                    note(_UNSEEN)
+            for number in (1, 2, 3):
+                with run.verdict(f"PUSH-AGAIN-0{number}"):
+                    note(_UNSEEN)
+            return
+        channel, place = await run.channel(), await run.conversation(run.u, who)
+        for_all = {"level": "all"}
+        (await who.put(at("me", "places", channel, "notifications"), for_all)).expect(200)
+        await _play_kinds(run, service, browser, channel, place)
+        await _play_quiet(run, who, service, browser, channel, place)
+        await _play_failures(run, who, service, browser, place)
+
+
+async def _play_kinds(run: Run, service: LoopbackService, browser: Browser, channel: str, place: str) -> None:
+    with run.verdict("PUSH-SENT-06"):
+        said = str((await run.direct(run.u, place, "word " * 200))["id"])
+        push = await _pushed(service, browser, said)
+        require(0 < len(push["body"]) <= 200, f"its body has {len(push['body'])} characters")
+        require(push["url"].endswith(f"/#/messages/{said}"), f"its address is {push['url']}")
+    with run.verdict("PUSH-SIGN-01"):
+        claims = the_only(browser.received, "pushes").claims
+        lasts = claims.get("exp", 0) - time()
+        require(0 < lasts <= 24 * 3600, f"its signature holds for {lasts:.0f} seconds")
+        require(str(claims.get("sub")).startswith(("mailto:", "https:")), f"its sub is {claims.get('sub')}")
+    for message in (await run.post(run.u, channel), await run.direct(run.u, place)):
+        with run.verdict("PUSH-SENT-05"):
+            await _pushed(service, browser, str(message["id"]))
+    with run.verdict("PUSH-SENT-04"):
+        require(len(browser.received) == 3, f"of three messages {len(browser.received)} are pushed")
+        direct, posted, again = [one.headers for one in browser.received]
+        for headers, urgency, seconds in ((direct, "high", 86_400), (posted, "normal", 43_200)):
+            found = headers.get("urgency", "normal"), headers["ttl"]
+            require(found == (urgency, str(seconds)), f"urgency and TTL are {found}")
+    with run.verdict("PUSH-SENT-05"):
+        direct, posted, again = [one.headers for one in browser.received]
+        topics = [headers.get("topic", "") for headers in (direct, posted, again)]
+        require([len(topic) for topic in topics] == [32] * 3, f"the topics are {topics}")
+        require(topics[0] == topics[2], "two pushes of one place have two topics")
+        require(topics[0] != topics[1], "two places have one topic")
+
+
+async def _play_quiet(
+    run: Run, who: Actor, service: LoopbackService, browser: Browser, channel: str, place: str
+) -> None:
+    muted = at("me", "places", channel, "notifications")
+    with run.verdict("PUSH-QUIET-03"):
+        (await who.put(muted, {"isMuted": True})).expect(200)
+        unheard = str((await run.post(run.u, channel))["id"])
+        said = await run.direct(run.u, place)
+        await _pushed(service, browser, str(said["id"]))
+        require(unheard not in [push["messageId"] for push in browser.payloads], "it was pushed")
+    with run.verdict("PUSH-QUIET-02"):
+        paused = {"pausedUntil": int(time() * 1000) + 3_600_000, "urgentFrom": [run.u.user_id]}
+        (await who.put("/me/notifications", paused)).expect(200)
+        await _pushed(service, browser, str((await run.direct(run.u, place))["id"]))
+        (await who.put("/me/notifications", {"pausedUntil": None})).expect(200)
+
+
+async def _play_failures(
+    run: Run, who: Actor, service: LoopbackService, browser: Browser, place: str
+) -> None:
+    other = service.browser()
+    with run.verdict("PUSH-SUB-10"):
+        device = {**other.subscription, "endpoint": browser.endpoint, "deviceName": "Laptop"}
+        (await who.post(_SUBSCRIPTIONS, device)).expect(200)
+        browser.private, browser.auth = other.private, other.auth
+        await _pushed(service, browser, str((await run.direct(run.u, place))["id"]))
+
+    def recover(asked: Browser) -> None:
+        asked.answer, asked.answer_headers = 201, {}
+
+    service.on_push = recover
+    with run.verdict("PUSH-AGAIN-01"):
+        browser.answer = 413
+        said = str((await run.direct(run.u, place))["id"])
+        push = await _pushed(service, browser, said)
+        require(push["body"] == "", f"what comes again is {push}")
+    with run.verdict("PUSH-AGAIN-02"):
+        browser.answer, browser.answer_headers = 429, {"Retry-After": "1"}
+        await _pushed(service, browser, str((await run.direct(run.u, place))["id"]))
+    with run.verdict("PUSH-AGAIN-03"):
+        browser.answer = 403
+        await run.direct(run.u, place)
+
+        async def is_told() -> bool:
+            listed = (await who.get(_SUBSCRIPTIONS)).ok()["subscriptions"]
+            return bool(the_only(listed, "subscriptions")["lastError"])
+
+        await soon(is_told, SECONDS, "it was refused, and lastError does not say so")
+
+
+def _shown_of(push: dict[str, Any]) -> str:
+    return f"{push['title']} {push['body']}"
 
 
 async def _is_decided(who: Actor, why: str) -> bool:
@@ -365,6 +581,20 @@ async def _is_decided(who: Actor, why: str) -> bool:
 
 async def _has_none(who: Actor) -> bool:
     return not await _listed(who)
+
+
+async def _pushed(service: LoopbackService, browser: Browser, message_id: str) -> dict[str, Any]:
+    """Wait until a browser has had a push of a message, and return that."""
+
+    def found() -> list[Any]:
+        return [push for push in browser.payloads if push["messageId"] == message_id]
+
+    service.wrong.clear()
+    with suppress(trio.TooSlowError):
+        await service.until(lambda: bool(found() or service.wrong), SECONDS)
+    require(not service.wrong, f"the service found wrong: {service.wrong}")
+    require(found(), "no push of it has come")
+    return dict(found()[0])
 
 
 async def _next(service: LoopbackService, browser: Browser, count: int) -> dict[str, Any]:

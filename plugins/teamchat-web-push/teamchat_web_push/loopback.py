@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import trio
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
@@ -137,7 +137,7 @@ class LoopbackService:
             if self.is_checking:
                 try:
                     received = self._checked(browser, headers, body)
-                except (ValueError, KeyError, InvalidSignature) as error:
+                except (ValueError, KeyError, InvalidSignature, InvalidTag) as error:
                     self.wrong.append(f"{type(error).__name__}: {error}")
                     status = 400
                 else:
@@ -181,7 +181,7 @@ def verified(authorization: str, endpoint: str, key: str | None = None) -> Mappi
 
 
 def decrypted(body: bytes, private: ec.EllipticCurvePrivateKey, auth: bytes) -> bytes:
-    """Return what a push says, as its browser reads it. Raises `ValueError` for what it could not."""
+    """Return what a push says, as its browser reads it. Raises `ValueError` or `InvalidTag`."""
     salt, size, length = body[:16], int.from_bytes(body[16:20], "big"), body[20]
     sender, record = body[21 : 21 + length], body[21 + length :]
     if not 17 <= len(record) <= size or len(body) > 4096:  # RFC 8188, section 2
