@@ -122,6 +122,12 @@ for _id, _spec, _text, _words in (
         "What is unread in a direct conversation is in the badge",
         "`badge` = Σ of unread in direct and groups",
     ),
+    (
+        "READ-BADGE-02",
+        "D-9",
+        "What is unread in a group is in the badge",
+        "`badge` = Σ of unread in direct and groups",
+    ),
     ("READ-SET-01", "D-2", "A position that is no message id is 400", "One that is no message id: 400."),
     (
         "READ-SET-02",
@@ -311,6 +317,20 @@ async def what_others_post_is_unread(run: Run) -> None:
             ):
                 event = await observer.expect(kind, id=id)
                 require(event.payload.get("authorId") == run.u.user_id, f"{kind} does not say whose it was")
+
+
+@area.scenario("READ-BADGE-02")
+async def a_group_is_in_the_badge(run: Run) -> None:
+    """Say something in a group."""
+    with run.verdict("READ-BADGE-02"):
+        if run.announced.version("groups"):
+            others = [await run.new_user(name="who is in a group") for _ in range(2)]
+            body = {"userIds": [one.user_id for one in others]}
+            group = str((await run.u.post("/groups", body)).ok()["channel"]["id"])
+            before = (await _places(others[0]))["badge"]
+            await run.post(run.u, group)
+            more = (await _places(others[0]))["badge"] - before
+            require(more == 1, f"one message in a group has changed the badge by {more}")
 
 
 @area.scenario(*(f"READ-SET-{number:02}" for number in range(1, 6)))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from conformance.tests.faults.case import Case, found, together
 from conformance.tests.proxy.acting import accepting, rewritten, swallowed
 from conformance.tests.proxy.asking import Ask
-from conformance.tests.proxy.hearing import eventless, twice
+from conformance.tests.proxy.hearing import eventless, silent, twice
 from conformance.tests.proxy.rooms import lost
-from conformance.tests.proxy.shaping import telling
+from conformance.tests.proxy.shaping import header, refusal, telling
 
 REPLIES = "POST /messages/:messageId/thread"
 DEVICE = "POST /push/subscriptions"
+FOUND = "GET /search/messages"
 
 
 def _first_keys(ask: Ask) -> Ask:
@@ -46,4 +47,48 @@ DEVICES = [
     found(accepting(DEVICE), "PUSH-SUB-12"),
 ]
 
-CASES: list[Case] = [*MESSAGES, *PEOPLE, *DEVICES]
+FILES = [
+    together(
+        found(header("POST /uploads", "Upload-Expires", None), "FILES-TUS-07"),
+        found(refusal("PATCH /uploads/:uploadId", 413, 400), "FILES-TUS-08"),
+        found(lost(REPLIES, "files"), "FILES-ATTACH-02"),
+        found(header("GET /files/:fileId", "Content-Disposition", "attachment"), "FILES-SAFE-03"),
+        found(telling("POST /files/:fileId/link", "expiresAt", 3_000_000_000_000), "FILES-LINK-02"),
+    )
+]
+
+
+def _inside(ask: Ask) -> Ask:
+    """Find the beginnings of words by two letters, and no quotes."""
+    query = ask.query["q"].replace('"', "")
+    return ask.asking(q="goog" if query == "go" else query)
+
+
+SEARCH = [
+    together(
+        found(rewritten("what stands in quotes is words", FOUND, _inside), "SEARCH-TEXT-03 SEARCH-GRAM-05"),
+        found(telling(FOUND, "next", "more"), "SEARCH-PAGE-03"),
+        found(
+            rewritten(
+                "mentions: is a word", FOUND, lambda ask: ask.asking(q=ask.query["q"].replace(":", " "))
+            ),
+            "SEARCH-GRAM-06",
+        ),
+    ),
+    found(telling(FOUND, "results.*.highlights", []), "SEARCH-FILE-02"),
+]
+
+OTHERS = [
+    together(
+        found(telling("GET /me/tokens", "tokens.*.scopes", []), "TOKENS-SHOWN-02"),
+        found(swallowed("PUT /presence/me"), "PRES-STATUS-04"),
+        found(lost("POST /places/:placeId/typing", "threadId"), "TYPING-TOLD-02"),
+        found(lost("PUT /me/notifications", "shareTyping", "urgentFrom"), "TYPING-HIDE-02 LEVELS-SET-06"),
+        found(lost("PUT /me/places/:placeId/notifications", "mutedUntil"), "LEVELS-MUTE-02"),
+        found(telling("GET /me/places", "badge", 0), "READ-BADGE-02"),
+        found(accepting("POST /me/second-factors", 409), "SECOND-SET-04"),
+    ),
+    found(silent("TYPING"), "TYPING-OFTEN-02"),
+]
+
+CASES: list[Case] = [*MESSAGES, *PEOPLE, *DEVICES, *FILES, *SEARCH, *OTHERS]

@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from secrets import token_hex
+from time import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from teamchat_conformance.checks.places import Question, add, like_nothing, make_private
 from teamchat_conformance.checks.steps import at, the_only, unknown
 from teamchat_conformance.endpoints import Endpoint
-from teamchat_conformance.expect import require
+from teamchat_conformance.expect import require, told
 from teamchat_conformance.fixtures import images
 from teamchat_conformance.registry import Area
 
@@ -44,6 +45,8 @@ HOSTILE = {
 }
 """What would do harm if it ran in the origin of the chat, with the types that it is said to have."""
 _DRAWN = "image/svg+xml"
+_MOST_SENT = 16 * 1024 * 1024  # where a server takes more at once, less is not tried
+_CLOCKS_DIFFER = 60_000
 _SHOWN = ("image/", "video/", "audio/", "text/plain")
 
 area = Area(
@@ -154,6 +157,36 @@ area.required(
     words=["`Cache-Control: private", "`Vary: Authorization`", "`?download=1`"],
 )
 area.required(
+    "FILES-TUS-07",
+    "G",
+    "Answers say which version of tus they are of, when an upload ends, and which checksums there are",
+    words=["201, `Location`, `Upload-Offset`, `Upload-Expires`", "`Tus-Checksum-Algorithm: sha1,sha256`"],
+)
+area.required(
+    "FILES-TUS-08",
+    "G-1",
+    "A request that carries more than the chunkBytes that are announced is refused with 413",
+    words=["too large, or a PATCH above", "`chunkBytes` bounds bodies of POST too"],
+)
+area.required(
+    "FILES-ATTACH-02",
+    "G",
+    "Replies and direct messages have files too, and their events tell them",
+    words=["**Message**: optional `files`: array of File"],
+)
+area.required(
+    "FILES-SAFE-03",
+    "G-4",
+    "A picture is shown in the page",
+    words=["for all but JPEG, PNG, GIF, WebP, AVIF, MP4, WebM, MP3, Ogg, WAV, plain text"],
+)
+area.required(
+    "FILES-LINK-02",
+    "G-5",
+    "A link is for one file, for five minutes, and ends with the session that asked for it",
+    words=["a URL with a ticket for this file, this session, five minutes, checked anew at use by X-2"],
+)
+area.required(
     "FILES-HIDE-01",
     "X-3",
     "A file of a message that one does not see is as one nobody ever had, in parts and by its tag too",
@@ -184,13 +217,12 @@ async def uploads_resume(run: Run) -> None:
     """Upload a small file at once, and another in parts, with mistakes in between."""
     channel = await run.channel()
     with run.verdict("FILES-TUS-01"):
-        told = await run.u.ask("OPTIONS", at("uploads"))
-        told.expect(200, 204)
-        require(told.header("tus-version") == "1.0.0", "Tus-Version is another")
-        said = set((told.header("tus-extension") or "").split(","))
+        answer = (await run.u.ask("OPTIONS", at("uploads"))).expect(200, 204)
+        require(answer.header("tus-version") == "1.0.0", "Tus-Version is another")
+        said = set((answer.header("tus-extension") or "").split(","))
         wanted = {"creation", "creation-with-upload", "expiration", "checksum", "termination"}
         require(wanted <= said, "an extension of tus is missing")
-        require((told.header("tus-max-size") or "").isdigit(), "Tus-Max-Size is no number")
+        require((answer.header("tus-max-size") or "").isdigit(), "Tus-Max-Size is no number")
     with run.verdict("FILES-TUS-02"):
         made = await _begin(run.u, channel, b"hello", "a.txt")
         require(made.header("upload-offset") == "5", "not all of it was taken")
@@ -268,6 +300,71 @@ async def files_are_seen_with_their_messages(run: Run) -> None:
         (await run.n.get(url)).expect(404)
 
 
+@area.scenario("FILES-TUS-07", "FILES-TUS-08")
+async def answers_are_those_of_tus(run: Run) -> None:
+    """Begin, ask for and go on with an upload, with either checksum, and send too much at once."""
+    channel = await run.channel()
+    begun = await _begin(run.u, channel, b"", "a.txt", size=6)
+    upload = _id(begun)
+    with run.verdict("FILES-TUS-07"):
+        known = (await run.u.ask("OPTIONS", at("uploads"))).header("tus-checksum-algorithm") or ""
+        require({"sha1", "sha256"} <= set(known.split(",")), f"Tus-Checksum-Algorithm is {known!r}")
+        answers = [begun, await run.u.ask("HEAD", at("uploads", upload), headers=_TUS)]
+        for name, data in (("sha1", b"abc"), ("sha256", b"def")):
+            digest = b64encode(hashlib.new(name, data).digest()).decode()
+            offset = 0 if name == "sha1" else 3
+            more = {"Upload-Checksum": f"{name} {digest}"}
+            answers.append(await _patch(run.u, upload, offset, data, 204, **more))
+        for answer in answers:
+            require(answer.header("tus-resumable") == "1.0.0", f"{answer.method} has no Tus-Resumable")
+        require(begun.header("upload-expires"), "Upload-Expires is missing")
+    with run.verdict("FILES-TUS-08"):
+        most = run.announced.capabilities["files"].get("chunkBytes")
+        if isinstance(most, int) and most <= _MOST_SENT:
+            data = bytes(most + 1)
+            await _begin(run.u, channel, data, "large.bin", status=413)
+            upload = _id(await _begin(run.u, channel, b"", "large.bin", size=len(data)))
+            await _patch(run.u, upload, 0, data, 413)
+            (await run.u.ask("DELETE", at("uploads", upload), headers=_TUS)).expect(204)
+
+
+@area.scenario("FILES-ATTACH-02", "FILES-SAFE-03", "FILES-LINK-02")
+async def replies_and_direct_messages_have_files(run: Run) -> None:
+    """Post a picture as a reply and to one user, and link one in a session that ends."""
+    channel, talk = await run.channel(), await run.conversation(run.u, run.v)
+    parent = str((await run.post(run.u, channel))["id"])
+    posted = []
+    async with run.listen(run.v) as observer:
+        for place, target, key, kind in (
+            (channel, at("messages", parent, "thread"), "reply", "NEW_THREAD_REPLY"),
+            (talk, at("conversations", talk, "messages"), "message", "NEW_DM_MESSAGE"),
+        ):
+            with run.verdict("FILES-ATTACH-02"):
+                file = _id(await _begin(run.u, place, images.png(), "one.png", kind="image/png"))
+                mark = observer.mark()
+                made = told(await run.u.post(target, {"content": "look", "files": [file]}), key)
+                heard = (await observer.expect(kind, since=mark)).payload
+                shown = heard["reply"] if key == "reply" else heard
+                for one in (made, shown):
+                    require([each["id"] for each in one.get("files", [])] == [file], f"of a {key} it is not")
+                posted.append(file)
+    with run.verdict("FILES-SAFE-03"):
+        shown = (await run.v.get(at("files", posted[0]))).expect(200)
+        require(shown.media_type == "image/png", f"its type is {shown.media_type}")
+        kind = (shown.header("content-disposition") or "inline").lower()
+        require(not kind.startswith("attachment"), "it is a download")
+    with run.verdict("FILES-LINK-02"):
+        other = await run.new_user(name="who leaves")
+        link = (await other.post(at("files", posted[0], "link"))).ok()
+        lasts = int(link["expiresAt"]) - int(time() * 1000)
+        require(lasts <= 300_000 + _CLOCKS_DIFFER, f"it lasts for {lasts} ms")
+        path, query = urlsplit(str(link["url"]))[2:4]
+        (await run.n.get(f"{path}?{query}")).expect(200)
+        (await run.n.get(f"{path.replace(posted[0], posted[1])}?{query}")).error(401, 403, 404)
+        (await other.delete("/auth/sessions")).expect(200)
+        (await run.n.get(f"{path}?{query}")).error(401, 403, 404)
+
+
 @area.scenario("FILES-HIDE-01")
 async def files_of_a_private_channel(run: Run) -> None:
     """Post a file in a private channel, add somebody who does not see it, and ask for it in every way."""
@@ -335,6 +432,9 @@ async def too_large_too_long_too_many(run: Run) -> None:
         post = at("channels", channel, "messages")
         files = [_id(await _begin(run.u, channel, b"x", f"{number}")) for number in range(11)]
         (await run.u.post(post, {"content": "many", "files": files})).error(400)
+        image = {"filename": "one.png", "image": b64encode(images.png()).decode()}
+        name = (await run.u.post(at("channels", channel, "messages", "image"), image)).ok()["filename"]
+        (await run.u.post(post, {"content": "x", "files": files[:10], "images": [name]})).error(400)
         message = (await run.u.post(post, {"content": "ten", "files": files[:10]})).ok()["message"]
         require([one["id"] for one in message["files"]] == files[:10], "its files are others")
 
@@ -348,9 +448,9 @@ async def nothing_runs_in_the_chat(run: Run) -> None:
             file = _id(await _begin(run.u, channel, data, name, kind=kind))
             read = await run.u.get(at("files", file))
             read.expect(200)
-            told = (read.header("content-type") or "").lower()
-            is_shown = told.startswith(_SHOWN) and not told.startswith(_DRAWN)
-            require(not is_shown, f"{name} is served as {told}")
+            served = (read.header("content-type") or "").lower()
+            is_shown = served.startswith(_SHOWN) and not served.startswith(_DRAWN)
+            require(not is_shown, f"{name} is served as {served}")
             shown = (read.header("content-disposition") or "").lower()
             require(shown.startswith("attachment"), f"{name} is shown in the page")
             policy = read.header("content-security-policy") or ""

@@ -9,12 +9,13 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from teamchat_conformance.checks.places import make_private, make_public
-from teamchat_conformance.checks.steps import at, unknown
+from teamchat_conformance.checks.steps import at, soon, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.expect import require
 from teamchat_conformance.registry import Area
 
 if TYPE_CHECKING:
+    from teamchat_conformance.actors import Actor
     from teamchat_conformance.expect import Answered
     from teamchat_conformance.http import Client
     from teamchat_conformance.run import Run
@@ -88,6 +89,12 @@ presence.required(
     "A stream with scope=joined is told of a public channel that it watches, and of no hidden one",
     words=["limits a stream to places one is a member of, to those it *watches* (I-1)"],
 )
+presence.required(
+    "PRES-STATUS-04",
+    SPEC,
+    "Who says that they are away is away, though they are active",
+    words=["status (`auto`, `away`, `offline`; v3's path)"],
+)
 presence.recommended("PRES-LIST-02", SPEC, "More than 200 users are refused with 400")
 presence.recommended("PRES-LIST-01", SPEC, "Unknown users are left out of GET /presence")
 
@@ -102,6 +109,24 @@ typing.required(
     SPEC,
     "Streams that watch the place are told who types, without an id; the typist and others are not",
     words=["that watch the place and see it, minus the typist", "Both unlogged (X-8)"],
+)
+typing.required(
+    "TYPING-TOLD-02",
+    SPEC,
+    "It is told in which thread, and for six seconds",
+    words=["TYPING {placeId, threadId, userId, until}", "`until` is 6 s ahead"],
+)
+typing.required(
+    "TYPING-OFTEN-02",
+    SPEC,
+    "Who goes on typing is told of again",
+    words=["a client repeats every 4 s", "more than one a 3 s"],
+)
+typing.required(
+    "TYPING-HIDE-02",
+    SPEC,
+    "Who shares no typing is never seen typing",
+    words=["`sharePresence`, `shareTyping`"],
 )
 typing.required(
     "TYPING-SEEN-01",
@@ -177,7 +202,9 @@ async def somebody_hides_and_is_there(run: Run) -> None:
             require(await told() == before, "the stream makes a difference")
 
 
-@presence.scenario("PRES-STATUS-02", "PRES-STATUS-03", "PRES-SEEN-01", "PRES-HIDE-03", "PRES-LIST-02")
+@presence.scenario(
+    *("PRES-STATUS-02", "PRES-STATUS-03", "PRES-STATUS-04", "PRES-SEEN-01", "PRES-HIDE-03", "PRES-LIST-02")
+)
 async def somebody_has_a_stream(run: Run) -> None:
     """Open a stream and say nothing, pause, be active, and share no more."""
     who = await run.new_user(name="who is there")
@@ -189,6 +216,11 @@ async def somebody_has_a_stream(run: Run) -> None:
         with run.verdict("PRES-SEEN-01"):
             require(found.get("lastSeen", 0) % 60_000 == 0, f"lastSeen is {found.get('lastSeen')}")
         (await _show(who, own, isActive=True)).expect(204)
+        with run.verdict("PRES-STATUS-04"):
+            for chosen, shown in (("away", "away"), ("auto", "online")):
+                (await who.put("/presence/me", {"status": chosen})).expect(200, 204)
+                found = (await _asked(run.v, who.user_id))[who.user_id]
+                require(found["status"] == shown, f"with {chosen} the status is {found['status']}")
         with run.verdict("PRES-STATUS-03"):
             if levels:
                 paused = {"pausedUntil": int(time() * 1000) + 3_600_000}
@@ -280,6 +312,42 @@ async def somebody_types(run: Run) -> None:
                 require(not heard, f"{observer.name} was told")
         with run.verdict("TYPING-SEEN-01"):
             (await run.u.post(at("places", unknown(run), "typing"), {"isTyping": True})).expect(404)
+
+
+@typing.scenario("TYPING-TOLD-02", "TYPING-OFTEN-02", "TYPING-HIDE-02")
+async def somebody_types_a_reply(run: Run) -> None:
+    """Type in a thread, go on with it, and do so as one who does not share it."""
+    channel = await run.channel()
+    parent, target = str((await run.post(run.u, channel))["id"]), at("places", channel, "typing")
+    async with run.listen(run.v, query="ephemeral=typing") as watching:
+        (await _show(run.v, watching, watch=[channel])).expect(204)
+
+        async def types(who: Actor, **more: Any) -> None:
+            (await who.post(target, {"isTyping": True, **more})).expect(204)
+
+        with run.verdict("TYPING-TOLD-02"):
+            now = int((await run.post(run.u, channel))["createdAt"])
+            await types(run.u, threadId=parent)
+            heard = (await watching.expect("TYPING", seconds=run.wait(6), userId=run.u.user_id)).payload
+            require(heard.get("threadId") == parent, f"threadId is {heard.get('threadId')}")
+            ahead = heard["until"] - now
+            require(6_000 <= ahead <= 6_000 + run.wait(5) * 1000, f"until is {ahead} ms ahead")
+        with run.verdict("TYPING-OFTEN-02"):
+            mark = watching.mark()
+
+            async def is_told() -> bool:
+                await types(run.u, threadId=parent)
+                return bool(watching.since(mark, "TYPING", userId=run.u.user_id))
+
+            await soon(is_told, run.wait(10), "they type for longer than 3 seconds, and it is told once")
+        with run.verdict("TYPING-HIDE-02"):
+            if run.announced.version("notification-levels"):
+                hidden = await run.new_user(name="somebody who shares no typing")
+                (await hidden.put("/me/notifications", {"shareTyping": False})).expect(200)
+                for who in (hidden, run.w):
+                    await types(who)
+                await watching.expect("TYPING", seconds=run.wait(6), userId=run.w.user_id)
+                require(not watching.since(0, "TYPING", userId=hidden.user_id), "they were seen typing")
 
 
 @typing.scenario("TYPING-SEEN-02", "TYPING-HIDE-01")

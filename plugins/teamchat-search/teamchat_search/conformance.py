@@ -191,6 +191,36 @@ area.required(
     "A hidden channel that is named after in: is not told from a typo",
     words=["an invisible channel is not told", "from a typo"],
 )
+area.required(
+    "SEARCH-TEXT-03",
+    "F-1",
+    "A term of one or two letters or digits is a whole word",
+    words=["must be a whole word (so", "all else (emoji, punctuation, Thai, CJK) matches inside"],
+)
+area.required(
+    "SEARCH-GRAM-05",
+    "F-2",
+    "Quotes are excluded too, and one that is not closed runs to the end",
+    words=["`-` also negates quotes and operators", "an unclosed quote runs to the end"],
+)
+area.required(
+    "SEARCH-GRAM-06",
+    "F-2",
+    "mentions: finds what mentions somebody",
+    words=["`mentions:` (`me`, @name)"],
+)
+area.required(
+    "SEARCH-PAGE-03",
+    "F-4",
+    "By relevance terms add up, of what is as good the newest is first, and no cursor follows",
+    words=["the score is the sum over terms of each one's best class", "ties by recency", "no cursor"],
+)
+area.required(
+    "SEARCH-FILE-02",
+    "F",
+    "A highlight in a file's name says which file's it is",
+    words=["A highlight in a file's name has `field` `files[i].name`"],
+)
 
 
 @area.scenario("SEARCH-TEXT-01", "SEARCH-TEXT-02", "SEARCH-GRAM-01", "SEARCH-GRAM-02", "SEARCH-ASK-01")
@@ -259,6 +289,43 @@ async def what_was_said_is_found_at_once(run: Run) -> None:
         best = await _ids(run.v, word, sort="relevance", channelId=channel)
         require(best[-1] == scored[1], "what has it inside is not the last")
         require(best.index(scored[2]) < best.index(scored[0]), "a whole word is not before a beginning")
+
+
+@area.scenario("SEARCH-TEXT-03", "SEARCH-GRAM-05", "SEARCH-GRAM-06", "SEARCH-PAGE-03", "SEARCH-FILE-02")
+async def queries_are_read_closely(run: Run) -> None:
+    """Say the same words in different ways, mention somebody, and post a file."""
+    channel, one, two = await run.channel(), f"one{run.id}", f"two{run.id}"
+    texts = ("Go on", "Google it", f"{one} {two}", f"{one}s {two}s", f"my{one} {two}", f"{two} {one}")
+    said = {text: str((await run.post(run.u, channel, text))["id"]) for text in texts}
+    with run.verdict("SEARCH-TEXT-03"):
+        require(await _ids(run.v, "go", channelId=channel) == [said["Go on"]], "go is found inside a word")
+    with run.verdict("SEARCH-GRAM-05"):
+        quoted, inside, others = f'"{one} {two}"', (texts[4], texts[2]), (texts[5], texts[3])
+        for query, among in ((quoted, inside), (quoted[:-1], inside), (f"{one} -{quoted}", others)):
+            wanted = [said[text] for text in among]
+            require(await _ids(run.w, query, channelId=channel) == wanted, f"{query} finds others")
+    with run.verdict("SEARCH-PAGE-03"):
+        asked = {"q": f"{one} {two}", "sort": "relevance", "channelId": channel}
+        page = (await run.v.get(_target(asked))).ok()
+        found = [str(hit["message"]["id"]) for hit in page["results"]]
+        best = [said[text] for text in (texts[5], texts[2], texts[4], texts[3])]
+        require(found == best, "they do not stand by the sum over the terms, and then the newest first")
+        require(page["next"] is None, "a cursor follows")
+    with run.verdict("SEARCH-GRAM-06"):
+        if run.announced.version("mentions"):
+            name = f"@{run.v.user_name}"
+            mention = str((await run.post(run.u, channel, f"{name}, look"))["id"])
+            for asker, operand in ((run.v, "me"), (run.w, f'"{name}"')):
+                found = await _ids(asker, f"mentions:{operand}", channelId=channel)
+                require(found == [mention], f"mentions:{operand} finds others")
+    with run.verdict("SEARCH-FILE-02"):
+        if run.announced.version("files"):
+            files = [await uploaded(run.u, channel, f"{name}{run.id}.txt") for name in ("plan", "list")]
+            body = {"content": "two files", "files": files}
+            (await run.u.post(at("channels", channel, "messages"), body)).expect(200)
+            hit = the_only(await _found(run.v, f"list{run.id}", channelId=channel), "results for the name")
+            place = {"field": "files[1].name", "offset": 0, "length": len(f"list{run.id}")}
+            require(hit["highlights"] == [place], f"the highlights are {hit['highlights']}")
 
 
 @area.scenario("SEARCH-SEEN-01")

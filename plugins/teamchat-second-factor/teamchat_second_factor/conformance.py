@@ -62,6 +62,12 @@ for _id, _spec, _text, _words in (
     ("SECOND-SET-01", "M", "A secret in Base32 and its otpauth address are given", _ROW),
     ("SECOND-SET-02", "M", "A wrong code confirms nothing (400)", _SETTLED),
     ("SECOND-SET-03", "M", "The first code confirms it, and gives ten recovery codes", _SETTLED),
+    (
+        "SECOND-SET-04",
+        "X-13",
+        "A repeated Idempotency-Key gives no second secret (409)",
+        "Save on POSTs that show a secret, X-13 holds; there a repeated key is 409",
+    ),
     ("SECOND-LIST-01", "M", "It is listed for its user, and for nobody else", _ROW),
     ("SECOND-LIST-02", "X-11", "Its pages of one hold each once", "answer `next`"),
     (
@@ -117,7 +123,13 @@ async def _listed(who: Actor) -> list[str]:
 
 
 @area.scenario(
-    "SECOND-SET-01", "SECOND-SET-02", "SECOND-SET-03", "SECOND-LIST-01", "SECOND-HIDE-01", "SECOND-GONE-01"
+    "SECOND-SET-01",
+    "SECOND-SET-02",
+    "SECOND-SET-03",
+    "SECOND-SET-04",
+    "SECOND-LIST-01",
+    "SECOND-HIDE-01",
+    "SECOND-GONE-01",
 )
 async def a_factor_is_set_up_and_taken_away(run: Run) -> None:
     """Set a factor up as somebody new, and try it as somebody else."""
@@ -127,6 +139,10 @@ async def a_factor_is_set_up_and_taken_away(run: Run) -> None:
         run.recorder.secret(str(begun["secret"]), "secret of a second factor")
         require(len(base64.b32decode(str(begun["secret"]))) >= 16, "the secret is short")
         require(str(begun["uri"]).startswith("otpauth://totp/"), f"the address is {begun['uri']!r}")
+    with run.verdict("SECOND-SET-04"):
+        key = {"Idempotency-Key": run.text("key")}
+        for status in (200, 409):
+            (await one.post(_FACTORS, {"type": "totp"}, headers=key)).expect(status)
     id_, app = await _begun(run, one)
     with run.verdict("SECOND-SET-02"):
         (await one.put(f"{_FACTORS}/{id_}", {"code": "12345"})).error(400)

@@ -70,6 +70,12 @@ area.required(
     words=["`admin` what admins may"],
 )
 area.required(
+    "TOKENS-SHOWN-02",
+    "K",
+    "A token is listed with the name, the scopes, the places and the end that it was made with",
+    words=["name, scopes, placeIds (optional), expiresAt → token {id"],
+)
+area.required(
     "TOKENS-LIST-01",
     "X-11",
     "Tokens are listed in pages, by limit and cursor",
@@ -214,6 +220,30 @@ async def each_scope_is_for_its_own(run: Run) -> None:
             require(admins["token"] not in str(found), "its text stands in it")
     for one in made.values():
         (await run.v.delete(at("me", "tokens", one["id"]))).expect(200)
+
+
+@area.scenario("TOKENS-SHOWN-02")
+async def a_token_is_listed_as_it_was_made(run: Run) -> None:
+    """Make a token with all there is to say of one."""
+    asked = {
+        "name": "n" * 80,
+        "scopes": ["read", "write", "files", "events"],
+        "placeIds": [await run.channel()],
+        "expiresAt": int(time() * 1000) + 3_600_000,
+    }
+    with run.verdict("TOKENS-SHOWN-02"):
+        made = await _make(run, **asked)
+        listed = [one for one in (await run.v.get("/me/tokens")).ok()["tokens"] if one["id"] == made["id"]]
+        (await run.v.delete(at("me", "tokens", made["id"]))).expect(200)
+        for shown in (made, the_only(listed, "tokens of that id")):
+            other = [
+                field for field, value in asked.items() if _in_order(shown.get(field)) != _in_order(value)
+            ]
+            require(not other, f"{', '.join(other)} is missing, or another")
+
+
+def _in_order(value: Any) -> Any:
+    return sorted(value) if isinstance(value, list) else value
 
 
 @area.scenario("TOKENS-PLACE-01")

@@ -447,6 +447,17 @@ async def subscriptions_end_one_by_one(run: Run) -> None:
         require(await _listed(who) == [kept], "one with a name of 80 characters is not listed")
         named = {**_elsewhere(service).subscription, "deviceName": "n" * 81}
         (await who.post(_SUBSCRIPTIONS, named)).error(400)
+    if run.instance.auth.max_active_sessions > 1:
+        await _end_one(run, who, service, str(kept))
+    with run.verdict("PUSH-SUB-11"):
+        if run.announced.version("deactivation"):
+            for verb in ("deactivate", "activate"):
+                (await run.a.post(at("users", who.user_id, verb))).expect(200)
+            await run.sign_in.again(who)
+            require(await _has_none(who), "its user was shut out, and it is listed")
+
+
+async def _end_one(run: Run, who: Actor, service: LoopbackService, kept: str) -> None:
     with run.verdict("PUSH-SUB-11"):
         session = await run.sign_in.session(who.email, who.password)
         other = run.client("another session", str(session["accessToken"]))
@@ -459,12 +470,7 @@ async def subscriptions_end_one_by_one(run: Run) -> None:
         async def is_one() -> bool:
             return await _listed(who) == [kept]
 
-        await soon(is_one, SECONDS, "a session was ended, and its subscription, not this one, is listed")
-        if run.announced.version("deactivation"):
-            for verb in ("deactivate", "activate"):
-                (await run.a.post(at("users", who.user_id, verb))).expect(200)
-            await run.sign_in.again(who)
-            require(await _has_none(who), "its user was shut out, and it is listed")
+        await soon(is_one, SECONDS, "of two sessions one was ended, and not its subscription alone")
 
 
 @area.scenario(

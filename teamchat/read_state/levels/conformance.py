@@ -5,11 +5,12 @@ The suite loads this by an entry point; the server never does.
 
 from __future__ import annotations
 
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from teamchat.read_state.conformance import KNOWN, STATE
 from teamchat_conformance.checks.places import make_private, make_public, one_of
-from teamchat_conformance.checks.steps import at, unknown
+from teamchat_conformance.checks.steps import at, soon, unknown
 from teamchat_conformance.endpoints import Endpoint
 from teamchat_conformance.events import EventType
 from teamchat_conformance.expect import array, integer, optional, require, text
@@ -82,9 +83,21 @@ for _id, _spec, _text, _words in (
         "What is as it was is told nobody",
         "`PUT` with the value it has changes nothing and sends nothing.",
     ),
+    (
+        "LEVELS-SET-06",
+        "J-4",
+        "A pause and who comes through it are kept, and more than 20 people are refused",
+        "(`urgentFrom`: ≤ 20 user ids)",
+    ),
     ("LEVELS-PLACE-01", "D-9", "What is chosen for a place stands in its read state", _PLACE),
     ("LEVELS-PLACE-02", "D-9", "A level that there is not is 400, and changes nothing", _PLACE),
     ("LEVELS-MUTE-01", "D-9", "What is muted is counted, and not in the badge", _MUTED),
+    (
+        "LEVELS-MUTE-02",
+        "D",
+        "What is muted until a time is so no longer then",
+        "isMuted, mutedUntil (or null)",
+    ),
     ("LEVELS-TOLD-01", "D", "One's own devices are told, and nobody else", _EVENT),
     (
         "LEVELS-HIDE-01",
@@ -132,6 +145,10 @@ async def what_notifies_is_chosen(run: Run) -> None:
             changed = await _choose(who, defaults={"channel": "all"}, keywords=["deploy", "lunch"])
             require(changed["defaults"] == {**levels, "channel": "all"}, "other levels have changed")
             require(changed["keywords"] == ["deploy", "lunch"], f"the keywords are {changed['keywords']}")
+            both = await _choose(who, defaults={"thread": "mentions"})
+            wanted = {**levels, "channel": "all", "thread": "mentions"}
+            require(both["defaults"] == wanted, "what was chosen before is lost")
+            changed = await _choose(who, defaults={"thread": "all"})
             again = await _choose(who, preview="sender")
             require(again == {**changed, "preview": "sender"}, "more has changed than was named")
             require(await _settings(who) == again, "what is read is not what was answered")
@@ -149,6 +166,8 @@ async def what_notifies_is_chosen(run: Run) -> None:
         for wrong in (["x"], ["x" * 65], [f"word {number}" for number in range(21)]):
             (await who.put(_ALL, {"keywords": wrong})).error(400)
         require((await _settings(who))["keywords"] == ["deploy", "lunch"], "it was refused, and has changed")
+        most = [f"{number:02}" + "x" * 62 for number in range(20)]
+        require((await _choose(who, keywords=most))["keywords"] == most, "20 of 64 characters are not kept")
     with run.verdict("LEVELS-SET-04"):
         hours = {"tz": "Europe/Berlin", "days": [1, 2, 3, 4, 5], "from": "22:00", "to": "06:30"}
         require((await _choose(who, quietHours=hours))["quietHours"] == hours, "they are kept otherwise")
@@ -159,6 +178,29 @@ async def what_notifies_is_chosen(run: Run) -> None:
         ):
             (await who.put(_ALL, {"quietHours": wrong_hours})).error(400)
         require((await _choose(who, quietHours=None))["quietHours"] is None, "they can't be taken away")
+
+
+@area.scenario("LEVELS-SET-06", "LEVELS-MUTE-02")
+async def quiet_for_a_while(run: Run) -> None:
+    """Pause but for one's people, and mute a conversation for two seconds."""
+    who = await run.new_user(name="who wants some quiet")
+    with run.verdict("LEVELS-SET-06"):
+        paused = {"pausedUntil": int(time() * 1000) + 3_600_000, "urgentFrom": [run.v.user_id]}
+        require(paused.items() <= (await _choose(who, **paused)).items(), "they are kept otherwise")
+        require(paused.items() <= (await _settings(who)).items(), "what is read is another")
+        many = [f"{unknown(run)}{number}" for number in range(21)]
+        (await who.put(_ALL, {"urgentFrom": many})).error(400, accept=(404,))
+        require((await _choose(who, pausedUntil=None))["pausedUntil"] is None, "the pause can't be ended")
+    with run.verdict("LEVELS-MUTE-02"):
+        place = await run.conversation(run.u, who)
+        until = int(time() * 1000) + 2_000
+        muted = await _for_place(who, place, isMuted=True, mutedUntil=until)
+        require((muted["isMuted"], muted["mutedUntil"]) in ((True, until), (False, None)), f"it is {muted}")
+
+        async def is_loud() -> bool:
+            return (await _state(who, place))["isMuted"] is False
+
+        await soon(is_loud, run.wait(20), "its time is over, and it is muted still")
 
 
 @area.scenario("LEVELS-PLACE-01", "LEVELS-PLACE-02", "LEVELS-MUTE-01", "LEVELS-TOLD-01")

@@ -14,7 +14,7 @@ from teamchat_conformance.checks.signing_in import (
     still_good,
 )
 from teamchat_conformance.checks.steps import no_trace, unknown
-from teamchat_conformance.expect import Answered, array, boolean, milliseconds, require, text
+from teamchat_conformance.expect import Answered, any_text, array, boolean, milliseconds, require, text
 
 if TYPE_CHECKING:
     from teamchat_conformance.checks.signing_in import Session
@@ -25,6 +25,8 @@ _SESSION = {
     "createdAt": milliseconds,
     "lastUsedAt": milliseconds,
     "expiresAt": milliseconds,
+    "ip": any_text,
+    "userAgent": any_text,
     "isCurrentSession": boolean,
 }
 
