@@ -1,11 +1,11 @@
-"""What all members must have in common: the signing secret, and where images and files are kept.
+"""What all members must have in common: the signing secret, and where images and files are stored.
 
-A mark of the secret stands in the storage, and a process whose secret has another mark
-starts only if no member is alive, for it and the others would refuse each other's tokens.  Nobody can find a
-secret by its mark: it is too short to tell a right guess from a wrong one.  A member is known to be alive by
-its next beat, not by its row alone, so a server that was killed hinders nobody for long.
+The storage has a mark of the secret. A process whose secret has another mark starts only if no member is
+alive, because it and the others would refuse each other's tokens. Nobody can find the secret from its mark,
+which is too short to tell a right guess from a wrong one. A member counts as alive by its next beat, not just
+by its row, so a server that was killed is in nobody's way for long.
 
-Images and files are compared by a random name that is kept among them.  A difference there is logged, not
+Images and files are compared by a random name that is stored among them. A difference there is logged, not
 refused.
 """
 

@@ -1,10 +1,10 @@
 """The processes that serve one storage, and which of them are alive.
 
-No clock is compared with another process's.  A member's row has a count of beats, which
-the member raises every ten seconds; who looks at it four times in a row, at that pace, and finds it
-unchanged, takes the member for dead and removes its row, with everything that hangs on it.  Looks that fail
-are none: when a storage comes back nobody is dead.  A member that was removed though it lives (its machine
-slept) enters again at its next beat.  A member that ends removes its row itself.
+No clock is compared with that of another process. A member's row has a count of beats, which the member
+increases every ten seconds. Whoever looks at it four times in a row, at that pace, and finds it unchanged
+takes the member for dead, and removes its row with everything that belongs to it. Looks that fail do not
+count: when a storage comes back, nobody is dead. A member that was removed although it is alive (its machine
+slept) enters again at its next beat. A member that ends removes its row itself.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The events of the live stream: their types, payloads and audiences (interface, part 6).
 
-An event is written to the log in the transaction that makes the change (`Transaction.append`), and is
-encoded there, once.  `audience` says who may receive it (decision D-35): who sees a room, users by their
-ids, or with None everyone signed in.  Types that begin with an underscore never reach a client: they are
-for the server's own followers of the log, on this machine and on others.
+An event is appended to the log in the transaction that makes the change (`Transaction.append`), and is
+encoded there, once. `audience` says who may receive it (decision D-35): those who see a room, users by their
+ids, or with None everyone who is signed in. Types that begin with an underscore never reach a client: they
+are for the server's own followers of the log, on this machine and on others.
 
-What was said in a message goes out of the log when the message is edited or deleted: by `text_room` and
-`text_message` the storage finds the events that carry it, and `blanked` says what is left of their payloads.
+When a message is edited or deleted, what it said is removed from the log: the storage finds the events that
+carry it by `text_room` and `text_message`, and `blanked` says what is left of their payloads.
 """
 
 from __future__ import annotations

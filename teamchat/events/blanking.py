@@ -1,4 +1,4 @@
-"""What is left of an event's payload when the message that it speaks of was edited or deleted."""
+"""What is left of an event's payload when its message was edited or deleted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""An event on its way into the log, as it is read from there, and the base of all payloads.
+"""An event on its way into the log, an event as read from there, and the base of all payloads.
 
-An event is written to the log in the transaction that makes the change (`Transaction.append`), and is
+An event is appended to the log in the transaction that makes the change (`Transaction.append`), and is
 encoded there, once.
 """
 

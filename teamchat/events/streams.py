@@ -1,4 +1,4 @@
-"""What a stream says of itself."""
+"""What a stream says about itself."""
 
 from __future__ import annotations
 

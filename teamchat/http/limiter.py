@@ -1,13 +1,14 @@
-"""The limits on connections: how many, how many an address, and which idle one goes for a new one.
+"""The limits on connections: how many, how many per address, and which idle one makes room for a new one.
 
-A descriptor is always left for the database, for images and for mail.  Where the bound
-is reached, whoever has asked for nothing the longest makes room for who comes; what is being served, a live
-stream above all, is never dropped for it.  Whoever has not sent a whole head has asked for nothing.
+A descriptor is always left for the database, for images and for mail. When the limit is reached, the
+connection that has asked for nothing for the longest time makes room for the new one. What is being served,
+above all a live stream, is never dropped for it. A client that has not sent a complete head has asked for
+nothing.
 
-One client can't have all there is: once half of all are taken, no address takes more than its share
-(IPv6 addresses share by /64).  Its own idle connections make room for what comes from it, then it is refused;
-until then it may be a large office, and harms nobody.  This machine's own addresses and trusted proxies speak
-for many clients, and have no share of their own.  Nothing that a client can bring about fills the log.
+One client can't have all there is: once half of all connections are taken, no address gets more than its
+share (IPv6 addresses share by /64). Its own idle connections make room for its new ones, and after that it is
+refused. Until then it may be a large office, and harms nobody. This machine's own addresses and trusted
+proxies speak for many clients and have no such share. Nothing that a client can cause fills the log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The sockets the server listens on: bound once; errors name the configuration key.
 
-They are bound before anything else is done that can't be done twice, and whoever holds
-them last closes them, so that nobody waits in the queue of a server that has stopped.
+They are bound before anything else is done that can't be done twice. Whoever holds them last closes them, so
+that nobody waits in the queue of a server that has stopped.
 """
 
 from __future__ import annotations

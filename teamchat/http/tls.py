@@ -1,7 +1,7 @@
-"""The certificate the server shows (``server.tls``), or a clear sentence about why it can't.
+"""The certificate the server presents (``server.tls``), or a clear sentence about why it can't.
 
-TLS 1.2 is the least that is spoken; what is spoken on top, HTTP/1.1 or HTTP/2 if that is offered, is agreed
-within the handshake (ALPN).  An error names the key and never what stands in the file.
+TLS 1.2 is the minimum. Whether HTTP/1.1 or, if offered, HTTP/2 is spoken on top is negotiated in the
+handshake (ALPN). An error names the key and never the contents of the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the service speaks of: users, channels, messages; their ids, and the text they may hold."""
+"""The resources of the interface: users, channels, messages; their ids, and the text they may contain."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Identifiers that sort by the time they were made (UUIDv7, RFC 9562 section 5.7).
 
-Within one process each id is greater than every id made before it, even when the
-clock stands still or steps back.  A page of messages is ordered by id alone; so a message's is made inside
-the write transaction, where bodies run one after another, and greater than the last one of its place
-(`new_id_after`), whichever process made that one, and by whatever clock.
+Within one process each id is greater than every id made before it, even if the clock stands still or goes
+back. A page of messages is ordered by id alone. So a message's id is made inside the writing transaction,
+where bodies run one after another, and is greater than the last one of its room or thread (`new_id_after`),
+whichever process made that one, and by whatever clock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the service speaks of, as frozen structs whose JSON is the interface's (part 2).
+"""The resources of the interface, as frozen structs whose JSON is the interface's (part 2).
 
-The structs are the wire form: field names are the interface's, `UNSET` fields are left out, and the
-OpenAPI document is made from them.  They hold no rules; those live in `teamchat.chat` and
-`teamchat.accounts`.  All times are integers, epoch milliseconds.
+The structs are the wire form: field names are the interface's, `UNSET` fields are left out, and the OpenAPI
+document is made from them. They have no rules; those are in `teamchat.chat` and `teamchat.accounts`. All
+times are integers, in epoch milliseconds.
 """
 
 from __future__ import annotations

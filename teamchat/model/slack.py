@@ -1,7 +1,7 @@
 """Slack's markup as plain text: mentions, links, entities, and the names of emoji.
 
-The form is that of Slack's documentation, "Formatting text for app surfaces": what stands between ``<`` and
-``>`` is a link or a mention, and the three characters ``&``, ``<`` and ``>`` are written as entities.
+The format is that of Slack's documentation, "Formatting text for app surfaces": between ``<`` and ``>`` is a
+link or a mention, and the three characters ``&``, ``<`` and ``>`` are written as entities.
 """
 
 from __future__ import annotations

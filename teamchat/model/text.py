@@ -1,10 +1,10 @@
 """Which text teamchat accepts, and nothing else (decisions D-04, D-05, D-41).
 
-Text is kept as it came, apart from the white space in names.  What no storage or client can carry (NUL, lone
-surrogates) is refused for every text; what could disguise a name is refused for names (D-41).
-What a plugin gives may be a subclass of `str`, such as markup, which neither storages nor the encoder of
-JSON take: what is returned is a plain `str`.
-Every function returns the text to store or raises `BadRequest` with a sentence that names the field.
+Text is stored as it came, except for the white space in names. What no storage or client can handle (NUL,
+lone surrogates) is refused in every text; what could disguise a name is refused in names (D-41). What a
+plugin passes may be a subclass of `str`, such as markup, which neither storages nor the JSON encoder accept;
+so what is returned is a plain `str`. Every function returns the text to store, or raises `BadRequest` with a
+sentence that names the field.
 """
 
 from __future__ import annotations

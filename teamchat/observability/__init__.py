@@ -1,1 +1,1 @@
-"""How a server does, for who runs it: the lines of its log, and what is counted."""
+"""How a server is doing, for its operator: log lines and metrics."""

@@ -1,8 +1,8 @@
-"""Structured logs: one event, one line on stderr, of JSON or as text for people (``logs.format``).
+"""Structured logs: one event, one line on stderr, as JSON or as text for people (``logs.format``).
 
-A line never holds a control character, whatever was logged; the message and the
-arguments of an exception nobody expected are never written, only its type and where it was raised, for they
-may hold a password or a message's text; and what looks like a token is replaced before it is written.
+A line never contains a control character, whatever was logged. The message and the arguments of an unexpected
+exception are never written, only its type and where it was raised, because they may contain a password or the
+text of a message. What looks like a token is replaced before it is written.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What a running process counts about itself, on one page; whoever wants to know reads it.
+"""What a running process counts about itself, on one page, for whoever wants to read it.
 
-Counting must cost next to nothing: an attribute that is added to or an item of
-a table; nothing here waits, locks or imports a library; and no metric knows a user, an address or a text:
-labels are taken from what the program itself holds, so their number is bounded.  Everything is counted from
-the start of the process and by its one event loop.
+Counting must cost next to nothing: adding to an attribute or to an item of a table. Nothing here waits, locks
+or imports a library. No metric knows a user, an address or a text: labels come from what the program itself
+has, so their number is limited. Everything is counted from the start of the process, by its one event loop.
 """
 
 from __future__ import annotations

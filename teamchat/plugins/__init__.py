@@ -1,8 +1,8 @@
 """Find plugins, load them in name order, and list what each offers.
 
-A disabled plugin is not even imported; a plugin that fails takes nothing else down and leaves none of its
-offers behind; every failure names the plugin, its distribution and version, the cause, and the line that
-disables it.  `Plugins.load` collects failures, `Plugins.require` raises the first, so that ``teamchat
+A disabled plugin is not even imported. A plugin that fails takes nothing else down and leaves none of its
+offers behind. Every failure names the plugin, its distribution and version, the cause, and the line that
+disables it. `Plugins.load` collects failures and `Plugins.require` raises the first, so that ``teamchat
 plugins`` can always list what ``teamchat serve`` refuses.
 """
 

@@ -1,6 +1,6 @@
-"""Offers that the configuration chooses by name, and opening the one that was chosen.
+"""Offers that the configuration chooses by name, and opening the chosen one.
 
-Whatever goes wrong while a backend opens is reported with the plugin that offers it.
+If anything goes wrong while a backend opens, the error names the plugin that offers it.
 """
 
 from __future__ import annotations

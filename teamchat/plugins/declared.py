@@ -1,4 +1,4 @@
-"""What can be seen of a plugin's hooks and offers before they are used, and is refused at start."""
+"""What can be checked of a plugin's hooks and offers before they are used, and is refused at start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store of files that images are kept in, opened with the keys of ``[images]``."""
+"""A store of files in which images are stored, opened with the keys of ``[images]``."""
 
 from __future__ import annotations
 

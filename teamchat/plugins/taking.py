@@ -1,6 +1,6 @@
-"""Taking a capability that a plugin offers: its options, its folder for the web client, what makes its parts.
+"""Taking a capability that a plugin offers: its options, its folder for the web client, and its parts.
 
-Whatever is wrong about it is reported with the plugin's name, before anything is served.
+If anything is wrong with it, the error names the plugin, before anything is served.
 """
 
 from __future__ import annotations

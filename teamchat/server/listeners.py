@@ -1,12 +1,12 @@
 """The service that delivers events to plugins' listeners.
 
-A listener receives every event that clients can receive, in the log's order, after its commit and at
-least once, as long as the event is in the log (``events.retentionSeconds``); what left the log before is
-reported as missed. It holds up nobody, not the next listener either. Its position is kept in the database
-under its name, so it goes on after a restart where it was; a new one begins with what happens from then
-on. Of all processes on one database one serves a listener at a time: it holds a lease on the listener's
-row and renews it; when it dies, another one takes over once the lease has run out. A listener that fails
-is named in the log, and the event counts as delivered.
+A listener receives every event that clients can receive, in the log's order, after its commit and at least
+once, as long as the event is in the log (``events.retentionSeconds``); events that left the log before are
+reported as missed. It holds up nobody, not even the next listener. Its position is stored in the database
+under its name, so after a restart it continues there; a new listener begins with what happens from then on.
+Of all processes on one database, one serves a listener at a time: it holds a lease on the listener's row and
+renews it; if it dies, another takes over once the lease has run out. If a listener fails, the log names it,
+and the event counts as delivered.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The service that removes what has had its time: events, keys, sessions, images, and messages if asked to.
+"""The service that removes what has expired: events, keys, sessions, images, and messages if configured.
 
-Each job is small, may run at any moment and on several servers at once, and a job that fails is tried
-again the next time: housekeeping must not end a server that can still serve.
+Each job is small, and may run at any moment and on several servers at once. A job that fails is tried again
+the next time: housekeeping must not end a server that can still serve.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a process that serves asks of the system and the interpreter, and the signals that stop it.
+"""What a serving process sets up with the system and the interpreter, and the signals that stop it.
 
-The first SIGTERM or SIGINT stops it as it should stop; a second one ends it at once.  So does the first
-SIGHUP, the end of the terminal; the system and the shell both send it, so a second one does nothing.  What
-``nohup`` had ignored stays ignored.
+The first SIGTERM or SIGINT stops it properly; a second one ends it at once. The first SIGHUP, the end of the
+terminal, stops it properly too; the system and the shell both send it, so a second one does nothing. What
+``nohup`` made it ignore stays ignored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The one nursery of a serving process: stream hub, services and HTTP server live and end in it together.
 
-A service that raises ends the whole server, and the message names it; the server
-never lives on by halves.  On SIGTERM and SIGINT the event streams end first, each with a proper last
-chunk, then running requests get five seconds, then all that is left is dropped; a second signal exits at
-once.  Nothing is lost by any of that, for every write is durable before it is acknowledged.
+A service that raises ends the whole server, and the message names it; the server never limps on half alive.
+On SIGTERM and SIGINT the event streams end first, each with a proper last chunk; then running requests get
+five seconds; then everything that is left is dropped. A second signal exits at once. Nothing is lost by any
+of this, because every write is durable before it is acknowledged.
 """
 
 from __future__ import annotations

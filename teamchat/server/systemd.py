@@ -1,9 +1,9 @@
 """Notifications to systemd (sd_notify(3)): ready, stopping, and the watchdog's heartbeat.
 
-Without ``NOTIFY_SOCKET`` in the environment nothing is done; telling fails in silence,
-for a server must not depend on who listens to it.  It never waits, but for a moment with ``READY=1``: systemd
-may wait for that without end; anything else is said again, or is no matter.  Only the process that systemd
-started tells; workers are not given the address.
+Without ``NOTIFY_SOCKET`` in the environment nothing is done. Failing to notify is silent, because a server
+must not depend on who listens to it. Nothing waits here, except for a moment with ``READY=1``, for which
+systemd may wait without end; anything else is repeated, or does not matter. Only the process that systemd
+started notifies it; workers are not given the address.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Typed configuration from a file, the environment and flags.
 
-`load` reads it, `backend_options` and `plugin_options` read what belongs to a chosen backend or a plugin,
-`jwt_secret` gives the key for access tokens.  Errors name the key and never the value.
+`load` reads it; `backend_options` and `plugin_options` read what belongs to a chosen backend or to a plugin;
+`jwt_secret` returns the key for access tokens. Errors name the key and never the value.
 """
 
 from __future__ import annotations

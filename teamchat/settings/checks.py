@@ -1,6 +1,6 @@
 """Checks that a type alone can't make: URLs, addresses, names, and the length of secrets.
 
-Every error names the key and says what is expected, and never holds the value.
+Every error names the key, says what is expected, and never contains the value.
 """
 
 from __future__ import annotations

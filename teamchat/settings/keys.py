@@ -1,8 +1,7 @@
 """Every configuration key, its type, its default and what it means; the camelCase name is the key.
 
-A key stands here once, with its description, and everything else (reading, checking
-ranges, ``teamchat init``) is worked out from it.  A table's description is its docstring.  A field marked
-secret never shows in a `repr`.
+A key is here once, with its description, and everything else (reading, checking ranges, ``teamchat init``) is
+derived from it. A table's description is its docstring. A field marked as secret never shows in a `repr`.
 """
 
 from __future__ import annotations

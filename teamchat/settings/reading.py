@@ -1,8 +1,8 @@
 """Turn a tree of plain values into typed settings, strictly.
 
-An unknown key is an error that names its full path, a wrong value is an error that
-names the key, and no error ever holds a value.  Text that came from the environment (`EnvText`) is parsed
-to the type of its field, and a key that came from there is matched without regard to case.
+An unknown key is an error that names its full path, a wrong value is an error that names the key, and no
+error ever contains a value. Text from the environment (`EnvText`) is parsed to the type of its field, and a
+key from there is matched ignoring case.
 """
 
 from __future__ import annotations

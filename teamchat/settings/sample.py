@@ -1,7 +1,7 @@
 """The commented configuration file that ``teamchat init`` writes, made from the keys themselves.
 
-As written the file loads to the defaults, and every key stands in it.  Explanations
-begin with ``# ``; a setting that could be uncommented begins with ``#`` and no space.
+As written, the file loads to the defaults, and it contains every key. Explanations begin with ``# ``; a
+setting that can be uncommented begins with ``#`` and no space.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every table of keys is made of: frozen, with camelCase keys, and a `repr` without secrets."""
+"""The base of every table of keys: frozen, with camelCase keys, and a `repr` without secrets."""
 
 from __future__ import annotations
 

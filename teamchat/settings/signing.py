@@ -1,9 +1,9 @@
 """The secret that signs access tokens: the configured one, or one that is made once and kept (D-10).
 
-The generated secret appears in the data directory whole or not at all, is readable by
-its owner alone, survives a power cut once it is used, and two servers that start at once agree on it.
-Servers on one database with directories of their own can't: they are given the same ``auth.jwtSecret``, and
-refuse to start otherwise (`teamchat.cluster.agreement`).
+The generated secret appears in the data directory completely or not at all, is readable only by its owner,
+and survives a power cut once it is used; two servers that start at once agree on it. Servers on one database
+with separate directories can't: they have to be given the same ``auth.jwtSecret``, and refuse to start
+otherwise (`teamchat.cluster.agreement`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Where settings come from: flags over environment over file over defaults.
 
-Each source becomes a plain tree first, the trees are laid over one another, and one
-strict reader turns the result into types; so every source has the same names and the same errors.
-Environment variables count from two underscores on (``TEAMCHAT_AUTH__AUTHMODE``), which leaves alone what
-container platforms put there for a service that is named teamchat (``TEAMCHAT_PORT``).
+Each source first becomes a plain tree, the trees are laid over one another, and one strict reader turns the
+result into types; so every source has the same names and the same errors. Environment variables count only if
+they have two underscores (``TEAMCHAT_AUTH__AUTHMODE``), which leaves alone what container platforms set for a
+service named teamchat (``TEAMCHAT_PORT``).
 """
 
 from __future__ import annotations

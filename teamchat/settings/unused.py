@@ -1,7 +1,7 @@
-"""Environment variables that look like keys and are none, so that nobody waits for what they should do.
+"""Environment variables that look like keys but are not, so that nobody waits for them to take effect.
 
-They are named in a warning, not refused: a container platform makes such variables for a service that is
-named teamchat or teamchat-server (``TEAMCHAT_SERVER_PORT=tcp://…``), and who runs a server may have others.
+They are named in a warning, not refused: container platforms set such variables for a service named teamchat
+or teamchat-server (``TEAMCHAT_SERVER_PORT=tcp://…``), and operators may have others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plugin that offers the embedded storage, through the same door as every other plugin."""
+"""The plugin that offers the embedded storage, by the same hook as any other plugin."""
 
 from __future__ import annotations
 

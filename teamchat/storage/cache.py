@@ -1,11 +1,11 @@
-"""What was read, kept in memory for as long as nothing in the log touched it.
+"""What was read, kept in memory until something in the log touches it.
 
-Whoever asks gets what a transaction begun at that moment would give.  So before every
-answer the memory catches up with the log: `Storage.position` says, in microseconds, whether anything was
-committed, here or by another process, and what was is gone through first.  What an event of a capability
-touches is declared with it.  A type of capitals alone that is not known may be of a later version, and
-touches everything; any other one is a plugin's, and touches nothing.
-Nothing is written through this memory, and losing all of it costs only time.
+Whoever asks gets what a transaction begun at that moment would give. So before every answer the cache catches
+up with the log: `Storage.position` says, in microseconds, whether anything was committed, here or by another
+process, and the cache goes through what was. What an event of a capability touches is declared with it. A
+type that is all capitals and not known may be of a later version, and touches everything; any other unknown
+type is a plugin's, and touches nothing. Nothing is written through this cache, and losing all of it costs
+only time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Tables that capabilities bring: numbered migrations, each capability's in a namespace of its own.
+"""Tables of capabilities: numbered migrations, in a namespace for each capability.
 
-Which were run, and how they define tables, stands in the database itself (``capability_migrations``).  So
-what copies a whole database knows these tables without their plugin, and a plugin that is removed leaves its
-own as they are.
+The database itself records which migrations were run, and how they define tables (``capability_migrations``).
+So code that copies a whole database knows these tables without their plugin, and a removed plugin leaves its
+tables as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Files that are durable, against a power cut too, before they are acknowledged, and their owner's alone.
+"""Files that are durable before they are acknowledged, even in a power cut, and private to their owner.
 
-All of it blocks: call it in a thread. What can't be done raises `OSError`.
+Everything here blocks, so call it in a thread. Failures are raised as `OSError`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A lease on a piece of work that one process of an installation does at a time, kept in the database.
+"""A lease in the database, for work that one process of an installation does at a time.
 
-Who holds it renews it; when that process dies, another one takes over once the lease has run out.
+Its holder renews it; if that process dies, another takes over once the lease has run out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading the event log, and taking what was said out of it: the same statements on every storage."""
+"""Reading the event log, and removing what was said from it, with the same statements on every storage."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Moving everything from one storage into another, whatever they are.
 
-* The target is empty at first, or holds a move of the same installation that was broken off.  A mark in it
-  says so from before the first row until everything was compared; as long as it is there no server starts.
-* Rows are copied in the order of their keys, a page a transaction, from one snapshot.  So a move that was
-  broken off goes on behind the last row that is there.
-* The event log keeps its numbers, also those that no row has any more: a stream resumes across the move.
-* It has succeeded only when every table has the same number of rows and the same sum on both sides, read
-  anew from both.  A source that was written to meanwhile is found by that.
+* At first the target is empty, or has an unfinished move of the same installation. A mark in it says so, from
+  before the first row until everything was compared; while it is there, no server starts.
+* Rows are copied in the order of their keys, one page per transaction, from one snapshot. So an interrupted
+  move continues after the last row that is there.
+* The event log keeps its numbers, including those that no row has any more: a stream resumes across the move.
+* A move has succeeded only when every table has the same number of rows and the same sum on both sides, read
+  again from both. This also detects that the source was written to meanwhile.
 """
 
 from __future__ import annotations

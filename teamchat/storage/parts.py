@@ -1,7 +1,7 @@
-"""Long work, a part a transaction, so that others write in between: one way for all of it.
+"""Long work, in parts with a transaction each, so that others can write in between: one way for all of it.
 
-What was done stands in the database when a part has ended.  So a process that is killed leaves the rest to
-whoever does the work next.
+When a part has ended, what it did is in the database. So if a process is killed, whoever does the work next
+does the rest.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reading and writing whole tables, a bounded number of rows at a time.
+"""Reading and writing whole tables, a limited number of rows at a time.
 
-Rows are read in the order of their key, on every storage the same, so the sum of a
-table (`Sum`) is the same wherever it lies; and a table of any length takes the memory of one page.
+Rows are read in the order of their key, the same on every storage. So the sum of a table (`Sum`) is the same
+wherever it is stored, and a table of any length takes the memory of one page.
 """
 
 from __future__ import annotations

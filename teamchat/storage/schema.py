@@ -1,10 +1,10 @@
 """The tables, as numbered migrations in the SQL that SQLite and PostgreSQL share.
 
 ``{int}`` is a 64-bit integer, ``{log_key}`` a key that grows by itself and is never used twice,
-``{table_end}`` what a storage puts after a table's definition.  Text is kept as given; the columns that
-end in ``_key`` hold the folded form (`teamchat.model.text.fold`), unique without regard to case.
-Whole tables that hang on a message or a channel are emptied by the code that deletes it, in its transaction.
-A migration that was released is never changed; add the next number.
+``{table_end}`` what a storage puts after a table's definition. Text is stored as given; columns that end in
+``_key`` have the folded form (`teamchat.model.text.fold`), which makes them unique ignoring case. Tables that
+belong to a message or a channel as a whole are emptied by the code that deletes it, in its transaction. A
+released migration is never changed; add the next number.
 """
 
 from __future__ import annotations

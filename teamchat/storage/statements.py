@@ -1,7 +1,7 @@
 """Statements about many rows at once, in a few shapes only, so that storages can keep them prepared.
 
-However many rows there are to deal with, a list of rows has 1, 16 or 128 of them, or a power of two of at
-most 128, and a list of values a power of two of at most 256.
+However many rows or values there are, `in_pieces` cuts them into pieces of 128, 16 and 1; `listed` into
+pieces of a power of two of rows, at most 128; `chunks` into pieces of a power of two of values, at most 256.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Bodies of writing transactions that go on by what the database most likely answers, until it has.
+"""Bodies of writing transactions that go on with what the database will most likely answer, until it has.
 
-Where a storage is behind a network, each answer that a body waits for holds up all other writers.  What a
-post asks hardly ever changes: the room it goes to, that its key is new, the name of who writes.  So it
-supposes the answers, asks nevertheless, and all of it goes in one round trip, with that of other bodies.  A
-body whose supposition was wrong is taken back, and run anew by what there is.
+If a storage is behind a network, every answer that a body waits for holds up all other writers. What a post
+asks hardly ever changes: the room it goes to, that its key is new, the author's name. So it supposes the
+answers, asks all the same, and everything goes in one round trip, together with that of other bodies. If a
+supposition was wrong, the body is rolled back and run again with what is really there.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Which tables there are, as data: what copies everything asks here, and names none of them itself.
+"""Which tables there are, as data, for code that copies everything and so names none of them itself.
 
-The tables stand in an order in which a row comes after the rows it refers to, save
-within its own table; there, rows that refer to none come in a first pass and the others in a second one
-(a reply never has replies).  It is read from the migrations as they turn out, so whatever a later one adds
-or alters is in it.
+The tables are in an order in which rows come after the rows they refer to. For references within a table,
+rows that refer to none come in a first pass and the others in a second one (a reply never has replies). All
+this is read from the result of the migrations, so whatever a later one adds or alters is included.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The live event stream: the hub follows the log and hands its events to the clients' streams.
 
-`hub` decides who gets what, `delivery` hands it out, `stream` is one client's side, `transport` the way to
-its socket; `recent` and `missed` have what a client that was away has missed; `sse` is the form on the wire;
-`registry` keeps the limit of streams across processes; `showing` takes what a client says of its stream, and
-`activity` knows who is there, in all processes.
+`hub` decides who gets what, `delivery` hands it out, `stream` is one client's side of it, and `transport` the
+way to its socket. `recent` and `missed` have what a client missed while it was away; `sse` is the format on
+the wire. `registry` enforces the limit of streams across processes, `showing` handles what a client says
+about its stream, and `activity` knows who is there, in all processes.
 """
 
 from teamchat.stream.hub import Hub

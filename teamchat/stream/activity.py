@@ -1,9 +1,9 @@
-"""Who has a stream open, and who is active at one, in this process and in the others (extension I-1).
+"""Who has a stream open, and who is active, in this process and in the others (extension I-1).
 
-Each process knows its own streams, and gossips of its users to the others by signals that may be lost: what
-has changed within `GOSSIP_SECONDS`, and everybody who is there once in `REFRESH_SECONDS`.  Who was not heard
-of for `SILENT_SECONDS` is gone.  What is not known counts as not active: then a notification comes too early,
-and never not at all.  Times go as seconds from now, for the clocks of two machines differ.
+Each process knows its own streams, and tells the others about its users by signals that may be lost: changes
+within `GOSSIP_SECONDS`, and everybody who is there once every `REFRESH_SECONDS`. A user who was not heard of
+for `SILENT_SECONDS` is gone. What is not known counts as not active, so a notification may come too early but
+is never missing. Times are sent as seconds from now, because the clocks of two machines differ.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How much waits for all clients together.
+"""How much is waiting for all clients together.
 
-Bytes that wait for several clients are in memory once, and count once.  So a burst to
-ten thousand streams weighs no more than a burst to one; what weighs is what stalled clients each have of
-their own.  Past the bound the hub cuts those that are furthest behind.
+Bytes that wait for several clients are in memory once and count once. So a burst to ten thousand streams
+weighs no more than a burst to one; what weighs is what stalled clients each have for themselves. Beyond the
+bound, the hub cuts those that are furthest behind.
 """
 
 from __future__ import annotations

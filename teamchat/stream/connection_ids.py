@@ -1,7 +1,7 @@
-"""The ids of streams, which CONNECTED tells: each process knows by one whose session it belongs to.
+"""The ids of streams that CONNECTED tells: from an id, each process knows whose session it belongs to.
 
-So a request that is about a stream can come to any process on the storage, and another session's id is
-answered there like one that never was (extension I-1).
+So a request about a stream can come to any process on the storage, and the id of another session's stream is
+answered there like one that never existed (extension I-1).
 """
 
 from __future__ import annotations

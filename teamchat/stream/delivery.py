@@ -1,12 +1,12 @@
 """Handing live events to the streams: the loop that everything here is for.
 
-* An event is framed once; each form of what leaves together is made once, and its bytes are shared.
-* On a direct transport a delivery is one send that doesn't wait (about 5 microseconds, nearly all of it the
-  kernel's).  What a client does not take at once waits at its stream, and delays nobody.
-* Events that are there at once leave together.  A user who may see a private one among them gets all theirs
-  in the log's order; all others share what is for everyone.
-* The event loop is given back after every `PORTION` deliveries, so that a request, which takes several of its
-  turns, never waits for all streams.  Where others take long at a turn, deliveries may take as long.
+* An event is framed once. Each form of what is sent together is made once, and its bytes are shared.
+* On a direct transport, a delivery is one send that does not wait (about 5 microseconds, nearly all of them
+  the kernel's). What a client does not take at once waits at its stream and delays nobody.
+* Events that are there at the same time are sent together. A user who may see a private one among them gets
+  all of theirs in the log's order; everybody else shares what is for everyone.
+* After every `PORTION` deliveries the event loop runs other tasks, so that a request, which takes several
+  turns, never waits for all streams. If other tasks take long, deliveries may take as long too.
 """
 
 from __future__ import annotations

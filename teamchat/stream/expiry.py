@@ -1,7 +1,7 @@
-"""Streams end soon after their session has expired by the clock, of which no event tells (decision D-37).
+"""Ends streams soon after their session has expired by the clock, which no event tells (decision D-37).
 
-When a session expires is asked once a stream of it is open, and again when that time has come: it may have
-been refreshed meanwhile.  So an idle stream costs no statement.
+The expiry of a session is asked for when a stream of it opens, and again when that time has come, because it
+may have been refreshed meanwhile. So an idle stream costs no statement.
 """
 
 from __future__ import annotations

@@ -1,15 +1,14 @@
 """Who gets which event, and when a stream ends (decisions D-33 to D-37).
 
-The hub alone follows the log.
+Only the hub follows the log.
 
-* `position` is the number of the last event handed out, and `recent` reaches exactly so far.  Both move in
-  one step, in which it is also settled which streams get the events: those that are live at that moment.
-  A stream that joins later finds them in what it missed.
+* `position` is the number of the last event handed out, and `recent` reaches exactly that far. Both move in
+  one step, which also settles which streams get the events: those that are live at that moment. A stream that
+  joins later finds the events in what it missed.
 * Handing out never waits for a client.
 * A stream is subscribed before it says CONNECTED, and nothing precedes CONNECTED.
-* What was said in a message that is deleted or edited is not in memory any more when the event that tells of
-  it is handed out.
-* What waits for a slow client is what it may have now, not what it might have had when it was said.
+* When the event that a message was deleted or edited is handed out, its old text is no longer in memory.
+* What waits for a slow client is what it may see now, not what it could see when it was said.
 * A stream ends with its session or its user, and what was waiting for it is then dropped.
 """
 

@@ -1,11 +1,11 @@
-"""What a client missed, from memory as far as that reaches back, else from the log (decision D-34).
+"""What a client missed: from memory as far back as that reaches, otherwise from the log (decision D-34).
 
-A thousand clients that come back together, after a restart say, read the same: so the log is read in pages
-that begin at fixed numbers, a page that several want is read once, the last ones are kept for a while, and
-only a few reads run at a time.  What `Recent` holds costs the database nothing.
+A thousand clients that come back together, for example after a restart, read the same. So the log is read in
+pages that begin at fixed numbers; a page that several clients want is read once, the latest pages are cached
+for a while, and only a few reads run at a time. What `Recent` has costs the database nothing.
 
-What was said in a message that was deleted or edited since is in none of these pages: `blank` takes it out of
-those that are kept, and out of those that are being read, which may be of before.
+None of these pages contains the text of a message that was deleted or edited since: `blank` removes it from
+the cached pages, and from those that are being read and may be older.
 """
 
 from __future__ import annotations

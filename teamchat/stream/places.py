@@ -1,8 +1,8 @@
-"""What a stream is told whose token is limited to some places (extension K-1).
+"""What a stream gets whose token is limited to some places (extension K-1).
 
-What happens in a room, and is told to who sees it, hangs on that room.  What is told to users by their ids
-says in its payload which place it is about, or is for just the two of a direct conversation; anything else is
-not told.  What is told to everybody is about no place.
+For an event that goes to those who see a room, that room decides. If an event goes to users by their ids, its
+payload says which place it is about, or it is for just the two people of a direct conversation; the stream
+gets no other. What goes to everybody is about no place.
 """
 
 from __future__ import annotations

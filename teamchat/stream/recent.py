@@ -1,9 +1,9 @@
-"""The end of the log, in memory: what a client missed that was away for a moment (decision D-34).
+"""The end of the log, in memory: for clients that were away for a moment (decision D-34).
 
-The frames held are all those with ``floor < position <= last``, in order, and nothing
-is held of before the log's own beginning.  Numbers without a frame in that range belong to internal events.
-Both the events and the bytes that are held are bounded; the oldest go first.  What was said in a message that
-was deleted or edited since is not in here.
+It has all frames with ``floor < position <= last``, in order, and nothing from before the log's own
+beginning. Numbers without a frame in that range belong to internal events. The number of events and of bytes
+is bounded; the oldest are dropped first. The text of a message that was deleted or edited since is not in
+here.
 """
 
 from __future__ import annotations

@@ -1,15 +1,17 @@
-"""How many streams a user has over all processes: at most ``events.maxStreamsPerUser`` (decision D-37).
+"""How many streams a user has in all processes: at most ``events.maxStreamsPerUser`` (decision D-37).
 
-Within a process `Subscriptions` keeps the limit, at once and by itself; the registry is for the others.
-* While this process is alone the registry writes nothing.  With others it writes the table of open streams,
-  some hundred a transaction, one transaction at a time: ten thousand streams at once cost a few dozen.
+Within a process `Subscriptions` enforces the limit, at once and by itself; the registry is for the others.
+
+* While this process is alone, the registry writes nothing. With others, it writes the table of open streams,
+  a few hundred per transaction, one transaction at a time: ten thousand streams at once cost a few dozen.
 * Opening and closing a stream never waits for it, and no failure of the storage reaches a stream.
-* Who writes a stream that is one too many also announces, in that transaction and in the log, which streams
-  end for it: the oldest of the user, wherever they are.  Each process ends those that are its own.
-* The rows of a member that died go with it.  Until then, half a minute or so, its streams still count.
+* Whoever writes a stream beyond the limit also announces, in that transaction and in the log, which streams
+  end for it: the user's oldest, wherever they are. Each process ends its own among these.
+* When a member dies, its rows are removed with it. Until then, for half a minute or so, its streams still
+  count.
 
-"Oldest" is told by the clocks of several machines: those a second apart may take a stream for older than one
-that was opened a second before it.  Nothing else depends on clocks.
+"Oldest" is decided by the clocks of several machines. If they are a second apart, a stream may be taken for
+older than one opened a second before it. Nothing else depends on clocks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Who is in which room, as the stream must know it to judge events (extension rules X-2, X-5).
+"""Who is in which room, as the stream needs it to decide about events (extension rules X-2, X-5).
 
-An event about a room reaches who sees the room, and the message it is about, now, and saw the room when the
-event was committed: live, resumed from memory and resumed from the log, all ask `Rooms.sees`.
+An event about a room reaches those who see the room, and the message it is about, now, and who saw the room
+when the event was committed. Live events, events resumed from memory and events resumed from the log all go
+through `Rooms.sees`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a stream's client shows: the places it watches, the users it names, and whether somebody sits there.
+"""What a stream's client shows: the places it watches, the users it names, and whether somebody is at it.
 
 A client says so at any process (``PUT /events/:connectionId``, extension I-1), which passes it on to the one
-that has the stream.  Between processes it may be lost; clients say it again while they are active.
+that has the stream. It may be lost between processes; clients repeat it while they are active.
 """
 
 from __future__ import annotations

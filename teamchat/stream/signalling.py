@@ -1,8 +1,9 @@
 """Handing signals out here, and carrying them to and from the other processes on the storage.
 
-One protocol, whoever carries it: within the process, datagrams between those on one machine, NOTIFY between
-nodes.  A signal is judged where and when it is handed out, as logged events are (extension rule X-5): an
-audience of a room that was changed since the log was last handed out here waits for that change.
+There is one protocol, whatever carries it: within the process, datagrams between processes on one machine,
+NOTIFY between nodes. Who gets a signal is decided where and when it is handed out, as for logged events
+(extension rule X-5). If its audience is a room at a change that has not been handed out here yet, the signal
+waits for that change.
 """
 
 from __future__ import annotations

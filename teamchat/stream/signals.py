@@ -1,7 +1,7 @@
-"""Signals: what matters for a moment, on its way to the streams that ask for it (extension rule X-8).
+"""Signals: what matters only for a moment, on its way to the streams that ask for it (extension rule X-8).
 
-A signal stands in no log and may be lost.  Wherever signals wait there are so many at most: a newer one takes
-the place of an older one that told the same users of the same, and the oldest go first.
+A signal is not in the log and may be lost. Wherever signals wait there is a limit: a newer one replaces an
+older one that tells the same users about the same thing, and the oldest are dropped first.
 """
 
 from __future__ import annotations

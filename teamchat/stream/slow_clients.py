@@ -1,7 +1,7 @@
 """Slow-client timeouts: a stalled client is dropped after `MOST_SECONDS`, a slow one is served.
 
-Every KiB that moves adds a second to the time that is left, up to `MOST_SECONDS`, so a byte now and then is
-no progress: who is slower than 1 KiB a second in the long run is dropped.
+Every KiB that moves adds a second to the time that is left, up to `MOST_SECONDS`. So a byte now and then is
+not progress: a client slower than 1 KiB a second in the long run is dropped.
 """
 
 from __future__ import annotations

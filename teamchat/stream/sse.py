@@ -1,8 +1,8 @@
 """How events look on the wire (interface, part 6; decisions D-33 and D-34).
 
 A frame is exactly ``data: <JSON>`` and an empty line; only a client that opted into resuming also gets an
-``id:`` line.  Payloads arrive here encoded.  A frame is built once, and so is each form in which a `Batch`
-of frames leaves the server: with or without ids, as a chunk or bare.
+``id:`` line. Payloads are already encoded when they get here. A frame is built once, and so is each form in
+which a `Batch` of frames is sent: with or without ids, as a chunk or bare.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
 """One client's stream, from CONNECTED to its end (decisions D-33, D-34, D-37).
 
-* Bytes leave in one place at a time.  Either `send_now` is set, and the hub sends what comes without
-  waiting; or a task writes what waits, which exists only as long as there is something to write.  What the
-  client did not take of what was begun is written before anything else.
-* A stream that resumes reads what it missed at its client's pace while live events pass it by.  It joins
-  them at a moment when it has read as far as the hub has handed out: without a gap, without a repeat.
-* What waits is given up and read anew from the log when somebody may not see it any more, or when what was
-  said is another: nobody is sent later what they had lost by then.
-* At most 1 MiB waits for a client, what is being written included; one that is further behind is cut, and
-  so is one that takes nothing for 30 seconds.
-* Once a stream has ended nothing is added to it.  What waits is written, or with `drop` forgotten; what was
-  begun gets two seconds more.
+* Only one place at a time sends bytes. Either `send_now` is set, and the hub sends what comes without
+  waiting; or a task writes what is waiting, and exists only as long as there is something to write. If the
+  client took only a part of something, the rest is written before anything else.
+* A stream that resumes reads what it missed at its client's pace, while live events pass it by. It joins them
+  once it has read as far as the hub has handed out: without a gap, without a repeat.
+* When the user may no longer see what is waiting, or its text has changed, it is dropped and read again from
+  the log: nobody is sent later what they had lost by then.
+* At most 1 MiB waits for a client, including what is being written. A client that is further behind is cut,
+  and so is one that takes nothing for 30 seconds.
+* Once a stream has ended, nothing is added to it. What is waiting is written, or dropped with `drop`; what
+  was begun gets two more seconds.
 
-An idle stream is one object of a few slots, without a task, a queue or a buffer.
+An idle stream is one object with a few slots, without a task, a queue or a buffer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Which streams are open, and whose.
+"""Which streams are open, and whose they are.
 
-A stream is in here from its opening to its end, live or still resuming; a user has at
-most so many of them, and the oldest makes room (D-37).  Opening, joining and ending cost the same however
-many streams there are, of one user or of all.
+A stream is in here from its opening to its end, live or still resuming. A user has a limited number of them,
+and the oldest makes room (D-37). Opening, joining and ending cost the same however many streams there are, of
+one user or of all.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How a stream's bytes reach its client: straight to the socket, or through ASGI `send`.
+"""How a stream's bytes reach its client: directly to the socket, or through ASGI `send`.
 
-Whatever the way, bytes go out whole and in the order given; a write that makes no progress for
-`WRITE_SECONDS`, or too little (`slow_clients`), raises `trio.TooSlowError`; and `finish` is called once
-nothing more will be written, so that the request can send its last part.
+Either way, bytes go out completely and in the given order. A write that makes no progress for
+`WRITE_SECONDS`, or too little (`slow_clients`), raises `trio.TooSlowError`. `finish` is called once nothing
+more will be written, so that the request can send its last part.
 
-The way to the socket is an ASGI extension, ``scope["extensions"]["teamchat.stream"]``, a `DirectStream`.
-The own server offers it for HTTP/1.1 with a chunked response, Hypercorn only without TLS.  With HTTP/2,
-HTTP/1.0 or on another server it is absent, and the stream is written as any other response.
+The way to the socket is an ASGI extension, ``scope["extensions"]["teamchat.stream"]``, a `DirectStream`. Our
+own server offers it for HTTP/1.1 with a chunked response, Hypercorn only without TLS. With HTTP/2, HTTP/1.0
+or on another server it is absent, and the stream is written like any other response.
 """
 
 from __future__ import annotations

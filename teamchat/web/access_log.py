@@ -1,9 +1,9 @@
 """The access log: one line for every request, written when its response has ended (``server.accessLog``).
 
-A request is one line, whatever its path holds; of the request the line has its name,
-method, path and client address and nothing else, no query string and no other header; and what looks like a
-token in a path is redacted as everywhere in the logs.  A stream has its line when it ends, with the time it
-was open.  Only requests that reach the application are logged: what is no HTTP at all is refused before.
+A request is one line, whatever its path contains. The line has the request's id, method, path and client
+address and nothing else of the request: no query string and no other header. What looks like a token in a
+path is redacted, as everywhere in the logs. A stream gets its line when it ends, with the time it was open.
+Only requests that reach the application are logged; what is not HTTP at all is refused before.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The application: an ASGI application of all that can be asked for.
+"""The application: one ASGI application for everything that can be asked for.
 
-What a request is for is found in the table, and served (`serving`), in the connection's own task.
-Plugins may bring plain views of Quart's.  For these, and for whatever else knows Quart, the same routes are
-a Quart-Trio application too (`framework`), which is made when it is asked for: a server that has no need
-of it is a fifth smaller without.
+What a request is for is looked up in the table, and served (`serving`), in the connection's own task. Plugins
+may bring plain Quart views. For these, and for whatever else needs Quart, the same routes also form a
+Quart-Trio application (`framework`), which is made when something asks for it: a server that does not need it
+takes a fifth less memory.
 """
 
 from __future__ import annotations

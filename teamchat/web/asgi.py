@@ -1,4 +1,4 @@
-"""ASGI as teamchat uses it: what an application is given of a request, and how it answers."""
+"""ASGI as teamchat uses it: what an application gets of a request, and how it answers."""
 
 from __future__ import annotations
 

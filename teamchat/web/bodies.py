@@ -1,6 +1,6 @@
-"""A request's body: read when its endpoint asks for it, within a limit, a deadline and the room there is.
+"""A request's body: read when its endpoint asks for it, within a limit, a deadline and the memory budget.
 
-A client that goes does not cancel what it asked for: a write that has begun is finished.
+A client that disconnects does not cancel what it asked for: a write that has begun is finished.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A budget of bytes in memory for clients: in all, for one user, and for one network (decision D-44).
+"""A budget of bytes in memory for clients: in total, for one user, and for one network (decision D-44).
 
-Nobody has a fixed part.  What a user holds may be a quarter of what is then left, and what a network holds
-as much as is left: a user alone gets a fifth of all, a network alone a half, and whoever comes next a part of
-the rest, which none of them takes whole.  The oldest request of each may hold more, so that whatever is
-allowed at all can be sent or taken in, as long as an eighth of everything stays free.
+Nobody has a fixed share. A user may hold a quarter of what is then left, and a network as much as is left. So
+a user alone gets a fifth of the whole, a network alone gets half, and whoever comes next gets a part of the
+rest, which none of them can take completely. The oldest request of each may hold more, so that whatever is
+allowed at all can be sent or received, as long as an eighth of the whole stays free.
 
-Bytes that several requests hold, as a page that is kept, count once.
+Bytes that several requests hold, such as a cached page, count once.
 """
 
 from __future__ import annotations

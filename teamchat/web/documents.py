@@ -1,6 +1,6 @@
-"""What the server says of itself: its OpenAPI document and its clients' configuration (decision D-38).
+"""What the server says about itself: its OpenAPI document and its clients' configuration (decision D-38).
 
-A built-in plugin, offered through the same door as any other.
+A built-in plugin, offered by the same hook as any other.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
 """Endpoints as declarations: method, path, body, answer, and a handler whose arguments are given by name.
 
-One declaration serves the request and describes itself in the OpenAPI document.  The order of checks is kept
-here, for all (decision D-03): authentication, then `first` (existence and permission), then body and
-parameters.  `first` runs before the body's or a parameter's error is told; before anything of the body is
-read where an endpoint is open to anonymous clients or takes uploads.
+One declaration serves the request and describes itself in the OpenAPI document. The order of checks is kept
+here, for all endpoints (decision D-03): authentication, then `first` (existence and permission), then body
+and parameters. `first` runs before an error of the body or a parameter is told; if an endpoint is open to
+anonymous clients or takes uploads, it runs before any of the body is read.
 
-A body may be minutes on its way.  So the caller is asked for again once it has come, before anything is told
-of it, and, by the storage, in every writing transaction of the handler (decision D-39).
+A body may take minutes to arrive. So the caller is checked again once it has arrived, before anything is told
+of it, and by the storage in every writing transaction of the handler (decision D-39).
 
 A path's segments are texts, ``:name`` or ``<name>`` for any one segment, ``<int:name>`` for a whole number,
-and, as the last, ``<path:name>`` for all that is left.
+and, as the last, ``<path:name>`` for everything that is left.
 
 A handler may name: ``app``, ``caller``, ``visitor``, ``bearer`` (the token in the Authorization header, or
-None), ``body``, ``page``, ``key`` (Idempotency-Key), ``condition`` (of If-Match or If-None-Match, or
-None), ``request`` (a `Request`), and in snake_case any path parameter and any parameter named in `query`
-(None if absent); ``from_`` for one that Python has a word for.
+None), ``body``, ``page``, ``key`` (Idempotency-Key), ``condition`` (of If-Match or If-None-Match, or None),
+``request`` (a `Request`), and in snake_case any path parameter and any parameter named in `query` (None if
+absent); ``from_`` stands for one whose name is a Python keyword.
 """
 
 from __future__ import annotations

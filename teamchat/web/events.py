@@ -1,13 +1,13 @@
 """``GET /events``: the one endpoint whose answer has no end (interface, parts 4 and 6).
 
-An idle stream is what this server has most of.  While it is idle, there is one task, the connection's own,
-which waits for the client to leave; what the request held is let go of.
+Most of what this server has is idle streams. While one is idle there is one task, the connection's own, which
+waits for the client to leave; what the request held is released.
 
-The response begins and ends through ASGI like any other.  In between the stream writes for itself, straight
-to the socket where the server lets it (`teamchat.stream.transport`).
+The response begins and ends through ASGI like any other. In between, the stream writes by itself, directly to
+the socket if the server allows it (`teamchat.stream.transport`).
 
-The access token is taken from the Authorization header, or else from the query parameter ``token``; when
-both are there the header alone counts, even if it is bad.  The Accept header does not matter.
+The access token is taken from the Authorization header, or else from the query parameter ``token``. If both
+are there, only the header counts, even if it is bad. The Accept header does not matter.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The application as whatever knows Quart sees it: a Quart-Trio application, each section a blueprint of it.
+"""The application as seen by whatever needs Quart: a Quart-Trio application, each section a blueprint of it.
 
-It is made when somebody needs it: a plugin with plain views, or a test with Quart's client.  Requests go to
-what it was made for.  Plain views are the one thing that runs in Quart: it gets a request that was routed
-already, and what it answers goes the way of every answer.  Functions that a blueprint has called around
-requests, those for the whole application too, are called around its own views and no others.
+It is made when somebody needs it: a plugin with plain views, or a test with Quart's client. Endpoints run as
+they do without it. Only plain views run in Quart: it gets a request that is already routed, and its answer
+goes the way of every answer. Functions that a blueprint registers around requests, even those for the whole
+application, run around its own views only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Who is asking: the bearer token, the caller it stands for, and the client's address.
 
-A token is read from the Authorization header alone.  The address is the peer's, unless the peer is a proxy
-in ``server.trustedProxies``: then X-Forwarded-For is read from the right, past further trusted proxies, and
-what stands left of the first untrusted address is the client's own claim and ignored (decision D-19).
+A token is read only from the Authorization header. The address is the peer's, unless the peer is a proxy in
+``server.trustedProxies``: then X-Forwarded-For is read from the right, past further trusted proxies, and
+whatever is left of the first untrusted address is the client's own claim and ignored (decision D-19).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The headers every response carries, and those that answer preflights (decision D-06).
+"""The headers every response has, and those that answer preflights (decision D-06).
 
-They are added where the response leaves, so errors and plugins' pages have them too; a response that sets
-one of the defaults itself keeps its own.  Origins are compared whole; credentials are never allowed, for
-no endpoint takes a cookie from another site.
+They are added where the response leaves, so errors and plugins' pages have them too; a response that sets one
+of the defaults itself keeps its own. Origins are compared as a whole. Credentials are never allowed, because
+no endpoint accepts a cookie from another site.
 """
 
 from __future__ import annotations

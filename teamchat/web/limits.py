@@ -1,18 +1,18 @@
 """How often one client may ask (``server.rateLimit``, decision D-18), counted over all processes together.
 
-Of one network no more than the limit is let through in a window, however many processes
-there are.  Yet few requests wait for the storage: a process takes a twentieth of a window's budget at a time
-(at least one request), for which one transaction counts it as used, and spends that from memory.  So a window
-costs a client at most some twenty small writes, or as many as the limit if that is smaller; those who ask at
-the same moment share one.  What a process has taken and not spent is lost to the others, so a client whose
-requests are spread may be refused up to a twentieth early for each process.
+From one network, no more requests than the limit are let through in a window, however many processes there
+are. Yet few requests wait for the storage: a process takes a twentieth of a window's budget at a time (at
+least one request), in one transaction that counts it as used, and spends it from memory. So a window costs a
+client at most some twenty small writes, or as many as the limit if that is smaller; those who ask at the same
+moment share one. What a process has taken and not spent is lost to the others, so a client whose requests are
+spread over processes may be refused up to a twentieth early for each of them.
 
-A limit must not be worth more to an attacker than what it protects.  So a process keeps pieces for 20,000
-networks at a time, deals with 128 in a transaction, rests after each as long as it took, and lets no request
-wait longer than a second, nor more than 1,000 at once.  Whoever finds no room, or no storage, is counted by
-this process alone, as everybody was counted before: each process then lets the limit through.
+A limit must not be worth more to an attacker than what it protects. So a process keeps pieces for 20,000
+networks at a time, handles 128 in a transaction, rests after each transaction for as long as it took, and
+lets no request wait longer than a second, nor more than 1,000 at once. If there is no room, or no storage,
+requests are counted by this process alone; each process then lets the full limit through.
 
-Windows are dated by the clocks of the machines; if they differ by a second, windows are a second shorter.
+Windows are dated by the machines' clocks; if these differ by a second, windows are a second shorter.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Counting requests: by endpoint, method and status, and how long until each answer began.
 
-Labels are the program's own words, never a client's: an endpoint is named by its rule,
-and what was asked for that does not exist is ``none``, however it was spelled.  An image or a stream takes as
-long as its client does, so what is measured ends where the answer begins.
+Labels are the program's own words, never a client's: an endpoint is named by its rule, and anything that does
+not exist is ``none``, however it was spelled. An image or a stream takes as long as its client does, so the
+measured time ends when the answer begins.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The OpenAPI 3.1 document, made from the same declarations that serve the requests.
 
-Only the event stream, which is no exchange of values, is described by hand.
+Only the event stream is described by hand, because it is not a request with one answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Asking another server, as far as it is trusted: at most 1 MiB a response, read at once, never compressed.
+"""Asking another server no further than it is trusted: at most 1 MiB a response, read at once, uncompressed.
 
-For plugins that ask with httpx2; nothing of the server itself asks anybody.
+It is for plugins that use httpx2; the server itself asks no other.
 """
 
 from __future__ import annotations

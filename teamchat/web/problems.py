@@ -1,9 +1,9 @@
 """Every error as ``{"error": sentence}`` in application/json, whatever raised it (decision D-01).
 
-An unexpected failure shows the client nothing and the log only the exceptions' types and frames: what a
-message or a local variable holds may be somebody's text or token.  The message of a `StorageError` is written
-too: it has the code by which a database says why it refused a statement, and nothing that was given.  The
-endpoint is named, and the plugin that it is of.
+An unexpected failure shows the client nothing, and the log only the types and frames of the exceptions,
+because a message or a local variable may hold somebody's text or token. The message of a `StorageError` is
+logged too: it has the code with which a database says why it refused a statement, and nothing that was given.
+The endpoint and its plugin are named.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A part of something that has bytes: ``Range``, ``If-Range`` and ``If-None-Match`` (RFC 9110, 13 and 14).
+"""A part of something: ``Range``, ``If-Range`` and ``If-None-Match`` (RFC 9110, sections 13 and 14).
 
-One range is served; who asks for several is given the whole, which the RFC allows: nobody can have a server
-read a file many times over by one request.  A range that is not valid counts as none.
+One range is served. A request for several gets the whole, which the RFC allows, so that nobody can make a
+server read a file many times with one request. An invalid range counts as none.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The one strict reader of bodies and parameters; nothing else in teamchat parses what a client sends.
 
-A body is a JSON object in UTF-8, decoded straight into the endpoint's struct; whatever is not that is a 400
-that names the field and never repeats its value (decisions D-02, D-07a).  Unknown fields are ignored; of a
-key given twice the last one counts.  A body's Content-Type may be missing, else it must be
-``application/json``: 400, since the interface lists no 415 for it.  Content-Encoding is 415.
+A body is a JSON object in UTF-8, decoded directly into the endpoint's struct. Anything else is a 400 that
+names the field and never repeats its value (decisions D-02, D-07a). Unknown fields are ignored; if a key is
+given twice, the last one counts. The Content-Type of a body may be missing, otherwise it must be
+``application/json``; if not, it is 400, because the interface lists no 415 for it. Content-Encoding is 415.
 """
 
 from __future__ import annotations

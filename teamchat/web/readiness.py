@@ -1,8 +1,8 @@
-"""Whether this server should be sent requests: it is not ending, and its storage answers.
+"""Whether this server should be sent requests: it is not shutting down, and its storage answers.
 
-Whoever asks gets an answer within `DEADLINE_SECONDS` and a little; however many ask, the
-storage is asked by one of them at a time and once in `AGAIN_SECONDS` at most, so that an open endpoint is no
-way to load a database; and an answer that failed is believed no longer than one that did not.
+Whoever asks gets an answer within little more than `DEADLINE_SECONDS`. However many ask, the storage is asked
+by one of them at a time, and at most once in `AGAIN_SECONDS`, so that an open endpoint can't be used to load
+a database. A failure is not believed for longer than a success.
 """
 
 from __future__ import annotations

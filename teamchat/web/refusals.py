@@ -1,4 +1,4 @@
-"""A refusal as clients get it, ``{"error": sentence}`` with what HTTP wants beside (decision D-01)."""
+"""A refusal as clients get it: ``{"error": sentence}``, with the headers that HTTP wants (decision D-01)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Taking up the blueprints that plugins bring: a route or a name that is somebody's already is refused.
+"""Registering the blueprints of plugins: a route or a name that somebody already has is refused.
 
-Whichever of two routes would win, the other one would be dead without a word.
+Otherwise one of two equal routes would win, and the other would silently be dead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A request, as an endpoint that names `request` is given it."""
+"""A request, as an endpoint that names `request` gets it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""One table of all that can be asked for, whoever brought it: by path and method.
+"""One table of everything that can be asked for, whoever brought it: by path and method.
 
-A fixed segment goes before one that has a form, as ``<int:week>``, that before any segment, and that before
-what takes the rest of a path.  An address has one spelling: ``/users/`` and ``//users`` are not ``/users``.
+A fixed segment takes precedence over one with a form, such as ``<int:week>``; that over any segment; and that
+over one that takes the rest of a path. An address has one spelling: ``/users/`` and ``//users`` are not
+``/users``.
 """
 
 from __future__ import annotations

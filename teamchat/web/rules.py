@@ -1,4 +1,4 @@
-"""The shapes of paths: which texts their segments are, and whether two shapes have a path in common."""
+"""The forms of paths: which texts their segments match, and whether two forms match a common path."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How answers leave: small ones at once, large ones as there is room for them, in pieces (decision D-44).
+"""How answers leave: small ones at once, large ones in pieces, as there is room for them (decision D-44).
 
-An answer of up to 16 KiB costs about as much as the connection it goes to, and is not counted.  A larger one
-takes room in the budget while it is on its way.  Where there is none, the answer is dropped, and made again
-when its turn has come: what waits must not be in memory.  Only what can't be asked for again, as the answer
-to a POST, is sent whatever room there is.
+An answer of up to 16 KiB costs about as much as its connection, and is not counted. A larger one takes room
+in the budget while it is being sent. If there is none, the answer is dropped and made again when its turn
+comes, because what waits must not be in memory. Only what can't be asked for again, such as the answer to a
+POST, is sent however much room there is.
 
-Whoever takes less than 16 KiB a second of a large answer in the long run is cut off.
+A client that takes less than 16 KiB a second of a large answer in the long run is cut off.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one road of a request: from what it is for to the answer that is sent, in the connection's own task."""
+"""The one path of a request: from what it is for to the answer that is sent, in the connection's own task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one server's requests are served with; `teamchat.web.app.App` is it."""
+"""What a server serves its requests with; `teamchat.web.app.App` is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a token needs for an endpoint that says nothing of it (extension K-1)."""
+"""What a token needs for an endpoint that does not say (extension K-1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few turns for what may not be done by many at a time; who comes waits in order, for a bounded time."""
+"""A few turns for what only a few may do at a time; the others wait in order, for a limited time."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Where a request's body ends: after so many bytes, or after the last of its chunks (RFC 9112, section 7.1).
+"""Where a request's body ends: after so many bytes, or after the last chunk (RFC 9112, section 7.1).
 
-Chunks are read to the letter: hexadecimal digits and nothing around them, lines that end in CR LF and hold
-neither alone, trailers that are header lines.  Sizes, extensions and trailers together may take 16 KiB and
-as much again as the content, so a body of nothing but framing is refused.  Extensions and trailers are
-passed over: nothing here knows any.
+Chunks are read to the letter: hexadecimal digits with nothing around them, lines that end in CR LF and
+contain neither alone, trailers that are header lines. Sizes, extensions and trailers together may take 16 KiB
+and as much again as the content, so a body that is nothing but framing is refused. Extensions and trailers
+are ignored, since nothing here knows any.
 """
 
 from __future__ import annotations

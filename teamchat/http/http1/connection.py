@@ -1,9 +1,8 @@
-"""One client's connection, in one task: a request is read, handed over, answered; then the next.
+"""One client's connection, in one task: a request is read, handed over and answered; then the next.
 
-Nothing of a request reaches the application before the answer to the one before it is
-complete.  Whatever a client does or fails to do ends by a deadline.  What the client must still be able to
-read is written before the connection closes (RFC 9112, section 9.6), and an answer that was not completed
-never looks complete.
+Nothing of a request reaches the application before the answer to the previous one is complete. Whatever a
+client does or fails to do ends by a deadline. What the client must still be able to read is written before
+the connection closes (RFC 9112, section 9.6), and an incomplete answer never looks complete.
 """
 
 from __future__ import annotations

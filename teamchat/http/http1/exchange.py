@@ -1,8 +1,8 @@
 """One request and its answer, as the application sees them (ASGI), and the stream that is written directly.
 
-A body is read when the application asks for it, one read at a time, and 100 (Continue)
-is sent only then; once the answer is complete, or the client has gone, `receive` says so; and an answer that
-was not completed is never taken for a complete one, for the connection is then dropped.
+A body is read when the application asks for it, one read at a time, and 100 (Continue) is sent only then.
+Once the answer is complete, or the client has gone, `receive` says so. An incomplete answer can't be taken
+for a complete one, because the connection is then dropped.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The head of a request: where it ends, what it says, and why it is refused.
 
-llhttp (by httptools) checks every header, with none of its leniencies; this module checks what llhttp lets
-pass, or can't know: the request line to the letter, the Host, what frames the body, and what this server
-does not do.  Llhttp sees one head and nothing after it, so where a request ends is
-decided here alone, and whatever two servers could read in two ways is refused (RFC 9112, section 11.2).
+llhttp (through httptools) checks every header, with none of its leniencies. This module checks what llhttp
+lets pass or can't know: the request line to the letter, the Host, what frames the body, and what this server
+does not do. llhttp sees one head and nothing after it, so only this module decides where a request ends; and
+whatever two servers could read differently is refused (RFC 9112, section 11.2).
 """
 
 from __future__ import annotations

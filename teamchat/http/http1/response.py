@@ -1,8 +1,8 @@
 """What an answer looks like on the wire (RFC 9112, section 6): its head, and what frames its body.
 
-Nothing an application gives as a header can end the line it stands on, so none can
-forge another header or another answer; Content-Length and Transfer-Encoding are chosen here, never both;
-and what HEAD, 204 and 304 answer has no body.  Every answer has a Date.
+Nothing that an application gives as a header can end the line it is on, so none can forge another header or
+another answer. Either Content-Length or Transfer-Encoding is chosen here, never both. The answers to HEAD,
+and 204 and 304, have no body. Every answer has a Date.
 """
 
 from __future__ import annotations

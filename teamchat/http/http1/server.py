@@ -1,7 +1,8 @@
-"""All connections: taken, bounded, and let go when the server stops.
+"""All connections: accepted, limited, and ended when the server stops.
 
-There are never more connections than `teamchat.http.limiter` allows; nothing a client does ends the server;
-and when the server stops, what is idle ends at once, what runs gets a bounded time, and nothing is left.
+There are never more connections than `teamchat.http.limiter` allows, and nothing a client does ends the
+server. When the server stops, idle connections end at once, running requests get a limited time, and nothing
+is left.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A client's socket under TLS: OpenSSL reads and writes the socket itself, and nothing stands between.
+"""A client's socket under TLS: OpenSSL reads and writes the socket itself, with nothing in between.
 
-What holds of every transport holds here: nothing is read ahead, no write waits but by a deadline, and bytes
-go out in the order given.  An answer that was cut short is not followed by TLS's farewell (close_notify), so
-that a client can tell it from one that is whole (RFC 8446, section 6.1).
+What is true of every transport is true here: nothing is read ahead, every write has a deadline, and bytes go
+out in the given order. An answer that was cut short is not followed by TLS's close_notify, so that a client
+can tell it from a complete one (RFC 8446, section 6.1).
 """
 
 from __future__ import annotations

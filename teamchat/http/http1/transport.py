@@ -1,9 +1,9 @@
 """A client's socket: read when asked, written at once or with a deadline, dropped at any time.
 
-Nothing is read ahead of what was asked for; a write either completes, or the connection
-is dropped.  How long a slow client has, `teamchat.stream.slow_clients` says.  Sockets are the standard
-library's, without Trio's wrapper around them: the fewest calls between a request and its bytes, and the
-least memory for a stream that idles.
+Nothing is read ahead of what was asked for. A write either completes, or the connection is dropped;
+`teamchat.stream.slow_clients` says how long a slow client has. Sockets are the standard library's, without
+Trio's wrapper around them: this takes the fewest calls between a request and its bytes, and the least memory
+for an idle stream.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One client's connection: Hypercorn's, with what it lacks (see the package's own page)."""
+"""One client's connection: Hypercorn's, with what it lacks (see the docstring of the package)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection that the own server took in and gives to Hypercorn, which knows a `trio.SSLStream`."""
+"""A connection that our own server accepted and hands to Hypercorn, which expects a `trio.SSLStream`."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Requests over HTTP/2, where each has a window of its own in a connection that carries many.
 
-Who writes waits for the client, so that an answer is never in memory as a whole, and a
-slow reader is distinguished from one that stalls; a client that takes nothing loses what it does not take,
-and nothing else; and an answer that was not completed never looks complete, nor as if more of it would come.
+A writer waits for its client, so that an answer is never completely in memory, and a slow reader can be told
+from one that stalls. A client that takes nothing loses what it does not take, and nothing else. An incomplete
+answer never looks complete, nor as if more of it would come.
 
-Hypercorn's buffer of a stream lets its writer go on whenever little was taken from it, be it nothing because
-the window is full.  `hold_back` puts one in its place that lets it go on when there is room.
+Hypercorn's buffer of a stream lets its writer go on as soon as little was taken from it, even nothing because
+the window is full. `hold_back` replaces it with one that lets the writer go on when there is room.
 """
 
 from __future__ import annotations

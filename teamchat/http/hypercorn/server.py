@@ -1,4 +1,4 @@
-"""Hypercorn's connections: accepted, and let go when the server stops, as those of `http1` are."""
+"""Hypercorn's connections: accepted, and ended when the server stops, like those of `http1`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One timer a connection: how long a client may keep it waiting (see the package's own page)."""
+"""One timer per connection: how long a client may keep it waiting (see the docstring of the package)."""
 
 from __future__ import annotations
 

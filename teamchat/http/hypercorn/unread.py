@@ -1,7 +1,7 @@
-"""What nobody read of a request's body is passed over, so that its connection goes on, as on `http1`.
+"""Skips what nobody read of a request's body, so that its connection goes on, as on `http1`.
 
-Hypercorn closes a connection, without a word of it, where an answer ends before its request has: a short body
-that comes a moment after the head is enough, and the client's next request is lost.
+Hypercorn silently closes a connection if an answer ends before its request has. A short body that comes a
+moment after the head is enough for that, and the client's next request is lost.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Several processes that serve as one (``server.workers``).
 
-The parts: `count` (how many there are to be), `supervisor` (starts them, replaces them, ends them), `worker`
-(one of them, as the supervisor sees it), `line` (what the two say to each other), `serving` (what runs in a
-worker).  With one process there is none of this: it serves by itself, as `teamchat.server` says.
+`count` says how many there are, `supervisor` starts, replaces and ends them, `worker` is one of them as the
+supervisor sees it, `line` is what the two say to each other, and `serving` is what runs in a worker. With one
+process there is none of this: it serves by itself, see `teamchat.server`.
 """
 
 from __future__ import annotations

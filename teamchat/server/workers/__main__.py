@@ -1,4 +1,4 @@
-"""``python -m teamchat.server.workers LINE LISTENER…``: a worker, which the supervisor alone starts."""
+"""``python -m teamchat.server.workers LINE LISTENER…``: a worker, which only the supervisor starts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How many processes ``server.workers = "auto"`` means: one for each processor that this one may use.
 
 A container may be allowed less than the machine has, by a set of processors or by a share of their time
-(``cpu.max``, Linux's "Control Group v2", section "CPU Interface Files"); both are asked.
+(``cpu.max``, Linux's "Control Group v2", section "CPU Interface Files"); both are considered.
 """
 
 from __future__ import annotations

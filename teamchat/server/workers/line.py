@@ -1,8 +1,8 @@
-"""The line between the supervisor and a worker: what they say, and that the other one is still there.
+"""The line between the supervisor and a worker: what they say, and whether the other is still there.
 
-The settings, secrets and all, go this way and no other, for what stands in a command
-line or an environment can be read by others.  An end of the line that closes shows the other that its process
-stops or is gone, however it died; nothing else has to be watched.
+The settings, including secrets, are passed this way and no other, because others can read command lines and
+environments. When one end of the line closes, the other knows that this process stops or is gone, however it
+died; nothing else has to be watched.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a worker does: it serves on sockets that it was given, until its line to the supervisor ends.
+"""What a worker does: serve on the sockets it was given, until its line to the supervisor ends.
 
-It takes its settings from the line, whatever the files say by now; and it stops as a
-server by itself does (`teamchat.server`), when asked to, by SIGTERM, or when the supervisor is gone.
+It takes its settings from the line, whatever the files say by now. It stops like a single server
+(`teamchat.server`): when asked to, by SIGTERM, or when the supervisor is gone.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""The process that holds the others: it binds, prepares, starts the workers, replaces them and ends them.
+"""The process above the workers: it binds, prepares, starts the workers, replaces them and ends them.
 
-* The sockets are bound once and all workers take connections from the same queue.  Had each a socket of its
-  own (SO_REUSEPORT), those who wait in the queue of a worker that dies would be lost with it.
-* What is wrong with the configuration is printed once, in one line, before there is any worker; so is what
+* The sockets are bound once, and all workers accept connections from the same queue. If each had a socket of
+  its own (SO_REUSEPORT), the clients waiting in the queue of a worker that dies would be lost with it.
+* What is wrong with the configuration is printed once, on one line, before there is any worker; so is what
   the first worker finds wrong, as long as none has ever served.
-* That the server is ready is said once all workers serve, so that what follows finds it as it will be; and
-  `OTHERS_SECONDS` after the first one does, should another not start.
+* The server is reported ready once all workers serve, so that whatever follows finds it as it will be; or
+  `OTHERS_SECONDS` after the first one does, if another does not start.
 * A worker that ends is replaced at once; one that ends again soon after its start, after a pause that grows
-  up to `LONGEST_PAUSE_SECONDS`.  The others serve meanwhile.
-* At a signal all workers stop as a server by itself does.  They have `DRAIN_SECONDS`; then they are killed.
-  When this process has ended, so have they, however it ended.
+  up to `LONGEST_PAUSE_SECONDS`. The others serve meanwhile.
+* On a signal all workers stop like a single server. They have `DRAIN_SECONDS`, then they are killed. When
+  this process has ended, so have they, however it ended.
 """
 
 from __future__ import annotations

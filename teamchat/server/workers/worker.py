@@ -1,15 +1,15 @@
 """One worker process, as the supervisor sees it.
 
-It is a new interpreter, not a fork.  A fork copies one thread of a process that has several, with locks that
+It is a new interpreter, not a fork. A fork copies one thread of a process that has several, with locks that
 the others held and will never release; it would carry SQLite's connections into a process that does not hold
-their locks; and a worker that is started a week later would begin with whatever had gathered until then.  A
-new interpreter costs a second, has what it was given (the line and the listening sockets) and nothing else.
+their locks; and a worker started a week later would begin with everything that had accumulated until then. A
+new interpreter costs a second, and has what it was given (the line and the listening sockets) and nothing
+else.
 
-A worker never outlives its supervisor.  It ends when its line does, and is killed and
-waited for when the supervisor lets go of it otherwise.  One that serves and is not heard of any more is
-killed too: its event loop is blocked, or the kernel has stopped it, and its clients wait in vain.  That is
-counted in looks at the line, not in time: while the machine sleeps, or the supervisor itself is stopped, no
-look is missed.
+A worker never outlives its supervisor. It ends when its line does; if the supervisor drops it in any other
+way, it is killed and waited for. A serving worker that is not heard of any more is killed too: its event loop
+is blocked, or the kernel has stopped it, and its clients wait in vain. That is counted in looks at the line,
+not in time: while the machine sleeps, or the supervisor itself is stopped, no look is missed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The embedded storage: SQLite through apsw, for one process or for several on one machine.
 
-The parts: `storage` (group commit, the log), `transaction` (what bodies are given), `turns` (which process
-writes next), `committing` (the thread of commits), `connections` (a connection and the schema), `upgrading`
-(a copy of what was, and a rehearsal), `opening` (all of it put together).
+`storage` has group commit and the log, `transaction` what bodies get, `turns` which process writes next,
+`committing` the thread of commits, `connections` a connection and its schema, `upgrading` the copy before an
+upgrade, and its rehearsal; `opening` puts all of it together.
 """
 
 from teamchat.storage.sqlite.opening import (

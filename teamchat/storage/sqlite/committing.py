@@ -1,4 +1,4 @@
-"""A thread for commits alone: a commit waits for nothing that keeps the threads of all others busy."""
+"""A thread only for commits, so that a commit never waits for whatever keeps the other threads busy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A connection to the database file, and the schema in it.
 
-Every connection is in WAL mode, with commits that are on the disk when they return and
-references that are kept; and processes that open, migrate or close the same database at one moment disturb
-one another only by `apsw.BusyError`: what was begun can be begun again.
+Every connection is in WAL mode, with foreign keys enforced and commits that are on disk when they return.
+Processes that open, migrate or close the same database at the same time disturb each other only by
+`apsw.BusyError`: what was begun can be begun again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Datagrams between the processes that have one database open, by sockets in a directory beside it.
 
-Each process that listens has a socket there (AF_UNIX), which the owner of the directory alone reaches.  What
-the socket of another has no room for is dropped after a moment, and a socket that nobody reads is removed.
+Each listening process has a socket there (AF_UNIX), which only the owner of the directory can reach. What
+does not fit into another's socket is dropped after a moment, and a socket that nobody reads is removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may use the one connection that writes: a body of a transaction, or a commit."""
+"""Who may use the one connection that writes: the body of a transaction, or a commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening the database, whatever other processes do with it at that moment."""
+"""Opening the database, whatever other processes are doing with it at that moment."""
 
 from __future__ import annotations
 

@@ -1,18 +1,19 @@
 """The embedded storage: SQLite through apsw, in WAL mode with ``synchronous=FULL``.
 
-* One connection writes.  The bodies of waiting writers run one after another, each in a savepoint of one
-  open transaction; then one COMMIT runs in a thread, and only when it has returned are they all released.
-  So an acknowledged write survives ``kill -9`` and a power cut, and a thousand writers share one fsync.
-* Bodies and commits exclude each other (`lock`).  A body hardly ever waits for anything, so all that waited
-  for a commit run in one turn of the loop.  The first writer of a batch commits it, one turn of the loop
-  later, so a batch holds the burst that came together.
-* Other processes may use the same file.  A batch begins with SQLite's write lock and holds it until it has
-  committed; who has to wait for it sleeps on Trio's clock (`turns`), and after `BUSY_SECONDS` says so.
+* One connection writes. The bodies of waiting writers run one after another, each in a savepoint of one open
+  transaction; then one COMMIT runs in a thread, and all of them are released only once it has returned. So an
+  acknowledged write survives ``kill -9`` and a power cut, and a thousand writers share one fsync.
+* Bodies and commits exclude each other (`lock`). A body hardly ever waits, so all that waited for a commit
+  run in one turn of the event loop. The first writer of a batch commits it, one turn later, so a batch is
+  whatever came together.
+* Other processes may use the same file. A batch begins by taking SQLite's write lock and keeps it until it
+  has committed. A process that has to wait for it sleeps on Trio's clock (`turns`), and gives up after
+  `BUSY_SECONDS`.
 * Events get their numbers under the write lock, so their order is the order of commits, of all processes.
-* Who follows the log is woken by commits of this process, and asks after those of others every few
+* Followers of the log are woken by commits of this process, and check for those of others every few
   milliseconds: ``pragma data_version`` says in two microseconds whether there were any.
-* Indexed reads run inline on the event loop: 25 to 65 microseconds for a page, where a hop to a thread
-  alone costs 100.
+* Indexed reads run inline on the event loop: 25 to 65 microseconds for a page, while a hop to a thread alone
+  costs 100.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the bodies of transactions are given.
+"""What the bodies of transactions get.
 
-A body can't go on after a statement that failed, as on every other storage.  SQLite may
-have rolled everything back by then, as it does when the disk is full, and what came after would be committed
-by itself.  No error carries what SQLite said: its sentences may quote what was given.
+A body can't continue after a failed statement, as on every other storage: SQLite may have rolled everything
+back by then, as it does when the disk is full, and whatever came next would be committed on its own. No error
+contains SQLite's own message, because that may quote what was given.
 """
 
 from __future__ import annotations

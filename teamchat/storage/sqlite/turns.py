@@ -1,13 +1,13 @@
 """Who writes next, among the processes that share one SQLite file.
 
-SQLite lets one connection write at a time and keeps no queue: a process that has much to write takes the lock
+SQLite lets one connection write at a time and keeps no queue. A process with much to write takes the lock
 again microseconds after it gave it back, and another that asks now and then would hardly ever find it free.
-So whoever waits says so, by holding a shared ``flock`` on a file beside the database, and whoever has just
-written looks there before it writes again, and stands aside for a moment.
+So a process that waits says so, by holding a shared ``flock`` on a file beside the database; and a process
+that has just written looks there before it writes again, and steps aside for a moment.
 
-Nothing blocks the event loop, for to wait is to sleep on Trio's clock; SQLite's own lock
-alone decides who may write, and this file only who asks for it first; and whoever dies waits no longer, for
-the kernel takes its ``flock`` away.
+Nothing blocks the event loop, because waiting means sleeping on Trio's clock. SQLite's own lock alone decides
+who may write; this file only decides who asks first. A process that dies no longer waits, because the kernel
+releases its ``flock``.
 """
 
 from __future__ import annotations

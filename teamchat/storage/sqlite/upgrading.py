@@ -1,10 +1,10 @@
-"""Upgrading the schema without fear: a copy of what was is kept, and an upgrade can be rehearsed.
+"""Upgrading the schema without fear: a copy is kept, and an upgrade can be rehearsed.
 
-Before a migration touches a database that has data, a whole copy of it stands beside
-it, for its owner alone, named after its schema or after the migration of a capability that comes next; an
-interrupted copy is none, and the next one removes it.
-An older copy of that name gives way: who went back and upgrades again has written since.  A rehearsal
-works on a copy, which it removes, and leaves the database as it is, also while a server uses it.
+Before a migration touches a database that has data, there is a complete copy beside it, readable only by its
+owner, and named after its schema or after the capability's migration that comes next. An interrupted copy
+does not count, and the next one removes it. A copy replaces an older one of the same name: somebody who went
+back and upgrades again has written since. A rehearsal works on a copy, which it removes, and leaves the
+database as it is, even while a server uses it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What admins see and do of channels that they are not in."""
+"""What admins see of channels that they are not in, and what they can do there."""
 
 from __future__ import annotations
 

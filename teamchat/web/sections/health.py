@@ -1,4 +1,4 @@
-"""Health: whether the server answers; and readiness: whether it should be sent requests."""
+"""Health: whether the server answers. Readiness: whether it should be sent requests."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Images: uploaded as base64 in JSON, served as what they are (decisions D-30, D-31).
 
-Where an image may be read is the domain's to say; here it is made harmless to the page that shows it: no
-sniffing, a sandbox without scripts, and SVG as a download unless a script or an ``<img>`` asked for it.
-A file name stands for the same bytes for ever, so it is also the ETag.
+Where an image may be read is decided in `teamchat.chat`. Here it is made harmless to the page that shows it:
+no sniffing, a sandbox without scripts, and SVG as a download unless a script or an ``<img>`` asked for it. A
+file name stands for the same bytes for ever, so it is also the ETag.
 """
 
 from __future__ import annotations

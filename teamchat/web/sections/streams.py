@@ -1,4 +1,4 @@
-"""What a client says of its stream while that is open (extension I-1)."""
+"""What a client says about its stream while that is open (extension I-1)."""
 
 from __future__ import annotations
 

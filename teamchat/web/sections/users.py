@@ -1,4 +1,4 @@
-"""Users: who is here, and what admins and users change about that."""
+"""Users: who there is, and what admins and users can change about them."""
 
 from __future__ import annotations
 

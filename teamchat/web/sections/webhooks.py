@@ -1,4 +1,4 @@
-"""Webhooks: other systems post into one channel, with a token of their own (decision D-32)."""
+"""Webhooks: other systems post into one channel, each with its own token (decision D-32)."""
 
 from __future__ import annotations
 
