@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -141,36 +140,6 @@ def test_a_provider_may_be_told_with_any_text(kind: type[str]) -> None:
         is_plain(value)
         for value in (shown.id, shown.name, shown.authorization_url, shown.token_url, shown.user_info_url)
     )
-
-
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, type("Bytes", (bytes,), {})])
-async def test_a_store_may_give_its_chunks_in_any_form(tmp_path: Path, kind: Any) -> None:
-    class Store(MemoryImages):
-        is_closed = False
-
-        async def get(self, key: str) -> AsyncIterator[bytes] | None:
-            return self._given()
-
-        async def _given(self) -> AsyncIterator[bytes]:
-            try:
-                yield kind(b"first")
-                yield kind(b"second")
-            finally:
-                self.is_closed = True
-
-    async with open_storage(tmp_path) as storage:
-        images = Store()
-        world = World(storage, Chat.build(storage, images, MAX_LENGTH), images)
-        ada = await world.user("Ada", is_admin=True)
-        channel = (await world.chat.channels.create(ada, "c")).id
-        filename = await world.image(channel)
-        stored = await world.chat.images.open_in_channel(ada, channel, filename, thumbnail=False)
-        chunk = await anext(stored.chunks)
-        assert (type(chunk), chunk) == (bytes, b"first")
-        await stored.chunks.aclose()  # type: ignore[attr-defined]
-        assert images.is_closed
-        stored = await world.chat.images.open_in_channel(ada, channel, filename, thumbnail=False)
-        assert [chunk async for chunk in stored.chunks] == [b"first", b"second"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -44,7 +44,8 @@ _T = TypeVar("_T")
 class StoredImage:
     """An image (or its thumbnail) on its way to a client.
 
-    `filename` names these very bytes and no others, so it can be their ETag; `size` is in bytes.
+    `filename` names these very bytes and no others, so it can be their ETag; `size` is in bytes. `chunks` are
+    the store's own: of any form, and to be closed if they have an ``aclose``.
     """
 
     media_type: str
@@ -212,7 +213,7 @@ class Images:
         chunks = await self._store.get(key)
         if chunks is None:
             raise NotFound
-        return StoredImage(media_type, size, key, _as_bytes(chunks))
+        return StoredImage(media_type, size, key, chunks)
 
     async def _removed(self, key: str) -> bool:
         try:
@@ -221,20 +222,6 @@ class Images:
             _log.error("an image could not be removed and will be tried again", exc_info=error)
             return False
         return True
-
-
-async def _as_bytes(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield a store's chunks as plain `bytes`: it may give views of its memory, which servers can't frame.
-
-    Quart takes nothing but a generator.
-    """
-    try:
-        async for chunk in chunks:
-            yield chunk if type(chunk) is bytes else memoryview(chunk).tobytes()
-    finally:
-        close = getattr(chunks, "aclose", None)
-        if close is not None:
-            await close()
 
 
 def _examine(filename: str, image: str, thumbnail: str | None) -> _Upload:

@@ -76,9 +76,7 @@ async def partly(
     if span is not None:
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
     status = 200 if span is None else 206
-    return Stream(
-        _as_bytes(chunks), content_type, size=stop - start, status=status, headers=headers, etag=etag
-    )
+    return Stream(chunks, content_type, size=stop - start, status=status, headers=headers, etag=etag)
 
 
 def _asked(request: Request, size: int, etag: str) -> Span | None:
@@ -94,14 +92,3 @@ def _asked(request: Request, size: int, etag: str) -> Span | None:
 async def _nothing() -> AsyncGenerator[bytes, None]:
     return
     yield b""
-
-
-async def _as_bytes(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Yield a store's chunks as plain `bytes`: it may give views of its memory, which servers can't frame."""
-    try:
-        async for chunk in chunks:
-            yield chunk if type(chunk) is bytes else memoryview(chunk).tobytes()
-    finally:
-        close = getattr(chunks, "aclose", None)
-        if close is not None:
-            await close()

@@ -102,7 +102,10 @@ def is_known(etag: str, if_none_match: str | None) -> bool:
 
 
 class Stream(Response):
-    """A response whose body is sent piece by piece as it is made; `size` is its length in bytes, if known."""
+    """A response whose body is sent piece by piece as it is made; `size` is its length in bytes, if known.
+
+    A piece may be any bytes-like object. `pieces` are closed if they have an ``aclose``, sent or not.
+    """
 
     __slots__ = ()
 

@@ -142,7 +142,9 @@ async def _send_stream(
         if scope["method"] != "HEAD":
             pace = Pace(scope, send)
             try:
-                async for piece in pieces:
+                async for made in pieces:
+                    # A store may give views of its memory, which servers can't frame.
+                    piece = made if type(made) is bytes else memoryview(made).tobytes()
                     for start in range(0, len(piece), PIECE):
                         await pace.send(piece[start : start + PIECE], more=True)
             except Problem:  # What can't be told any more: the head is sent.

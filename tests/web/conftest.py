@@ -28,7 +28,6 @@ class MemoryImages:
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
-        self.open = 0
 
     async def put(self, key: str, data: bytes) -> None:
         self.kept[key] = data

@@ -85,6 +85,42 @@ async def test_d31_an_image_the_client_has_is_not_sent_again(world: World, shape
     assert other.status == 200
 
 
+class Opened:
+    """What a store has opened: chunks of any form, closed by whoever asked for them."""
+
+    def __init__(self, chunks: list[Any]) -> None:
+        self.chunks = iter(chunks)
+        self.is_closed = False
+
+    def __aiter__(self) -> Opened:
+        return self
+
+    async def __anext__(self) -> Any:
+        for chunk in self.chunks:
+            return chunk
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+@pytest.mark.parametrize(("method", "known"), [("GET", False), ("GET", True), ("HEAD", False)])
+async def test_what_the_store_opened_is_closed_also_when_nothing_of_it_is_sent(
+    world: World, monkeypatch: pytest.MonkeyPatch, method: str, known: bool
+) -> None:
+    path = await uploaded(world, png())
+    opened = Opened([b"first", bytearray(b", "), memoryview(b"second"), type("Bytes", (bytes,), {})(b".")])
+
+    async def get(_: str) -> Opened:
+        return opened
+
+    monkeypatch.setattr(world.images, "get", get)
+    headers = [("if-none-match", "*")] if known else []
+    answer = await world.bob.call(method, path, headers=headers)
+    assert answer.body == (b"first, second." if method == "GET" and not known else b"")
+    assert opened.is_closed
+
+
 @pytest.mark.parametrize(
     ("destination", "attached"),
     [(None, True), ("document", True), ("iframe", True), ("image", False), ("empty", False)],
