@@ -174,7 +174,7 @@ def plugin_api() -> str:
         line for kind in (teamchat.Activity, teamchat.Seen, teamchat.Changed) for line in _described(kind)
     ]
     parts += ["## Endpoints\n", "### `section.endpoint(method, path, …)`\n", *_given(Section.endpoint)]
-    parts += [_told(Caller), *_described(teamchat.KeyedRequest)]
+    parts += [*_described(Caller), *_described(teamchat.KeyedRequest)]
     parts.append("## What a capability is made of\n")
     parts += [line for kind in OF_CAPABILITIES for line in _described(kind)]
     parts.append("## What hooks offer\n")

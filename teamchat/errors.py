@@ -1,8 +1,8 @@
 """Every error teamchat raises on purpose, as one tree.
 
-A `Problem` reaches a client: it knows its HTTP status and its sentence (interface, part 7) and never
-holds a secret, a message text or an inner detail.  An `OperatorError` reaches whoever runs the server:
-it names the configuration key, the plugin or the file, and what to do about it.
+A `Problem` reaches a client: it has an HTTP status and a sentence (interface, part 7), and never contains a
+secret, the text of a message or an internal detail.  An `OperatorError` reaches whoever runs the server: it
+names the configuration key, the plugin or the file, and says what to do about it.
 
     TeamchatError
     ├── Problem                   answered to the client as {"error": sentence}
@@ -29,8 +29,8 @@ it names the configuration key, the plugin or the file, and what to do about it.
     │   ├── PluginError           a plugin can't be loaded or clashes
     │   ├── StorageError          the database can't be opened or written
     │   └── ServiceCrashed        a service ended the server
-    ├── DeclarationError          a plugin's code declares what can't be served
-    ├── MailRefused               the mail server will not take this mail
+    ├── DeclarationError          code declares an endpoint that can't be served
+    ├── MailRefused               the mail server will never take this mail
     ├── MailDelayed               the mail server does not take this mail now
     └── OAuthFailed               sign-in at a provider failed, for a short reason
 """
@@ -72,7 +72,7 @@ class Unauthorized(Problem):
 
 
 class SecondFactorNeeded(Unauthorized):
-    """The first proof was right, and the account wants a second (extension M-1); `methods` name which."""
+    """The first factor was right, and the account needs a second (extension M-1); `methods` say which."""
 
     def __init__(self, methods: Iterable[str], *, is_wrong: bool = False) -> None:
         super().__init__(
@@ -93,9 +93,9 @@ class Forbidden(Problem):
 
 
 class CodeNeeded(Forbidden):
-    """It takes a code of the caller's second factor once more; `methods` name which.
+    """The caller has to enter a code of their second factor again; `methods` say which.
 
-    Other credentials would do, so the answer says which (RFC 9110, section 11.6.1).
+    Other credentials would be accepted, so the answer says which (RFC 9110, section 11.6.1).
     """
 
     def __init__(self, sentence: str, methods: Iterable[str]) -> None:
@@ -104,7 +104,7 @@ class CodeNeeded(Forbidden):
 
 
 class NotFound(Problem):
-    """What the path names does not exist, or the caller may not know that it does."""
+    """What the path names does not exist, or the caller may not know that it exists."""
 
     status = 404
 
@@ -113,7 +113,7 @@ class NotFound(Problem):
 
 
 class MethodNotAllowed(Problem):
-    """The address does not take the method; it takes those in `allowed`."""
+    """The address does not accept the method; it accepts those in `allowed`."""
 
     status = 405
 
@@ -129,37 +129,37 @@ class BodyTimeout(Problem):
 
 
 class Conflict(Problem):
-    """What the path names is in another state than the request takes it to be in."""
+    """What the path names is not in the state that the request assumes."""
 
     status = 409
 
 
 class Gone(Problem):
-    """What the path names was there, and comes back no more."""
+    """What the path names existed, and will not come back."""
 
     status = 410
 
 
 class PreconditionFailed(Problem):
-    """What the path names has another version than the request names (``If-Match``)."""
+    """What the path names does not have the version that the request names (``If-Match``)."""
 
     status = 412
 
 
 class TooLarge(Problem):
-    """The body is larger than the endpoint takes (decision D-07a)."""
+    """The body is larger than the endpoint accepts (decision D-07a)."""
 
     status = 413
 
 
 class UnsupportedMedia(Problem):
-    """The request body is encoded in a way the server does not take (decision D-07a)."""
+    """The request body is encoded in a way the server does not accept (decision D-07a)."""
 
     status = 415
 
 
 class RangeNotSatisfiable(Problem):
-    """None of the bytes that ``Range`` asks for are there; there are `size` of them (RFC 9110, 15.5.17)."""
+    """None of the bytes that ``Range`` asks for exist; there are `size` in all (RFC 9110, 15.5.17)."""
 
     status = 416
 
@@ -179,7 +179,7 @@ class TooManyRequests(Problem):
 
 
 class ChecksumMismatch(Problem):
-    """What arrived is not what its checksum is of (tus 1.0, ``Upload-Checksum``); nothing of it is kept."""
+    """What arrived does not match its checksum (tus 1.0, ``Upload-Checksum``); none of it is kept."""
 
     status = 460
 
@@ -195,13 +195,13 @@ class Unavailable(Problem):
 
 
 class StorageFull(Problem):
-    """There is no room for it, on the disk or by a limit of the whole server (RFC 4918, section 11.5)."""
+    """There is no room for it, on disk or within a limit of the whole server (RFC 4918, section 11.5)."""
 
     status = 507
 
 
 class OperatorError(TeamchatError):
-    """Something only the operator can mend; the message says what and how."""
+    """Something only the operator can fix; the message says what, and how."""
 
 
 class SettingsError(OperatorError):
@@ -217,9 +217,9 @@ class StorageError(OperatorError):
 
 
 class ServiceCrashed(OperatorError):
-    """A service raised; the server ends rather than live on by halves.
+    """A service raised; the server ends rather than limp on half alive.
 
-    `bringer` is the plugin it is of, if it is one's, and `remedy` how to do without that plugin.
+    `bringer` is the plugin that brought the service, if one did, and `remedy` how to do without that plugin.
     """
 
     def __init__(self, service: str, bringer: str | None = None, remedy: str = "") -> None:
@@ -231,21 +231,21 @@ class ServiceCrashed(OperatorError):
 
 
 class DeclarationError(TeamchatError, TypeError):
-    """Code declares an endpoint that can't be served. The message names what the code names, nothing else."""
+    """Code declares an endpoint that can't be served. The message contains only what the code names."""
 
 
 class MailRefused(TeamchatError):
     """The mail server will not take this mail, now or later (a 5xx of SMTP, RFC 5321 section 4.2.1).
 
-    The message may name the reply's code; never the recipient, and nothing of the mail.
+    The message may contain the code of the reply; never the recipient, and nothing of the mail.
     """
 
 
 class MailDelayed(TeamchatError):
-    """The mail server does not take this mail now, and may later (a 4xx of SMTP to its recipient or to it).
+    """The mail server does not take this mail now, but may later (a 4xx of SMTP for it or its recipient).
 
-    It says nothing about other mails: they are sent meanwhile.  The message may name the reply's code; never
-    the recipient, and nothing of the mail.
+    It says nothing about other mails, which are sent meanwhile.  The message may contain the code of the
+    reply; never the recipient, and nothing of the mail.
     """
 
 

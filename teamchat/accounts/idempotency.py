@@ -40,16 +40,17 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class KeyedRequest(NamedTuple):
-    """A request that may be a retry: whose it is, what it is for, and its Idempotency-Key, or None.
+    """A request that may be a retry: its user, the name of the capability, and the Idempotency-Key or None.
 
-    `scope` is the name of the capability: keys of one are nothing to another.  A POST that makes something
-    does so by `once`, in its transaction; one whose answer is shown once, with a secret, calls `spend`::
+    Keys of one capability (`scope`) have nothing to do with those of another.  A POST that creates something
+    does so by `once`, in its transaction.  If the answer has a secret that is shown only once, call `spend`::
 
         async with app.storage.write() as tx:
             request = KeyedRequest(caller.user.id, "org.example.polls", key)
             return await request.once(tx, body, partial(make, tx, body), partial(read, tx, caller))
 
-    A key is kept for 24 hours, with what was made and a digest of what was asked for, and goes with its user.
+    A key is stored for 24 hours, with the id of what was made and a digest of what was asked for, and is
+    removed with its user.
     """
 
     user_id: str
@@ -64,12 +65,12 @@ class KeyedRequest(NamedTuple):
         make: Callable[[], Awaitable[str]],
         read: Callable[[str], Awaitable[T]],
     ) -> T:
-        """Return what `read` returns of the id that `make` returned, which is called the first time alone.
+        """Call `make` the first time only, and return what `read` returns for the id that it returned.
 
-        `asked` is what the request is about, for msgspec to encode: the body, and the parts of the path, but
-        no password.  `read` raises `NotFound` for what is gone, or is not the caller's to see any more.
+        `asked` is what the request is about, for msgspec to encode: the body and the parts of the path, but
+        no password.  `read` raises `NotFound` if the thing is gone, or if the caller may no longer see it.
 
-        Raises `BadRequest` if something else was asked for under the key, or if what was made is gone.
+        Raises `BadRequest` if the key was used for something else, or if what was made is gone.
         """
         request = asking(self, asked)
         before = await made_before(tx, request)
@@ -83,9 +84,9 @@ class KeyedRequest(NamedTuple):
             raise MadeIsGone from None
 
     async def spend(self, tx: Transaction) -> None:
-        """Take note of the key, for an answer that nobody is given twice: one with a secret.
+        """Use up the key, for an answer with a secret, which nobody gets twice.
 
-        Nothing is kept but that it was used. Raises `Conflict` if it was before, whatever was asked for.
+        Only the use of the key is stored. Raises `Conflict` if it was used before, for whatever.
         """
         if await _noted(tx, self) is not None:
             raise Conflict("What was made under this Idempotency-Key was shown once, and is not shown again.")
@@ -93,21 +94,21 @@ class KeyedRequest(NamedTuple):
 
 
 class MadeIsGone(BadRequest):
-    """What was made under a key is there no more."""
+    """What was made under a key no longer exists."""
 
     def __init__(self) -> None:
         super().__init__("What was made under this Idempotency-Key is gone.")
 
 
 class Made(NamedTuple):
-    """What a request was answered: the id of what it made or found, and what stood beside it."""
+    """What a request was answered: the id of what it made or found, and the fields beside it."""
 
     id: str
     beside: Mapping[str, Any]
 
 
 def checked_key(key: str | None) -> str | None:
-    """Return an Idempotency-Key, if there is one. Raises `BadRequest` for one that can't be."""
+    """Return an Idempotency-Key, if there is one. Raises `BadRequest` if it is invalid."""
     if key is not None and not (0 < len(key) <= MAX_KEY and key.isascii() and key.isprintable()):
         raise BadRequest(f"Idempotency-Key must be 1 to {MAX_KEY} printable ASCII characters.")
     return key

@@ -89,12 +89,12 @@ or ((r.is_private = 1 or r.public_from > root) and not exists (select 1 from mem
 
 
 class Room(NamedTuple):
-    """A room that the caller sees: its `id`, and of which `kind` it is.
+    """A room that the caller sees: its `id`, and its `kind`.
 
-    The kinds are ``channel``, ``group``, ``notes`` and ``direct``, of which `participants` are the two users.
-    A plugin may rely on these, on `is_private`, `is_default` and `is_archived`, on `role` (the caller's,
-    ``manager`` or ``member``; None for who has not joined), and on `audience`: who sees the room, for events
-    that are about no message.
+    The kinds are ``channel``, ``group``, ``notes`` and ``direct``; for the last one, `participants` are the
+    two users.  A plugin may rely on these, on `is_private`, `is_default` and `is_archived`, on `role` (the
+    caller's ``manager`` or ``member``, or None if they have not joined), and on `audience`: those who see the
+    room, for events that are not about a message.
     """
 
     id: str
@@ -146,8 +146,8 @@ class Room(NamedTuple):
 class SeenMessage(NamedTuple):
     """A message that the caller sees: its `id`, its `room`, and its author's id, `author_id`.
 
-    `parent_id` is the message that a reply is to, and None for any other. `audience` is who sees the message,
-    for events about it and what hangs on it.
+    `parent_id` is the message that a reply is to, and None for any other message.  `audience` is those who
+    see the message, for events about it and about what belongs to it.
     """
 
     id: str

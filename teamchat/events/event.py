@@ -65,10 +65,10 @@ class Encoded(Event, frozen=True):
 
 
 class LoggedEvent(Struct, frozen=True):
-    """An event read from the log. `seq` orders all events of a server and has no meaning beyond that.
+    """An event read from the log. `seq` puts all events of a server in order and means nothing else.
 
-    `text_room` and `text_message` are those of `Event`, and None once what was said is gone.  `is_private`
-    tells a listener that sends events elsewhere that not everybody here may have this one.
+    `text_room` and `text_message` are those of `Event`, and None once the text has been removed.
+    `is_private` tells a listener that sends events elsewhere that not everybody may have this one.
     """
 
     seq: int
@@ -80,16 +80,16 @@ class LoggedEvent(Struct, frozen=True):
 
     @property
     def is_private(self) -> bool:
-        """Whether it was for some users alone, or of a private room, when it was logged."""
+        """Whether it was only for some users, or of a private room, when it was logged."""
         if not isinstance(self.audience, InRoom):
             return self.audience is not None
         return self.audience.is_private or self.audience.outsiders or bool(self.audience.users)
 
     @property
     def room_kind(self) -> RoomKind | None:
-        """What kind of room it is about; None if it is about none, or is for users alone whom it names.
+        """The kind of room it is about; None if it is about none, or is only for users whom it names.
 
-        Whether the room is private, `is_private` says: groups, notes and direct conversations always are.
+        `is_private` says whether the room is private; groups, notes and direct conversations always are.
         """
         if isinstance(self.audience, InRoom):
             return self.audience.kind
@@ -98,27 +98,27 @@ class LoggedEvent(Struct, frozen=True):
 
     @property
     def is_for_outsiders(self) -> bool:
-        """Whether it tells who is no member that a channel has become private, and is gone, or public."""
+        """Whether it tells people who are not members that a channel became private, or public."""
         return isinstance(self.audience, InRoom) and self.audience.outsiders
 
     @property
     def room_id(self) -> str | None:
-        """The room that it is about, where it is for who sees that."""
+        """The room that it is about, if it is for those who see that room."""
         return self.audience.room_id if isinstance(self.audience, InRoom) else None
 
 
 class Payload(Struct, frozen=True, rename="camel"):
     """Base of all payloads. `type` is the event's; the fields are those of the interface's table.
 
-    `changes_pages_of`, in what a capability brings, is the field that names the room whose messages are shown
-    otherwise from then on; what is kept in memory of that room is read anew.
+    In a capability's event, `changes_pages_of` is the field with the room whose messages look different from
+    then on; the cached page of that room is then read anew.
     """
 
     type: ClassVar[str]
     changes_pages_of: ClassVar[str] = ""
 
     def to(self, audience: InRoom | Sequence[str] | None = None) -> Event:
-        """Return the event that carries this payload to an audience; None is everyone."""
+        """Return the event that carries this payload to an audience; None means everyone."""
         if audience is not None and not isinstance(audience, InRoom):
             audience = tuple(audience)
         return Encoded(self.type, _encode(self).decode(), audience, *self._text_of())
@@ -129,39 +129,35 @@ class Payload(Struct, frozen=True, rename="camel"):
 
 
 class Signal(Payload, frozen=True):
-    """Base of what matters for a moment only: it stands in no log, and may be lost (extension rule X-8).
-
-    `asked_as` is the name by which a stream asks for it (``GET /events?ephemeral=typing``); several types may
-    have the same.  Where a client reads slowly, a signal takes the place of an earlier one of its type that
-    has the same values in the fields `latest_of`, and is for the same users; without any fields, none takes
-    another one's.
-
-    `watched_in` is the field that names a place: of its audience, only streams that watch the place are
-    told (I-1).  `done_by` is the field that names whose doing it tells of: they are not told themselves, and
-    nobody is once they don't see the place any more.
-    """
+    """Base of what matters only for a moment: it is not in the log, and may be lost (extension rule X-8)."""
 
     asked_as: ClassVar[str]
+    """The name by which streams ask for it (``GET /events?ephemeral=typing``). Types may share one."""
     latest_of: ClassVar[Sequence[str]] = ()
+    """While a client is slow, a signal replaces an earlier one of its type that is for the same users and has
+    the same values in these fields. Without any fields, none is replaced."""
     watched_in: ClassVar[str] = ""
+    """The field with a place: of the audience, only streams that watch this place get the signal (I-1)."""
     done_by: ClassVar[str] = ""
+    """The field with the user whose doing it tells of. They don't get it themselves, and nobody gets it once
+    they no longer see the place."""
 
     def recency(self) -> Sequence[int | str]:
-        """Return what is greater the newer the state is that it tells of.
+        """Return a value that is greater the newer the state is that the signal tells of.
 
-        A signal does not take the place of one that is newer.  Without this, what comes later is newer; but
-        what several processes send at the same time comes in any order.
+        A signal does not replace a newer one.  Without this, whichever comes later counts as newer, but
+        signals that several processes send at the same time arrive in any order.
         """
         return ()
 
 
 def is_internal(event_type: str) -> bool:
-    """Return whether an event is for the server alone."""
+    """Return whether an event is only for the server itself."""
     return event_type.startswith("_")
 
 
 def _wrong_about(event: Event) -> str | None:
-    """Say what is wrong about an event that was made elsewhere, or return None."""
+    """Return what is wrong with an event that was made elsewhere, or None."""
     audience, payload = event.audience, event.payload
     if not (audience is None or isinstance(audience, InRoom)) and (
         not isinstance(audience, (tuple, list)) or not all(isinstance(one, str) for one in audience)

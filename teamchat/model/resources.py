@@ -177,22 +177,24 @@ class SignedIn(_Wire, frozen=True):
 class Caller(Struct, frozen=True):
     """Who makes a request: a user, read afresh from the storage, in one of their sessions (decision D-09).
 
-    `user` is who they are: their `id`, `user_name`, `email`, and whether they are an admin (`is_admin`).
-    `session_id` names the session.  `must_change_password` is true in one that may do nothing else before.
-    `log_start` is where the event log ended when their account was made: nothing before it is theirs.
-    Who has a token instead of a session may do what its `scopes` are for, and of all that its user sees sees
-    nothing that hangs on another place than `places`; with None neither is limited.  `session_id` is then the
-    token's id (extension K-1), and `is_bot` is true where it is a program's account (K-2).
+    A program may use a token instead of a session (extension K-1).
     """
 
     user: User
+    """Their `id`, `user_name` and `email`, and whether they are an admin (`is_admin`)."""
     session_id: str
+    """The id of the session, or of the token."""
     must_change_password: bool = False
+    """Whether the password has to be changed before anything else."""
     log_start: int = 0
+    """Where the event log ended when their account was made: they get no events from before."""
     scopes: frozenset[str] | None = None
+    """What the token may be used for; None for a session, which is not limited."""
     places: frozenset[str] | None = None
+    """The places the token is limited to: of all that its user sees, it sees only these. None: no limit."""
     is_bot: bool = False
+    """Whether the account is a program's (extension K-2)."""
 
     def reaches(self, place_id: str) -> bool:
-        """Tell whether a place is among those that a token is limited to, if it is."""
+        """Return whether this is one of the places the token is limited to, or there is no such limit."""
         return self.places is None or place_id in self.places

@@ -308,38 +308,38 @@ class Section:
 
         - `method`: ``GET``, ``POST``, ``PUT``, ``PATCH`` or ``DELETE``; ``HEAD`` comes with ``GET``.
         - `path`: texts, and ``:name`` or ``<name>`` for any one segment, ``<int:name>`` for a whole number,
-          and, as the last, ``<path:name>`` for all that is left.
+          and, as the last, ``<path:name>`` for everything that is left.
         - `answer`: the struct that the handler returns, `str` for plain text, `bytes` for a file, None for
           another `Response`; the media type of a text response may be given here, such as
           ``"text/javascript"``.
-        - `body`: the struct that the body is read into; a request has to send one, ``{}`` at least.
+        - `body`: the struct that the body is read into; a request has to send one, at least ``{}``.
         - `open`: no access token is needed, and there is no ``caller``.
-        - `first`: a function that is asked for existence and permission before the body's or a parameter's
-          error is told. It may name ``app``, ``request``, ``caller``, ``visitor``, ``bearer`` and the parts
-          of the path.
-        - `upload`: the body may have 32 MiB of JSON, and `first` is asked before anything of it is read.
-        - `streamed`: the handler reads a body of any kind as it arrives, ``request.body.pieces``; as with
-          `upload`, `first` is asked before, and it breaks off with the session.
-        - `optional`: the body may be missing; it is then one of defaults.
-        - `query`: the names of its parameters; the handler is given each as a text, None if it is absent. One
-          that holds a NUL is 400.
+        - `first`: a function that checks existence and permission, before an error of the body or of a
+          parameter is told. It may name ``app``, ``request``, ``caller``, ``visitor``, ``bearer`` and the
+          parts of the path.
+        - `upload`: the body may have up to 32 MiB of JSON, and `first` is called before any of it is read.
+        - `streamed`: the handler reads a body of any kind as it arrives, from ``request.body.pieces``. As
+          with `upload`, `first` is called before that. Reading ends when the session does.
+        - `optional`: the body may be missing; it then has the defaults.
+        - `query`: the names of the query parameters; the handler gets each as a text, or None if it is
+          absent. A parameter that contains a NUL is answered with 400.
         - `security`: the name of the OpenAPI scheme of the token that an open endpoint takes.
-        - `before_password_change`: it lets in a session whose password must be changed before anything else
-          (decision D-43).
-        - `failed`: a function of ``app`` and the exception, which makes the answer of what was raised.
-        - `static`: these are files of a client: no part of the interface, not in the OpenAPI document, and
-          not counted by ``server.rateLimit``.
-        - `statuses`: those that the OpenAPI document is to name beside the usual ones. With 206 the ``bytes``
-          of the answer are of any media type; without, they are an image.
-        - `scopes`: those of which a token needs one (extension K-1); with none the endpoint is for sessions
-          alone. By default it is ``read`` for GET and ``write`` for all else, ``admin`` below ``/admin/``,
-          and none below ``/auth/``.
-        - `within_places`: whoever has a token which is limited to some places gets and changes nothing of
-          others here; any other endpoint is refused to them. By default it is what names a place or a message
-          in its path, for that is looked up by `Teamchat.room` and the like.
-        - `gives_way`: all other requests go first. Of such ones, of all endpoints together, two are handled
-          at a time, each lets others pass for 3 ms at most, and who has waited for ten seconds is answered
-          503 with ``Retry-After``.
+        - `before_password_change`: it also serves sessions whose password must be changed before anything
+          else (decision D-43).
+        - `failed`: a function of ``app`` and the exception, which turns what was raised into an answer.
+        - `static`: the endpoint serves files of a client: it is not part of the interface or of the OpenAPI
+          document, and not counted by ``server.rateLimit``.
+        - `statuses`: statuses that the OpenAPI document names besides the usual ones. With 206, the ``bytes``
+          of the answer may have any media type; without it, they are an image.
+        - `scopes`: a token needs one of these (extension K-1); if it is empty, the endpoint is only for
+          sessions. The default is ``read`` for GET and ``write`` for all others, ``admin`` below
+          ``/admin/``, and none below ``/auth/``.
+        - `within_places`: says that a token which is limited to some places can read and change nothing of
+          others here; endpoints without this refuse such tokens. By default it is true if the path names a
+          place or a message, because these are looked up by `Teamchat.room` and the like.
+        - `gives_way`: all other requests go first. Of these requests, two are handled at a time over all
+          endpoints, and each lets others pass for at most 3 ms. One that has waited for ten seconds is
+          answered with 503 and ``Retry-After``.
         """
 
         def declare(handler: Handler) -> Handler:
