@@ -1,7 +1,7 @@
-"""The command ``teamchat``: one module a verb, each with `add` for its arguments and `run` for its work.
+"""The command ``teamchat``: one module per verb, each with `add` for its arguments and `run` for its work.
 
-The verbs hold no work of their own: they read the command line, call, and print.  How
-they end is decided in `teamchat.cli.ending`; a wrong command line has exit code 2.
+The verbs do no work of their own: they read the command line, call, and print. `teamchat.cli.ending` decides
+how they end; a wrong command line has exit code 2.
 """
 
 from __future__ import annotations

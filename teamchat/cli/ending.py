@@ -1,8 +1,8 @@
 """How a command ends: its exit code, and at most one line on stderr.
 
-What the operator can mend is one line and 1; an unexpected error is logged by type and
-place, never with its message, and is 1 too; what a signal ended is 128 and its number, and says nothing.  So
-is it when what is printed finds no reader any more, as behind ``head`` (SIGPIPE to a shell).
+What the operator can fix is one line and exit code 1. An unexpected error is logged by type and place, never
+with its message, and has exit code 1 too. If a signal ended the command, the code is 128 plus its number, and
+nothing is said; the same if nobody reads what is printed any more, as behind ``head`` (SIGPIPE to a shell).
 """
 
 from __future__ import annotations

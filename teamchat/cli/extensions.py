@@ -1,8 +1,8 @@
 """The verbs that plugins bring.
 
-Plugins are loaded only when the first word is none of teamchat's own verbs, so that
-those work, and are quick, whatever is installed.  A plugin can't take the place of one of them; who asks for
-a plugin's verb, or for the help, is told of one that would.
+Plugins are loaded only if the first word is none of teamchat's own verbs, so that those work, and are quick,
+whatever is installed. A plugin can't replace one of them; whoever asks for a plugin's verb, or for the help,
+is told of one that tries to.
 """
 
 from __future__ import annotations

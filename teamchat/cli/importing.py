@@ -1,4 +1,4 @@
-"""``teamchat import``: bring in what teamchat, Slack or Mattermost exported."""
+"""``teamchat import``: import what teamchat, Slack or Mattermost exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``teamchat init``: write a commented configuration file, and never over one that is there."""
+"""``teamchat init``: write a commented configuration file, but never over an existing one."""
 
 from __future__ import annotations
 

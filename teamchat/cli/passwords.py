@@ -1,7 +1,7 @@
 """Passwords on their way in: typed at the terminal or read from stdin, never from the command line.
 
-A password is in no argument, for those stand in the process list and in the shell's
-history; and one that was made here is shown this one time.
+A password is in no argument, because arguments appear in the process list and in the shell's history. A
+password that was generated here is shown only this once.
 """
 
 from __future__ import annotations

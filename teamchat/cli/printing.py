@@ -1,4 +1,4 @@
-"""What is written to a terminal: nothing that came from outside may break a line or play with it."""
+"""What is written to a terminal: nothing that came from outside may break a line or control the terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a long operation is: one line on stderr that is written over, or a line for each step done."""
+"""How far a long operation is: one line on stderr that is overwritten, or a line for each finished step."""
 
 from __future__ import annotations
 

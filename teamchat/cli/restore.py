@@ -1,4 +1,4 @@
-"""``teamchat restore``: put a backup in the place of an installation."""
+"""``teamchat restore``: restore a backup over an installation."""
 
 from __future__ import annotations
 

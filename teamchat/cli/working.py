@@ -1,8 +1,8 @@
-"""Doing what a verb is for: on the installation that the command line names, and breaking off as it should.
+"""Doing a verb's work on the installation that the command line names, and breaking it off properly.
 
-What is written is for its owner alone, wherever it lies; whatever ends the work, Ctrl-C,
-SIGTERM or the end of the terminal (SIGHUP), it takes back first what it has half written.  What ``nohup`` had
-ignored stays ignored.
+What is written is readable only by its owner, wherever it is. Whatever ends the work (Ctrl-C, SIGTERM or
+SIGHUP, the end of the terminal), it first removes what it has half written. What ``nohup`` made it ignore
+stays ignored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Mentions: who is meant by a message, and whom it reaches (the capability `mentions`, extension E).
 
-With it goes `activity`, the feed of what concerns one.
+The capability `activity`, the feed of what concerns a user, goes with it.
 
-It stands in the server itself, for whom a mention reaches is a question of who sees what, and comes through
-the doors of capabilities all the same.
+It is part of the server, because whom a mention reaches depends on who sees what; but it is offered by the
+same hooks as any other capability.
 """
 
 from __future__ import annotations

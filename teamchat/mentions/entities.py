@@ -1,7 +1,7 @@
 """What a message mentions: entities, and how they are kept when the text changes (E-1, E-2, E-4).
 
-The text stays readable by itself; an entity says who is meant by a part of it.  Offsets and lengths count
-code points, as Python does, and not what UTF-16 takes for one.
+The text stays readable by itself; an entity says who is meant by a part of it. Offsets and lengths count code
+points, as Python does, not UTF-16 units.
 """
 
 from __future__ import annotations

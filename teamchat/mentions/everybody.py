@@ -1,6 +1,6 @@
-"""Whom a message concerns that is for everybody in its place, or who follows its thread (E-5).
+"""Messages that are for everybody in their place, or for everybody who follows their thread (E-5).
 
-There is one row of it, whoever they are; who they are is found when somebody asks.
+There is one row for it, however many they are; who they are is looked up when somebody asks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whose keywords stand in a message: one look at the text for those of all users (E-7)."""
+"""Whose keywords are in a message: the text is searched once for those of all users (E-7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is meant by what stands in a text: the entities that the server makes of it (E-3)."""
+"""Who is meant by the names in a text: the entities that the server makes of it (E-3)."""
 
 from __future__ import annotations
 

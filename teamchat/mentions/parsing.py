@@ -1,7 +1,7 @@
 """Where in a text somebody may be mentioned, as the web client reads it (E-3): not in code, not in a link.
 
-Blocks are found line by line, and within one a single pass meets each mark once, so that the time grows with
-the length of the text, whatever is in it.  All offsets count code points.
+Blocks are found line by line, and within a block a single pass meets each mark once, so the time grows with
+the length of the text, whatever is in it. All offsets count code points.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Finding many words at once in a text: all keywords of all users, in one pass (E-7).
+"""Finding many words in a text at once: all keywords of all users, in one pass (E-7).
 
-A word is found where a word begins and ends; in Chinese, Japanese and Korean, which have no such boundaries
-between words, anywhere.  What is compared is folded.  Where no word begins as the text does at a place, which
-two characters tell, nothing more is asked there: thousands of words cost hardly more than one.
+A word must begin and end at a word boundary; in Chinese, Japanese and Korean, which have no such boundaries,
+it may be anywhere. Texts are compared folded. Two characters tell whether any word can begin at a place of
+the text, and if none can, nothing more is compared there: thousands of words cost hardly more than one.
 """
 
 from __future__ import annotations

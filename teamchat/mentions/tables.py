@@ -1,4 +1,4 @@
-"""The table of entities: one row a message that has some. Whom a message reaches, read states keep."""
+"""The table of entities: one row for each message that has some. Read states know whom a message reaches."""
 
 from teamchat.capabilities import Check
 from teamchat.chat.sight import GONE

@@ -1,7 +1,7 @@
 """What happens to mentions when a message is posted or edited, in its transaction (E-2 to E-8).
 
-Entities come with the message, or are made of its text; they are stored as they are, for all readers.  Whom
-they reach is decided then and there: who sees the message at that moment.
+Entities come with the message or are made from its text, and are stored as they are for all readers. Whom
+they reach is decided there and then: those who see the message at that moment.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A backup that is read. Nothing that it says of itself is believed before it was compared.
+"""Reading a backup. Nothing that it says about itself is believed before it was checked.
 
-Whoever made the file, reading it takes the memory of its list of entries, of one page of
-rows and of one image, each of which is bounded; a row has values that a database can hold; and what does not
-fit is told as `Damaged` before anything was changed.
+Whoever made the file, reading it takes the memory of its list of entries, one page of rows and one image,
+each of which is limited. A row has values that a database can hold. What does not fit is reported as
+`Damaged` before anything was changed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Backing up an installation while it is served.
 
-The tables are those of one moment, after the command was given: what was acknowledged
-before is in them.  Images are copied after that; they never change, but they can go meanwhile, and one that
-has is listed as missing.  A server is not held up: its database reads from a snapshot.  Events are not in the
-file, only the number of the last one (`teamchat.operations.restore` says why).
+The tables are those of one moment after the command was given, so they contain what was acknowledged before.
+Images are copied after that: they never change, but they can be removed meanwhile, and one that was is listed
+as missing. A server is not held up, because its database reads from a snapshot. Events are not in the file,
+only the number of the last one (`teamchat.operations.restore` says why).
 """
 
 from __future__ import annotations

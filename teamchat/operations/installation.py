@@ -1,8 +1,8 @@
 """An installation as its configuration describes it, with its storage and its images, without a server.
 
-To look at an installation never makes one, nor upgrades it.  Where there is no data yet,
-that is told, and no directory or database is left behind that was not there before; where it is of an older
-version, whose server may be running, that is told too.
+Looking at an installation never creates or upgrades one. If there are no data yet, the error says so, and no
+directory or database is left behind that was not there before. If the data are of an older version, whose
+server may be running, the error says that.
 """
 
 from __future__ import annotations

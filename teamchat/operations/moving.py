@@ -1,7 +1,7 @@
 """Moving an installation to another database: the tables, the images if they move too, and the secret.
 
-Neither side is served meanwhile; everything is there when the mark of the move goes
-(`teamchat.storage.moving`), for the images and the secret go first; and the source is never changed.
+Neither side is served meanwhile. The images and the secret are moved first, so everything is there when the
+mark of the move is removed (`teamchat.storage.moving`). The source is never changed.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Putting a backup in the place of an installation, empty or not.
+"""Restoring a backup over an installation, empty or not.
 
-* The file is read and compared with its manifest before anything changes.  All rows are written, and read
-  again and compared, in one transaction, so an installation is restored whole or left as it was.
-* The bytes of images come before the rows that name them, and rows of images whose bytes are not in the
-  file are left out.  If the rows are not written in the end, the bytes are taken out again; if they are, the
-  bytes go that the rows before them named, and these do not.
-* Rows and signing secret change together.  The secret lies beside its place before the rows are written, and
-  takes it after that; as long as that is not done, a mark that came with the rows keeps servers from
-  starting, and a second restore finishes.
-* The log goes on at numbers that no client has ever seen.  Clients saw more than the backup knows of; were
-  their numbers given again, to other events, they would miss some and not know.  So the log is empty and
-  goes on at the time of the restore in microseconds: no log grows as fast.  Who resumes is told to reload
-  (decision D-34).
+* The file is read and compared with its manifest before anything changes. All rows are written, read again
+  and compared in one transaction, so an installation is restored completely or left as it was.
+* The bytes of images are stored before the rows that name them, and rows of images whose bytes are not in the
+  file are left out. If the rows are not written in the end, these bytes are removed again; if they are, the
+  bytes that only the previous rows named are removed.
+* Rows and signing secret change together. The secret is put beside its place before the rows are written, and
+  into its place afterwards. Until that is done, a mark that came with the rows keeps servers from starting,
+  and a second restore finishes the work.
+* The log continues at numbers that no client has ever seen. Clients saw more than the backup has; if their
+  numbers were used again for other events, they would miss some without knowing. So the log is empty and
+  continues at the time of the restore in microseconds, because no log grows that fast. Clients that resume
+  are told to reload (decision D-34).
 """
 
 from __future__ import annotations

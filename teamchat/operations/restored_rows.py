@@ -1,7 +1,7 @@
-"""Putting the rows of a backup in the place of all rows, in a transaction that is open.
+"""Replacing all rows by those of a backup, in a transaction that is open.
 
-What was written is read again and compared; rows of images whose bytes the backup does
-not have are left out; images that no row names any more are noted, to be taken out of the image store.
+What was written is read again and compared. Rows of images whose bytes the backup does not have are left out.
+Images that no row names any more are recorded, to be removed from the image store.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Whether there is room on a disk for what is about to be written.
+"""Whether there is enough free space on a disk for what is about to be written.
 
-Only what can't possibly find room is refused: what a database or a file system adds is not counted.
+Only what can't possibly fit is refused: the overhead of a database or a file system is not counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whether a server runs on a storage, for what must not be done under one.
+"""Whether a server runs on a storage, for what must not be done while one does.
 
-A server has a row in ``members`` and beats (`teamchat.cluster`).  One that was killed has left its row
-behind: it is watched for two beats and a half before it is taken for dead.
+A server has a row in ``members`` and beats (`teamchat.cluster`). A server that was killed has left its row,
+which is watched for two and a half beats before the server is taken for dead.
 """
 
 from __future__ import annotations

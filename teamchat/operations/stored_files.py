@@ -1,6 +1,6 @@
-"""The bytes that capabilities keep in the store of files, for whoever copies an installation.
+"""The bytes that capabilities keep in the store of files, for copying an installation.
 
-No more than a piece of a file is in memory, and no transaction is open while a store is asked.
+Only a piece of a file is in memory at a time, and no transaction is open while a store is asked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Users, as the operator manages them: adding, listing, promoting, demoting, removing, new passwords.
 
-The rules are those of `teamchat.accounts`, asked for by somebody who needs no
-account.  What is done stands in the event log, so servers that run and clients that listen follow at once.
+The rules are those of `teamchat.accounts`, but the operator needs no account. What is done is in the event
+log, so running servers and listening clients follow at once.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Reading ZIP files that somebody may have made to do harm.
 
-No entry is written to the disk under the name it has there, so its name leads nowhere.
-Opening a file takes the memory of its list of entries, which is bounded, and whoever reads an entry says
-how much of it may be in memory at once, whatever the file says of its size.  A name stands for one entry,
-and an entry is stored or deflated: the other methods let a file say how much memory their reader needs.
+No entry is written to disk under its own name, so the name leads nowhere. Opening a file takes the memory of
+its list of entries, which is limited, and whoever reads an entry says how much of it may be in memory at
+once, whatever the file says about its size. A name stands for one entry. An entry is stored or deflated,
+because with the other methods a file decides how much memory its reader needs.
 """
 
 from __future__ import annotations

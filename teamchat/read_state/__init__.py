@@ -1,11 +1,11 @@
 """Read states: how far everybody has read in each place, on all their devices (the capability `read-state`).
 
-With it go `threads`, the same for threads that one follows, and `notification-levels`, which says what of it
-is worth a notification.  All three are on or off together: a read state tells the level, and the places tell
-how many threads are unread.
+Two capabilities go with it: `threads`, which does the same for followed threads, and `notification-levels`,
+which says what is worth a notification. All three are on or off together, because a read state includes the
+level, and the places say how many threads are unread.
 
-It stands in the server itself, for a count is a question of who sees what (`teamchat.chat.sight`), and comes
-through the doors of capabilities all the same.
+It is part of the server, because a count depends on who sees what (`teamchat.chat.sight`); but it is offered
+by the same hooks as any other capability.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The number that a client shows of all that is unread (extension D-9)."""
+"""The one number that a client shows for everything unread (extension D-9)."""
 
 from __future__ import annotations
 

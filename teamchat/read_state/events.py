@@ -1,4 +1,4 @@
-"""What a user's other devices are told of a read state."""
+"""What a user's other devices are told about a read state."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What happens to read states as rooms and their members change, in the transaction of the change (D-4).
 
-Joining begins with nothing unread, leaving ends the state.  Posting, editing and deleting change nothing
-here: whatever is counted is counted from what is there.
+Whoever joins begins with nothing unread; leaving ends the state. Posting, editing and deleting change nothing
+here, because everything is counted from what is there.
 """
 
 from __future__ import annotations

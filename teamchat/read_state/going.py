@@ -1,4 +1,4 @@
-"""What is kept of a user goes with their account: at once where that is little, else in parts (D-22)."""
+"""Removing what is kept of a user with their account: at once if it is little, else in parts (D-22)."""
 
 from __future__ import annotations
 

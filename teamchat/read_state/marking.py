@@ -1,9 +1,9 @@
-"""Moving marks of places, and telling what is unread there: of all who ask at the same time, together.
+"""Moving the marks of places and answering what is unread then, together for all who ask at the same time.
 
-Marks are nine in ten of what a company writes.  Those that come while others are being stored are stored in
-one transaction: each after its own caller and place were asked about, each from where the one before it has
-left the mark.  What is unread then is counted after the commit, in one transaction that reads, for the log's
-end is known there alone: on PostgreSQL events get their numbers as they are committed.
+Marks are nine in ten of what a company writes. Those that arrive while others are being stored are then
+stored in one transaction: each after its own caller and place were checked, and each starting from where the
+previous one has left the mark. What is unread is counted after the commit, in one reading transaction,
+because only there is the end of the log known: on PostgreSQL, events get their numbers as they are committed.
 """
 
 from __future__ import annotations

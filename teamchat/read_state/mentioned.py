@@ -1,8 +1,8 @@
 """Which messages mention whom, as read states count them (extensions D-1, E-5): rows that are only added.
 
-There is one for each user whom a message reaches by their name or a keyword, and one for a message that
-mentions everybody in its place, whoever they are.  What is mentioned no longer is marked, and not removed: it
-counts for nobody, and is known when it comes back.  Rows go with their messages.
+There is one row for each user whom a message reaches by name or keyword, and one for a message that mentions
+everybody in its place, however many they are. A mention that is edited away is marked, not removed: it counts
+for nobody, and is recognized if it comes back. Rows are removed with their messages.
 """
 
 from __future__ import annotations

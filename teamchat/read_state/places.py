@@ -1,7 +1,7 @@
 """The places that a user is a member of, and how much is unread there (extensions D-1, D-4).
 
-Nothing here is counted ahead: a count is how many messages of others the user sees after their position, as
-the index has them at the moment of the transaction that asks.
+Nothing is counted in advance: a count is the number of messages of others that the user sees after their
+position, from the index, as of the transaction that asks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where somebody has read to: the pair (generation, position), and what moves it (extensions D-2, D-3).
+"""How far somebody has read: the pair (generation, position), and what moves it (extensions D-2, D-3).
 
-A position is a place in the order of messages, whether or not a message stands there.
+A position is a place in the order of messages, whether or not there is a message.
 """
 
 from __future__ import annotations

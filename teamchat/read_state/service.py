@@ -1,6 +1,6 @@
-"""Reading and moving one's read states.
+"""Reading and moving a user's own read states.
 
-What was acknowledged is committed (D-12); then the user's other devices get the state as it is by then, by a
+What was acknowledged is committed (D-12). Then the user's other devices get the state as it is by then, by a
 signal that may be lost.
 """
 

@@ -1,7 +1,7 @@
-"""The tables of read states: positions alone, never a count (extension D).
+"""The tables of read states: only positions, never a count (extension D).
 
 `changed` numbers come from one clock that grows with every change, in the order of commits, so that what has
-changed since an answer is found by its number.
+changed since an answer can be found by its number.
 """
 
 from teamchat.capabilities import Check

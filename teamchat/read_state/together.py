@@ -1,8 +1,8 @@
-"""What many ask for at the same time is done once for all of them, in rounds.
+"""Doing what many ask for at the same time once for all of them, in rounds.
 
-Who comes while a round is under way joins the next one, which begins after all of them have asked: so each
-learns what holds at a moment after their question.  There are two rounds at most, one under way and one that
-gathers, however many ask.
+Whoever comes during a round joins the next one, which begins after all of them have asked; so each gets what
+holds at a moment after their question. However many ask, there are at most two rounds: one running and one
+gathering.
 """
 
 from __future__ import annotations

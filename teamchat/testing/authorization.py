@@ -1,9 +1,9 @@
-"""What a provider of identities must hold to, by Authlib's server side: nothing here knows of HTTP.
+"""What an identity provider must do, by Authlib's server side: nothing here knows of HTTP.
 
-A code is for one client, one redirect address and one try; the redirect address is compared whole; PKCE with
-S256 is required (RFC 7636); the client proves itself by HTTP Basic or in the form (RFC 6749, section 2.3.1).
-With the scope ``openid`` there is an ID token, signed with the client's secret (OpenID Connect Core,
-section 10.1).  Authlib is untyped; this module gives it types.
+A code is for one client, one redirect address and one try; the redirect address is compared as a whole; PKCE
+with S256 is required (RFC 7636); the client authenticates by HTTP Basic or in the form (RFC 6749, section
+2.3.1). With the scope ``openid`` there is an ID token, signed with the client's secret (OpenID Connect Core,
+section 10.1). Authlib is untyped; this module adds the types.
 """
 
 # Authlib calls these methods, each with all that any implementation could ask for.

@@ -1,4 +1,4 @@
-"""Bodies that no endpoint accepts: each must be answered with 400 in the one shape (decisions D-01, D-02)."""
+"""Bodies that no endpoint accepts: each must be answered with 400 in the common format (D-01, D-02)."""
 
 from __future__ import annotations
 

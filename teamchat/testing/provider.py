@@ -1,8 +1,8 @@
-"""A provider of identities over HTTP, for tests of OAuth sign-in: strict where a provider must be strict.
+"""An identity provider over HTTP, for tests of OAuth sign-in: strict where a provider must be strict.
 
-It listens on a free port of the loopback address, in the test's own Trio loop.  The protocol is Authlib's
-(`teamchat.testing.authorization`); whoever comes to ``/authorize`` agrees at once.  Every other address
-answers what the test put there, and a test can put anything in the place of any answer.
+It listens on a free port of the loopback address, in the test's own Trio loop. Authlib implements the
+protocol (`teamchat.testing.authorization`); whoever comes to ``/authorize`` agrees at once. Every other
+address answers what the test has put there, and a test can replace any answer.
 """
 
 # Tests assert; that is what they are.

@@ -1,8 +1,8 @@
 """A real server for a test: a process of its own, in a directory of its own, on a free port.
 
-The server gets nothing from the machine but the packages of this interpreter, so a test
-gives the same everywhere; a server that does not start, or does not end cleanly, fails the test with what it
-said; and no server outlives its test.
+The server gets nothing from the machine but the packages of this interpreter, so a test has the same result
+everywhere. A server that does not start, or does not end cleanly, fails the test with what it said. No server
+outlives its test.
 """
 
 # Tests assert; that is what they are.

@@ -1,7 +1,7 @@
 """The live stream as a client reads it: event after event, each waited for with a deadline.
 
-It is read by h11 from a connection of its own, and not through an HTTP client: waiting for an event can be
-given up at any time, and goes on where it was.
+h11 reads it from a connection of its own, rather than an HTTP client: waiting for an event can then be given
+up at any time, and continued later.
 """
 
 # Tests assert; that is what they are.

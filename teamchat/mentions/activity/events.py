@@ -1,4 +1,4 @@
-"""What those are told whom something concerns: ids, and nothing of what was said."""
+"""What is sent to those whom something concerns: ids, and nothing of what was said."""
 
 from __future__ import annotations
 

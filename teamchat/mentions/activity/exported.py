@@ -1,4 +1,4 @@
-"""The feed in ``teamchat export`` and ``teamchat import``: how far each has read, and what has a time."""
+"""The feed in ``teamchat export`` and ``teamchat import``: how far it was read, and what has a time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The items of a feed, worked out from what is stored, and judged by sight when they are read (E-9).
+"""The items of a feed, worked out from what is stored, and checked by sight when they are read (E-9).
 
-Each source yields its newest items before a point in the order of ids; they are merged, and what the user
-does not see any more is left out.  A message that mentions one is no reply besides.
+Each source yields its newest items before a point in the order of ids. They are merged, and what the user no
+longer sees is left out. A message that mentions the user is not listed again as a reply.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What makes items of the feed, in the transaction in which it happens, and whom it is told (E-10).
+"""What makes items of the feed, in the transaction in which it happens, and who is told (E-10).
 
-One event is for all whom one thing concerns, and goes to who sees the message alone, so that who is mentioned
-outside of it is told nothing.
+One event is for all users whom one thing concerns. It goes only to those who see the message, so somebody who
+is mentioned without seeing it is told nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The service that puts reminders into the feed when they are due (extension H-7).
 
-Which they are, capabilities say (`teamchat.capabilities.reminders`).  The item, the note that it was given
-and the event are one transaction, so that each comes once, on whichever server and whatever crashes.  Who
-does not see the message by now is told nothing, and finds the item when they see it again.
+Capabilities say which are due (`teamchat.capabilities.reminders`). The item, the record that it was given,
+and the event are one transaction, so each comes once, on whichever server and whatever crashes. Users who no
+longer see the message are told nothing, and find the item when they see the message again.
 """
 
 from __future__ import annotations

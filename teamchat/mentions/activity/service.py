@@ -1,7 +1,7 @@
-"""Reading the feed, and noting how far it was read (E-9).
+"""Reading the feed, and recording how far it was read (E-9).
 
-A position is a point in the order of items, whether or not one stands there. Without one, a user has read
-what was there before their account, or before the server had a feed.
+A position is a point in the order of items, whether or not there is an item. Users without one have read
+everything from before their account was created, or before the server had a feed.
 """
 
 from __future__ import annotations

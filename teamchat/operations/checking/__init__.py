@@ -1,6 +1,6 @@
-"""Whether an installation is in order, part by part: each finding has what to do about it.
+"""Whether an installation is in order, part by part: each finding says what to do about it.
 
-A check makes nothing and changes nothing; it needs no server, and disturbs none.
+A check creates and changes nothing; it needs no server, and disturbs none.
 """
 
 from __future__ import annotations

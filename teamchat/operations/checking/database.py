@@ -1,7 +1,7 @@
 """Checks of the database: that it answers, that its file is whole, and that its rows agree.
 
-A check changes nothing.  Each reads in a transaction of its own, so that servers may
-run meanwhile; what they do between two checks is no finding, for each rule is asked in one statement.
+Each check reads in a transaction of its own and changes nothing, so servers may run meanwhile. What they do
+between two checks is not a finding, because each rule is asked in one statement.
 """
 
 from __future__ import annotations

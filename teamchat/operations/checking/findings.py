@@ -1,4 +1,4 @@
-"""What a check finds: how bad it is, about what, and what to do."""
+"""What a check finds: how bad it is, what it is about, and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the data directory, of who may read it, and of the room on the disks."""
+"""Checks of the data directory, of who can read it, and of the free space on the disks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of rooms and of who is in them (extensions B, C)."""
+"""What must be true of rooms and of their members (extensions B, C)."""
 
 from __future__ import annotations
 

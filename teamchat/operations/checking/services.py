@@ -1,4 +1,4 @@
-"""Checks of what the server leans on: the image store, mail, and other servers."""
+"""Checks of what the server depends on: the image store, mail, and other servers."""
 
 from __future__ import annotations
 

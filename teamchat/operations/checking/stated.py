@@ -1,4 +1,4 @@
-"""Checks of what the configuration states: that `serve` will take it, the signing secret, the certificate."""
+"""Checks of what the configuration says: that `serve` will accept it, the signing secret, the certificate."""
 
 from __future__ import annotations
 

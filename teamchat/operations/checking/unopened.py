@@ -1,6 +1,6 @@
-"""What stands for the storage and the mailer while plugins are asked for their offers and no server starts.
+"""Stand-ins for the storage and the mailer, while plugins are asked for their offers and no server starts.
 
-A hook may keep them, and their methods, for later, as it does in a server.  Whoever really uses them is told
+A hook may keep them, and their methods, for later, as it does in a server. Code that really uses them is told
 that they are not open.
 """
 

@@ -1,4 +1,4 @@
-"""Files beside an export that somebody else made: which are images here, and which come along as files."""
+"""Files beside an export that somebody else made: which become images here, and which become files."""
 
 from __future__ import annotations
 

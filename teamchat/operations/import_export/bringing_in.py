@@ -1,4 +1,4 @@
-"""Importing what stands at a path, whatever program wrote it."""
+"""Importing what is at a path, whatever program wrote it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channels, groups and notes that an import makes, each seen by those who saw it before and nobody else."""
+"""Channels, groups and notes that an import creates, each seen by those who saw it before and nobody else."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Writing everything people said into a directory, a JSON record a line.
+"""Writing everything people said into a directory, one JSON record per line.
 
-It is one moment's, however long it takes, and a server goes on meanwhile.  Of deleted rooms nothing is in
-it, though they are still being removed.  The directory has its name only when it is whole, and it is for its
-owner alone, for private conversations are in it.
+It is a snapshot of one moment, however long it takes, and a server can keep running. It contains nothing of
+deleted rooms, even while they are still being removed. The directory gets its name only when it is complete,
+and only its owner can read it, because it contains private conversations.
 """
 
 from __future__ import annotations

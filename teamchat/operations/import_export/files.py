@@ -1,7 +1,7 @@
-"""Reading the files of an export that somebody else made, from a directory or out of a ZIP file.
+"""Reading the files of an export that somebody else made, from a directory or a ZIP file.
 
-Nothing outside the export is read, whatever links or names lead there; what is no file,
-such as a pipe, is not waited for; and no more is in memory than a file of that kind may have.
+Nothing outside the export is read, whatever links or names lead there. Anything that is not a file, such as a
+pipe, is not waited for. No more is in memory than a file of that kind may have.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The records of an export, and where they come from.
 
-Field names and units are those of the interface: camelCase, times in epoch milliseconds.  Nothing here is
+Field names and units are those of the interface: camelCase, times in epoch milliseconds. Nothing here is
 secret: no password, no token, no session.
 """
 

@@ -1,4 +1,4 @@
-"""Imported images, examined as uploads are: what is stored is what it says it is."""
+"""Imported images, checked as uploads are: what is stored is what it says it is."""
 
 from __future__ import annotations
 

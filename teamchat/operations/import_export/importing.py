@@ -1,11 +1,11 @@
-"""Bringing records into an installation, empty or in use.
+"""Importing records into an installation, empty or in use.
 
-* It can be done again, and after it was broken off: what has the same id is there already and is left as it
-  is.  Users are the same who have the same email, channels that have the same name.
-* Times are kept, and ids tell them, so pages have the order in which things were said.
+* It can be repeated, even after it was interrupted: what has the same id is already there and is left as it
+  is. Users with the same email are the same, and so are channels with the same name.
+* Times are kept, and ids are made from them, so pages have the order in which things were said.
 * Nothing that only some could see becomes visible to all.
-* Rows are written without their events, a page a transaction; in the end, also where that is an error, one
-  RESYNC in the log makes all servers forget what they remember, and all clients reload (decision D-34).
+* Rows are written without their events, one page per transaction. At the end, even after an error, one RESYNC
+  in the log makes all servers clear their caches and all clients reload (decision D-34).
 """
 
 from __future__ import annotations

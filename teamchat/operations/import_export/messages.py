@@ -1,7 +1,7 @@
 """Writing imported messages, with their reactions and images, and what they change around them.
 
-What a message hangs on is there before it; a thread's figures and a conversation's last
-activity are made from the rows themselves, in the transaction that changed them.
+What a message refers to is there before it. The figures of a thread and the last activity of a conversation
+are made from the rows themselves, in the transaction that changed them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What became of everything that was to be imported: counted, and named where the operator has to know.
+"""What became of everything that was to be imported: counted, and named if the operator has to know.
 
-It holds no text of anybody's; names, ids and places in the export are what an operator
-looks things up by.  Notes go to a file as they come, so a million of them take no memory, and those of an
-import that breaks off stay.  No report takes the place of another.
+It contains no text that anybody wrote; operators look things up by names, ids and places in the export. Notes
+go to a file as they come, so a million of them take no memory, and those of an interrupted import remain. No
+report replaces another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The parts of capabilities in an export: a file of records for each, in a folder of their own.
 
-A capability that is not on, or not installed, is no reason to stop: what is not written or read is told.
-What belongs to a room or a message that was deleted, and is being removed, is left out.
+A capability that is off or not installed does not stop an export or import; what is therefore not written or
+read is reported. What belongs to a deleted room or message that is still being removed is left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The endpoints of what notifies one."""
+"""The endpoints for choosing what notifies a user."""
 
 from __future__ import annotations
 

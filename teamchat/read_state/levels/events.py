@@ -1,4 +1,4 @@
-"""What a user's own devices are told of what they have chosen."""
+"""What a user's own devices are told about their choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people have chosen in ``teamchat export`` and ``teamchat import``: a record a user."""
+"""Users' choices in ``teamchat export`` and ``teamchat import``: a record for each user."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Words that count as mentions of who has set them, from when they were set (extension E-7).
+"""Words that count as mentions of the user who set them, from when they were set (extension E-7).
 
-They are the user's alone: nobody else is told them.  Whoever looks for them in what is posted keeps them in
-memory, and reads them again when `version` is another.
+Only that user is told them. Code that looks for them in posts keeps them in memory, and reads them again when
+`version` has changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whom a message notifies (extensions D-9, J-3): the one place where levels, sight and read states meet.
 
-Candidates are found from the rows that say so: mentions, who follows a thread, who wants all messages.  Each
-is then judged by one statement for many users, as it is in that transaction.
+Candidates are found from the rows that say so: mentions, followers of a thread, users who want all messages.
+Then each is judged, many users with one statement, as of that transaction.
 """
 
 from __future__ import annotations

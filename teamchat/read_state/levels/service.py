@@ -1,4 +1,4 @@
-"""Choosing what notifies one, and reading what one has chosen (extension D-9)."""
+"""Choosing what notifies a user, and reading the choices (extension D-9)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a user has chosen for all their places: what notifies them, when, and how much is shown (D-9, E-7, J).
 
-The time and the words of it are checked here; holding a notification back is the business of what sends it.
+The choices are checked here; holding a notification back is up to whatever sends it.
 """
 
 from __future__ import annotations

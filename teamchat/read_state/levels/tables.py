@@ -1,4 +1,4 @@
-"""The tables of what notifies whom. Where nothing was chosen there is no row."""
+"""The tables of what notifies whom. A user who has chosen nothing has no row."""
 
 from teamchat.capabilities import Check
 from teamchat.storage.schema import Migration

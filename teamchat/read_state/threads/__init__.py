@@ -1,1 +1,1 @@
-"""Threads that people follow, and how far they have read in each (the capability `threads`, D-8)."""
+"""Followed threads, and how far people have read in each (the capability `threads`, D-8)."""

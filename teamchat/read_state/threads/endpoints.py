@@ -1,4 +1,4 @@
-"""The endpoints of threads that one follows."""
+"""The endpoints of followed threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user's other devices are told of a thread."""
+"""What a user's other devices are told about a thread."""
 
 from __future__ import annotations
 

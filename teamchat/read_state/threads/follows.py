@@ -1,6 +1,6 @@
-"""Who follows a thread, and what begins and ends it (extension D-8).
+"""Who follows a thread, and how that begins and ends (extension D-8).
 
-Each function is called in the transaction of what happens.  Nothing is written for anybody who has no part in
+Each function is called in the transaction of what happens. Nothing is written for anybody who has no part in
 the thread: a first reply writes two rows, any other at most one.
 """
 

@@ -1,7 +1,7 @@
-"""Tells one's other devices that a reply of one's own has read what mentioned one in its thread.
+"""Tells a user's other devices that their own reply has read what mentioned them in its thread.
 
-A reply is told by its event, from which a client knows that the thread is read up to it (D-8), but not what
-its place counts since (D-11).  That is told once the reply is committed.
+The event of the reply tells a client that the thread is read up to it (D-8), but not what its place counts
+since then (D-11). That is sent once the reply is committed.
 """
 
 from __future__ import annotations

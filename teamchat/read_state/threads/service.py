@@ -1,4 +1,4 @@
-"""Following threads and reading them, as one's own devices ask for it (extension D-8)."""
+"""Following threads and reading them, as a user's own devices ask for it (extension D-8)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How far users have read in threads, and how much is unread there (extension D-8).
 
-As in places, nothing is counted ahead: a count is how many replies of others are after the position, at the
-moment of the transaction that asks.  Replies are visible as their parent is, in every statement here.
+As in places, nothing is counted in advance: a count is the number of replies of others after the position, as
+of the transaction that asks. In every statement here, replies are visible as their parent is.
 """
 
 from __future__ import annotations

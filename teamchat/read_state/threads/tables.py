@@ -1,7 +1,7 @@
 """The table of thread states: who follows which thread, and up to which reply they have read it.
 
-There is a row where somebody ever followed a thread or marked it, and none for those who might.  It goes with
-the message that the thread is about.
+There is a row for everybody who ever followed a thread or marked it, and none for those who might. It is
+removed with the message that the thread is about.
 """
 
 from teamchat.capabilities import Check

@@ -1,7 +1,7 @@
-"""What all lines of an export say together: read once, before the first record is brought over.
+"""What all lines of an export say together, read once, before the first record is converted.
 
-Posts have no ids there.  One is known by its channel, who wrote it and when; where several are alike in that,
-as those that another program once brought in with times of whole seconds, by what they say too.
+Posts have no ids there. A post is identified by its channel, its author and its time; if several are alike in
+these, as those that another program imported with times in whole seconds, also by what they say.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A bulk export of Mattermost's as a `Source`.
+"""A Mattermost bulk export as a `Source`.
 
-Ids are made from names and times, so a second import finds what the first one made; and what can't be brought
-over is noted with where it stands, never with its text.
+Ids are made from names and times, so a second import finds what the first one made. What can't be imported is
+reported by its place in the export, never with its text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Reading the lines of a bulk export: a record each, one of which is in memory at a time.
+"""Reading the lines of a bulk export: one record each, with one record in memory at a time.
 
-An export is read several times; what is no record is noted in the one reading that is asked to.
+An export is read several times; what is not a record is reported only in the reading that is asked to.
 """
 
 from __future__ import annotations

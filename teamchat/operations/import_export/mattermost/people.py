@@ -1,7 +1,7 @@
-"""Mattermost's users, and who of them is let in here at once.
+"""Mattermost's users, and which of them can sign in here at once.
 
-Whoever is a user here sees all public channels.  Guests there did not, and who was in no team saw none: they
-come in deactivated, and an admin who means them to see all that activates them.
+Every user here sees all public channels. Mattermost's guests did not, and users in no team saw none: they are
+imported as deactivated, and an admin who wants them to see all public channels activates them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Mattermost's channels, groups and direct messages, and who sees each of them here.
 
-What only some could see there, the same people see here and nobody else.  A public channel was one for the
-people of its team; so it is one here where everybody who may sign in is of that team, or may join it unasked.
+What only some people could see there, the same people see here and nobody else. A public channel was public
+for the people of its team; so it is public here if everybody who may sign in is in that team, or may join it
+without being asked.
 """
 
 from __future__ import annotations

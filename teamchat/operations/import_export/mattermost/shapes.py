@@ -1,7 +1,7 @@
-"""What is read of a bulk export's lines, and of which type it must be (Mattermost's "Bulk loading data").
+"""What is read of a bulk export's lines, and which types it must have (Mattermost's "Bulk loading data").
 
-A record that has one of these shapes can be brought over without another look at its types; one that has not
-is left out, and the report says where it stood.  What is not read may be anything.
+A record with one of these shapes can be imported without checking its types again. Any other is left out, and
+the report says where it was. Fields that are not read may be anything.
 """
 
 from __future__ import annotations

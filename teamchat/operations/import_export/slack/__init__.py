@@ -1,1 +1,1 @@
-"""What Slack exports of a workspace, as a `Source`: its files (`files`), who sees what (`rooms`), and all."""
+"""What Slack exports of a workspace, as a `Source`: `files` reads it, `rooms` decides who sees what."""

@@ -1,8 +1,8 @@
 """A workspace's export from Slack as a `Source`.
 
-Ids are made from Slack's ids and times, so a second import finds what the first one
-made; and what can't be brought over is noted with where it stands, never with its text.  An address of a file
-is never kept: it carries the key to all files of the workspace.
+Ids are made from Slack's ids and times, so a second import finds what the first one made. What can't be
+imported is reported by its place in the export, never with its text. The address of a file is never kept: it
+contains the key to all files of the workspace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The files of an export from Slack: lists of users and channels, and for each channel a file a day.
+"""The files of an export from Slack: lists of users and channels, and one file per day for each channel.
 
-One day of one channel is in memory at a time, no more of it than a day may be long, and
-no name that stands in the export leads out of it.  What is left out of a channel is noted when it is asked
-for, for a channel is read more than once.
+One day of one channel is in memory at a time, up to the length that a day may have, and no name in the export
+leads out of it. What is left out of a channel is reported when that is asked for, because a channel is read
+more than once.
 """
 
 from __future__ import annotations

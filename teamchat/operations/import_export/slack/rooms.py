@@ -1,7 +1,8 @@
 """Slack's channels, private channels, group messages and direct messages, and who sees each of them here.
 
-What only some could see there, the same people see here and nobody else.  A folder that two of them claim,
-one of which is not public, is read for neither: whose messages are in it, nobody can tell.
+What only some people could see there, the same people see here and nobody else. If two of them claim the same
+folder, and one of the two is not public, it is read for neither, because nobody can tell whose messages are
+in it.
 """
 
 from __future__ import annotations
