@@ -190,6 +190,31 @@ def test_a_place_and_everything_are_marked_as_read_by_keys(house: House, at: Cal
     counts(page, "first", 0)
 
 
+def test_escape_marks_a_place_as_read_and_goes_to_its_end(house: House, at: Callable[..., Page]) -> None:
+    room = house.public("first")
+    page = at(house.general)
+    house.ask("grace", "POST", f"/channels/{room}/join")
+    for number in range(40):
+        house.say(room, f"message {number}", by="grace")
+    counts(page, "first", 40)
+    link(page, "first").click()
+    expect(page.get_by_text("New", exact=True)).to_be_in_viewport()
+    field = page.get_by_role("textbox", name="Write to #first")
+    field.fill("not yet sent")
+    field.press("Escape")
+    counts(page, "first", 0)
+    expect(page.get_by_text("message 39")).to_be_in_viewport()
+    expect(field).to_have_value("not yet sent")
+    agree(house, "ada", page)
+
+    message = house.say(room, "to be read later", by="grace")
+    expect(page.get_by_text("to be read later", exact=True)).to_be_in_viewport()
+    house.ask("ada", "PUT", f"/me/places/{room}/unread", {"from": message})
+    counts(page, "first", 1)
+    field.press("Escape")
+    counts(page, "first", 0)
+
+
 def test_the_line_above_what_is_new_stands_where_another_device_left_off(
     house: House, at: Callable[..., Page]
 ) -> None:

@@ -25,6 +25,7 @@ const GROUPS = {
     edit_last: ["↑"],
     complete: ["@", ":"],
     messages: ["⇧ Tab"],
+    read: ["Esc"],
   },
   formatting: {
     bold: [`${COMMAND} B`, "**…**"],

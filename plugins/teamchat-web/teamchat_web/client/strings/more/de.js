@@ -301,6 +301,7 @@ export default {
   "shortcuts.writing_edit_last": "Letzte eigene Nachricht bearbeiten (im leeren Feld)",
   "shortcuts.writing_complete": "Jemanden erwähnen, Emoji finden",
   "shortcuts.writing_messages": "Zu den Nachrichten",
+  "shortcuts.writing_read": "Den Platz als gelesen markieren",
   "shortcuts.formatting": "Formatieren",
   "shortcuts.formatting_bold": "Fett",
   "shortcuts.formatting_italic": "Kursiv",

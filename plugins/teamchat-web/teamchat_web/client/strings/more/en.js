@@ -301,6 +301,7 @@ export default {
   "shortcuts.writing_edit_last": "Edit your last message (in an empty field)",
   "shortcuts.writing_complete": "Mention somebody, find an emoji",
   "shortcuts.writing_messages": "To the messages",
+  "shortcuts.writing_read": "Mark the place as read",
   "shortcuts.formatting": "Formatting",
   "shortcuts.formatting_bold": "Bold",
   "shortcuts.formatting_italic": "Italic",

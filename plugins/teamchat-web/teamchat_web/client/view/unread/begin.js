@@ -1,8 +1,10 @@
-// The part of the page that read states bring: the menu of a place in its head, the key that reads everything, and the
-// way to what concerns one. On a server without them it isn't there.
+// The part of the page that read states bring: the menu of a place in its head, the keys that read a place or everything,
+// and the way to what concerns one. On a server without them it isn't there.
 
 import { part } from "../../lib/parts.js";
 import { shownOf } from "../shown.js";
+
+const FIELD = "main > .composer textarea";
 
 /** Begin it; the place that is shown already gets its menu too. */
 export function beginUnread(ctx) {
@@ -16,7 +18,7 @@ export function beginUnread(ctx) {
     if (fill || !model.capabilities["read-state"]) return;
     const { dressHead } = await part(import("./head.js"));
     fill ??= dressHead;
-    document.addEventListener("keydown", (event) => readAll(ctx, event), { signal });
+    document.addEventListener("keydown", (event) => readByKey(ctx, event), { signal });
     if (shown) fill(...shown);
     shown = null;
   };
@@ -37,8 +39,23 @@ export function beginUnread(ctx) {
   }
 }
 
-async function readAll(ctx, event) {
-  if (event.key !== "Escape" || !event.shiftKey || event.defaultPrevented || event.target.closest?.("dialog")) return;
-  event.preventDefault();
+function readByKey(ctx, event) {
+  const { key, shiftKey, defaultPrevented, isComposing, target } = event;
+  if (key !== "Escape" || defaultPrevented || isComposing || target.closest?.("dialog")) return;
+  if (shiftKey) event.preventDefault();
+  if (shiftKey) readAll(ctx);
+  else if (target.matches?.(FIELD)) readHere(ctx);
+}
+
+async function readAll(ctx) {
   (await part(import("./marking.js"))).markAllRead(ctx);
+}
+
+/** Marks the place as read, where there is something unread, and goes to its end. */
+async function readHere(ctx) {
+  const place = ctx.model.place(ctx.router.current.place?.id);
+  const { isUnread, markRead } = await part(import("./marking.js"));
+  if (!place || !isUnread(ctx.model, place.id)) return;
+  (await shownOf(ctx).view(place.id)).toEnd();
+  markRead(ctx, place);
 }
