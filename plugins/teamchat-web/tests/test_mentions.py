@@ -181,6 +181,20 @@ def ada(rooms: Rooms, enter: Enter) -> Page:
 
 
 @pytest.mark.slow
+def test_who_wrote_here_last_is_offered_first(serve: Callable[..., Any], enter: Enter) -> None:
+    rooms = Rooms(serve(), ("bea", "bert", "beth", "albert", "abe", "joe-beth"))
+    for by in ("beth", "abe", "bert"):
+        rooms.say(rooms.general, f"{by} was here", by=by)
+    rooms.say(rooms.general, "so was I")
+    page = enter(rooms.server)
+    expect(page.get_by_role("log")).to_contain_text("so was I")
+    options = page.get_by_role("option")
+    field(page).press_sequentially("@")
+    expect(options.locator("bdi")).to_have_text(["bert", "abe", "beth", "Ada", "albert", "bea", "joe-beth"])
+    field(page).press_sequentially("be")
+    expect(options.locator("bdi")).to_have_text(["bert", "beth", "bea", "joe-beth", "abe", "albert"])
+
+
 def test_who_was_chosen_is_sent_wherever_the_text_moves(rooms: Rooms, ada: Page) -> None:
     bea = ("user", rooms.ids["bea"], "@bea")
     choose(ada, "@be", "bea")

@@ -15,6 +15,7 @@ const MOST = 7;
 const OPEN = /(?:^|[\s(])([@:#])([^\s@:#]*)$/;
 const WIDE = ["channel", "here"];
 const LEAST_EMOJI = 2;
+const BETWEEN_WORDS = /[^\p{L}\p{N}]+/u;
 const WHOLE = /(?<![\p{L}\p{N}:/]):[a-z0-9_+-]+:(?![\p{L}\p{N}:/])/u;
 let made = 0;
 
@@ -151,11 +152,21 @@ export class Completion {
   #people(query) {
     const present = [...this.#ctx.model.users.values()].filter(({ isDeactivated }) => !isDeactivated);
     const named = ({ userName, fullName }) => `${userName} ${fullName ?? ""}`;
-    return best(present, query, named).map((user) => {
+    return best(present, query, named, this.#speakers()).map((user) => {
       const words = `@${user.userName}`;
       const entity = { type: "user", id: user.id, words };
       return { sign: avatar(user), label: user.userName, more: user.fullName, text: `${words} `, entity };
     });
+  }
+
+  /** The ids of who wrote here, in the thread first, the last one first; oneself is seldom meant. */
+  #speakers() {
+    const { model } = this.#ctx;
+    const { place, parentId } = this.#about;
+    const said = [...model.timeline(place).items, ...(parentId ? model.thread(parentId, place).items : [])];
+    const ids = new Set(said.map(({ author }) => author.id).reverse());
+    ids.delete(model.me.id);
+    return [...ids];
   }
 
   /** The words for all members, and for those who are there now. */
@@ -229,15 +240,22 @@ export class Completion {
   }
 }
 
-/** Those whose name begins so or has it in it, in this order. */
-function best(all, query, nameOf) {
+/** Those in whose name it is: first where that begins so, then where a word does; of these first who is `near`. */
+function best(all, query, nameOf, near = []) {
   const asked = query.toLowerCase();
-  const rank = (one) => {
-    const name = nameOf(one).toLowerCase();
-    return name.startsWith(asked) ? 0 : name.includes(asked) ? 1 : -1;
-  };
-  return all
-    .filter((one) => rank(one) >= 0)
-    .sort((a, b) => rank(a) - rank(b) || nameOf(a).localeCompare(nameOf(b)))
-    .slice(0, MOST);
+  const places = new Map(near.map((id, at) => [id, at]));
+  const fits = all.map((one) => ({ one, name: nameOf(one), at: places.get(one.id) ?? near.length }));
+  for (const fit of fits) fit.rank = rank(fit.name.toLowerCase(), asked);
+  return fits
+    .filter((fit) => fit.rank >= 0)
+    .sort((a, b) => a.rank - b.rank || a.at - b.at || a.name.localeCompare(b.name))
+    .slice(0, MOST)
+    .map(({ one }) => one);
+}
+
+function rank(name, asked) {
+  if (name.startsWith(asked)) return 0;
+  const at = name.indexOf(asked);
+  const isWord = at > 0 && name.split(BETWEEN_WORDS).some((word) => word.startsWith(asked));
+  return isWord ? 1 : at < 0 ? -1 : 2;
 }
