@@ -311,6 +311,33 @@ def test_on_a_phone_a_thread_covers_the_conversation(serve: Serve, enter: Enter)
     expect(page.get_by_label("Write to #General")).to_be_focused()
 
 
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_who_writes_has_the_whole_width(serve: Serve, enter: Enter, width: int) -> None:
+    server = serve()
+    talk = server.token()
+    with server.client(talk) as client:
+        [channel] = client.get("/channels").json()["channels"]
+    server.post(f"/channels/{channel['id']}/messages", {"content": "hello"}, talk)
+    page = enter(server, viewport={"width": width, "height": 640}, has_touch=True, is_mobile=True)
+    expect(page.get_by_role("button", name="Attach files")).to_be_visible()
+    places = """() => Object.fromEntries(["textarea", "button", ".send"].map((one) => {
+      const box = document.querySelector(`main > .composer ${one}`).getBoundingClientRect();
+      return [one, box.toJSON()];
+    }))"""
+    field = page.get_by_label("Write to #General")
+    for text in ("", "words " * 30):
+        field.fill(text)
+        shown = page.evaluate(places)
+        assert shown["textarea"]["right"] - shown["textarea"]["left"] > width - 50
+        assert shown["button"]["top"] >= shown["textarea"]["bottom"] - 1
+        assert shown[".send"]["top"] == shown["button"]["top"]
+        assert shown[".send"]["right"] > width - 50
+    field.fill("")
+    page.get_by_role("article").tap()
+    shown = page.evaluate(places)
+    assert shown["button"]["bottom"] == shown["textarea"]["bottom"]
+
+
 def test_on_a_phone_the_settings_leave_no_drawer_behind(serve: Serve, enter: Enter) -> None:
     page = enter(serve(), viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     opener = page.get_by_role("button", name="Open the sidebar")
