@@ -103,6 +103,31 @@ def test_an_unfinished_edit_survives_a_look_at_older_messages(talk: Any, enter: 
 
 
 @pytest.mark.slow
+def test_a_message_that_was_read_anew_while_it_was_edited_is_drawn_as_it_is_then(
+    serve: Serve, visit: Enter
+) -> None:
+    """After a sleep that is too long for the stream all is read anew, and each message is another object."""
+    page = visit(serve().base)
+    drawn = """async () => {
+      const root = document.querySelector("script[src$='/main.js']").src.replace("main.js", "");
+      const { Chunks } = await import(root + "view/chunks.js");
+      const draw = ({ content }) => [Object.assign(document.createElement("p"), { textContent: content })];
+      const chunks = new Chunks(draw);
+      const known = { id: "1", content: "before" };
+      chunks.sync([known], new Map());
+      chunks.locked = "1";
+      const anew = { ...known };
+      chunks.sync([anew], new Map());
+      anew.content = "after"; // It is saved.
+      const isLeftAlone = chunks.list.textContent === "before";
+      chunks.locked = null;
+      chunks.sync([anew], new Map([["1", true]]));
+      return [isLeftAlone, chunks.list.textContent];
+    }"""
+    assert page.evaluate(drawn) == [True, "after"]
+
+
+@pytest.mark.slow
 def test_the_edit_of_a_message_that_is_gone_is_forgotten(serve: Serve, enter: Enter) -> None:
     server = with_random(serve())
     page = enter(server)

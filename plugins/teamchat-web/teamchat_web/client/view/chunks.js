@@ -117,8 +117,8 @@ export class Chunks {
     const key = keyOf(item);
     const isSame = entry.item === item;
     const isBelow = keyOf(entry.previous ?? {}) === keyOf(previous ?? {});
-    if (key === this.locked) return;
     Object.assign(entry, { item, previous });
+    if (key === this.locked) return;
     if ((isSame && isBelow && !stale.has(key)) || isEmptied(node.parentNode)) return;
     const { activeElement } = document;
     const held = node.contains(activeElement);
