@@ -163,6 +163,21 @@ def test_an_unreachable_server_ends_no_session(serve: Serve, visit: Visit) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("status", [200, 403, 404])
+def test_a_page_of_a_proxy_in_place_of_the_server_ends_no_session(
+    trial: Callable[..., Trial], status: int
+) -> None:
+    one = trial(jwtExpirySeconds=2)
+    page = {"status": status, "content_type": "text/html", "body": "<h1>Back soon</h1>"}
+    one.page.route("**/auth/refresh", lambda route: route.fulfill(**page))
+    failed = one.until("trial.session.token().then(() => '', (error) => error.name)")
+    assert failed == "Unreachable"
+    assert one.run("[trial.session.isSignedIn, trial.ended.length]") == [True, 0]
+    one.page.unroute("**/auth/refresh")
+    assert one.run("trial.api.me().then((me) => me.userName)") == "Ada"
+
+
+@pytest.mark.slow
 def test_signing_out_ends_the_session_at_the_server_and_in_every_tab(trial: Callable[..., Trial]) -> None:
     one = trial(jwtExpirySeconds=900)
     two = one.tab()

@@ -1,10 +1,10 @@
 // Being signed in: the access token, fresh whenever it is asked for, and the refresh token behind it.
 //
-// All tabs share one session. A refresh token is spent by one tab at a time, and the
-// others take what that one got; a spent one used twice would end the session. Only the server's word ends
-// a session (it refused the refresh token), never a network that is down. In dev mode there is no refresh
-// token and an email signs in: that replaces a token which expires, and never one that the server refused,
-// for whoever was signed out or removed there must not come back by themselves.
+// All tabs share one session. A refresh token is spent by one tab at a time, and the others take what that
+// one got; a spent one used twice would end the session. Only the server's word ends a session (it refused
+// the refresh token), never a network that is down, or a proxy that answers for the server. In dev mode
+// there is no refresh token and an email signs in: that replaces a token which expires, and never one that
+// the server refused, for whoever was signed out or removed there must not come back by themselves.
 //
 // Where a password must be changed before anything else (decision D-43), "ended" with the reason "password"
 // ends the chat though the tokens stay, and "freed" says that it has been changed, in whichever tab.
@@ -12,7 +12,7 @@
 
 import { Emitter } from "../lib/emitter.js";
 import { exclusively } from "../lib/tabs.js";
-import { ApiError, Unreachable } from "./http.js";
+import { Unreachable } from "./http.js";
 
 const EARLY_MS = 30_000; // A token is refreshed so long before it expires, or at half of a short life.
 const RETRIES_MS = [500, 1500, 3000]; // Within the ten seconds in which a lost answer is given again.
@@ -160,13 +160,15 @@ export class Session extends Emitter {
     try {
       pair = await this.#ask(tokens);
     } catch (error) {
-      if (error instanceof ApiError && !error.isPassing) {
+      const isRefused = error.isPassing === false; // With a refresh token 401 alone is the server's word.
+      if (error.status === 401 || (isRefused && !tokens.refreshToken)) {
         this.forget("expired");
         throw new SignedOut();
       }
       if (Date.now() < tokens.expiresAt) return tokens.accessToken;
-      throw error;
+      throw isRefused ? new Unreachable(error) : error; // Something in between answered.
     }
+    if (!pair.accessToken) throw new Unreachable(); // A page of something in between.
     if (!this.#tokens) throw new SignedOut(); // It was ended meanwhile, and stays so.
     this.#keep(pair.accessToken, pair.refreshToken ?? null);
     return pair.accessToken;

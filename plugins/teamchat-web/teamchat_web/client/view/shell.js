@@ -278,6 +278,8 @@ class Shell {
   /** The title comes after what it is about, and what is not seen after that. */
   async #follow() {
     (await import("./title.js")).keepTitle(this.#ctx);
+    const drawer = { isOpen: () => this.#isOpen, close: () => this.#drawer(false) };
+    (await import("./keys.js")).catchKeys(this.#ctx, this.#side, drawer);
     if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded));
     (await import("./later.js")).begin(this.#ctx, this.#greeting);
     (await import("./keep.js")).keepShell();
@@ -286,24 +288,10 @@ class Shell {
     await Promise.all([part(import("./tools.js")), part(import("./images.js"))]); // Here before a key or a lost network.
   }
 
+  /** The palette's key works from the start; the others come with keys.js. */
   #key(event) {
-    const isCommand = event.ctrlKey || event.metaKey;
-    const isTyping = event.target.closest?.("input, textarea, select, dialog");
-    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (isCommand && !event.shiftKey && event.key.toLowerCase() === "k") palette(this.#ctx);
-    else if (event.key === "?" && !isCommand && !isTyping) this.#explain();
-    else if (event.altKey && step && !isCommand) this.#step(step, event.shiftKey);
-    else if (event.key === "Escape" && !isTyping && this.#isOpen) this.#drawer(false);
-    else return;
+    if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.key.toLowerCase() !== "k") return;
     event.preventDefault();
-  }
-
-  async #explain() {
-    (await part(import("./shortcuts.js"))).openShortcuts(this.#ctx);
-  }
-
-  /** Goes to the next place of the sidebar, or the next unread one. */
-  async #step(by, isUnread) {
-    (await import("./neighbour.js")).goToNeighbour(this.#side, by, isUnread);
+    palette(this.#ctx);
   }
 }
