@@ -204,9 +204,12 @@ class Search:
                 if plan.terms.match(forms):
                     found[one.id] = one
                     matches.append(_Match(one.id, number, plan.terms.score(forms) if is_scored else 0))
-            if count % _AT_ONCE == 0 or characters >= _CHARACTERS_AT_ONCE:
+            if count % _AT_ONCE == 0:
                 characters = 0
                 await trio.lowlevel.checkpoint()
+            elif characters >= _CHARACTERS_AT_ONCE:  # To end here would lose what was found.
+                characters = 0
+                await trio.lowlevel.cancel_shielded_checkpoint()
         passed = await self._tested(tx, caller, plan, list(found.values()))
         return [one for one in matches if one.id in passed]
 
