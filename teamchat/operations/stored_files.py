@@ -109,6 +109,17 @@ async def is_there(store: FileStore, key: str) -> bool:
     return await is_some(await store.read(key, 0, 1))
 
 
+async def is_whole(store: FileStore, file: KeptFile) -> bool:
+    """Return whether a store has a finished file to its last byte; of a shorter one it may refuse to tell."""
+    if not await is_there(store, file.key):
+        return False
+    try:
+        last = await store.read(file.key, max(0, file.size - 1), file.size)
+        return last is not None and sum([len(bytes(chunk)) async for chunk in last]) == min(1, file.size)
+    except (OSError, Problem):
+        return False
+
+
 async def is_some(chunks: AsyncIterator[bytes] | None) -> bool:
     """Return whether a store gave bytes, and leave them unread."""
     if chunks is None:

@@ -171,6 +171,18 @@ async def test_a_move_takes_the_bytes_along_and_a_check_misses_them_where_they_a
     assert [one.level for one in findings] == [Level.OK, Level.PROBLEM], findings
 
 
+async def test_a_check_finds_a_file_that_is_not_there_to_its_end(tmp_path: Path) -> None:
+    await with_a_file(tmp_path)
+    one = installation(tmp_path)
+    for length, level in ((len(DATA), Level.OK), (len(DATA) - 1, Level.PROBLEM), (0, Level.PROBLEM)):
+        for path in (tmp_path / "data" / "files").iterdir():
+            if path.stat().st_size > 1000:
+                os.truncate(path, length)
+        async with one.existing_storage() as storage:
+            findings = await check_files(one, storage)
+        assert [one.level for one in findings] == [Level.OK, level], findings
+
+
 @pytest.mark.slow
 async def test_an_export_has_the_bytes_and_a_server_that_runs_takes_them_in(tmp_path: Path) -> None:
     id_ = await with_a_file(tmp_path / "one")

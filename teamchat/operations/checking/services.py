@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 
 import trio
 
+from teamchat.capabilities import KeptFile
 from teamchat.errors import MailDelayed, MailRefused, OperatorError
 from teamchat.interfaces import FileStore, ImageStore, Mail, Storage
 from teamchat.model import now_ms
@@ -19,7 +20,7 @@ from teamchat.model.ids import new_id
 from teamchat.operations.checking.findings import Finding, ok, problem, warning
 from teamchat.operations.installation import Installation
 from teamchat.operations.running import is_running
-from teamchat.operations.stored_files import is_some, is_there, pieces_of, put_file
+from teamchat.operations.stored_files import is_some, is_there, is_whole, pieces_of, put_file
 from teamchat.operations.stored_images import keys_of, read_image
 from teamchat.settings import EmailSettings, backend_options
 from teamchat.storage.capability_tables import tables_in
@@ -105,22 +106,22 @@ async def _probe_files(store: FileStore) -> Finding:
 
 
 async def _sample_files(installation: Installation, store: FileStore, storage: Storage) -> Finding:
-    keys: list[str] = []
+    files: list[KeptFile] = []
     async with storage.read() as tx:
         there = {table.name for table in await tables_in(tx)}
         for one in installation.kept_files():
             if one.table in there:
                 for start in ("", secrets.token_hex(2)):  # The first, and some that are others each time.
-                    keys += [file.key for file in await one.after(tx, start, _SAMPLED)]
-    keys = list(dict.fromkeys(keys))
-    missing = [key for key in keys if not await is_there(store, key)]
+                    files += await one.after(tx, start, _SAMPLED)
+    files = list(dict.fromkeys(files))
+    missing = [file for file in files if not await is_whole(store, file)]
     if missing:
         return problem(
             "file store",
-            f"{len(missing)} of {len(keys)} files are not there",
+            f"{len(missing)} of {len(files)} files are not there, or not to their end",
             "Is this the place where they were kept? If they are lost, restore the last backup.",
         )
-    return ok("file store", f"has {len(keys)} files that were looked for" if keys else "works")
+    return ok("file store", f"has {len(files)} files that were looked for" if files else "works")
 
 
 async def check_mail(installation: Installation, recipient: str | None) -> Finding:
