@@ -541,7 +541,7 @@ async def _play_quiet(
         paused = {"pausedUntil": int(time() * 1000) + 3_600_000, "urgentFrom": [run.u.user_id]}
         (await who.put("/me/notifications", paused)).expect(200)
         await _pushed(service, browser, str((await run.direct(run.u, place))["id"]))
-        (await who.put("/me/notifications", {"pausedUntil": None})).expect(200)
+    (await who.put("/me/notifications", {"pausedUntil": None})).expect(200)
 
 
 async def _play_failures(
