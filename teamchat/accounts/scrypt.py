@@ -1,6 +1,6 @@
 """How passwords are hashed: scrypt, with its parameters in every hash (interface, part 5 rule 3; D-17).
 
-A hash takes 16 MiB and some 45 ms of a core, so it runs in threads of its own, a few at once, behind a
+A hash takes 16 MiB and some 130 ms of a core, so it runs in threads of its own, a few at once, behind a
 bounded queue; if the queue is full, the request is refused at once. Checking a password costs the same
 whether or not there is a hash to check it against.
 """
