@@ -202,6 +202,18 @@ def test_the_map_of_the_architecture_is_the_one_that_imports_are_held_to() -> No
     assert mapped == [layer - {"__main__"} for layer in LAYERS], f"mend the map in {page.name}"
 
 
+def test_members_that_an_explanation_names_are_there() -> None:
+    sources = "\n".join(path.read_text() for path in tracked() if path.suffix in {".py", ".js"})
+    words = set(re.findall(r"\w+", sources))
+    named = {
+        f"{page.name}: {owner}.{member}": {owner, member}
+        for page in (ROOT / "docs" / "explanation").glob("*.md")
+        for owner, member in re.findall(r"`([A-Z]\w*)\.(\w+)(?:\(\))?`", page.read_text())
+    }
+    assert named
+    assert {place for place, parts in named.items() if not parts <= words} == set()
+
+
 def test_every_page_is_reached_from_the_readme() -> None:
     reached: set[Path] = set()
     waiting = [ROOT / "README.md"]
