@@ -245,6 +245,7 @@ def test_on_a_phone_the_sidebar_is_a_drawer(serve: Serve, enter: Enter) -> None:
 def test_a_tap_on_a_message_shows_what_can_be_done_with_it(serve: Serve, enter: Enter) -> None:
     server = serve()
     page = enter(server, viewport={"width": 320, "height": 800}, has_touch=True, is_mobile=True)
+    expect(page.locator("#sidebar")).to_contain_text("Saved messages")  # The parts are there.
     page.get_by_label("Write to #General").fill("Tap me")
     page.get_by_role("button", name="Send").tap()
     expect(page.locator("article:not(.pending)")).to_have_count(1)
@@ -312,7 +313,9 @@ def test_on_a_phone_a_thread_covers_the_conversation(serve: Serve, enter: Enter)
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_on_a_phone_who_writes_has_the_whole_width(serve: Serve, enter: Enter, width: int) -> None:
+def test_on_a_phone_who_writes_has_the_whole_width(
+    serve: Serve, enter: Enter, until_loaded: UntilLoaded, width: int
+) -> None:
     server = serve()
     talk = server.token()
     with server.client(talk) as client:
@@ -320,22 +323,23 @@ def test_on_a_phone_who_writes_has_the_whole_width(serve: Serve, enter: Enter, w
     server.post(f"/channels/{channel['id']}/messages", {"content": "hello"}, talk)
     page = enter(server, viewport={"width": width, "height": 640}, has_touch=True, is_mobile=True)
     expect(page.get_by_role("button", name="Attach files")).to_be_visible()
+    until_loaded(page, "/style/writing.css")
     places = """() => Object.fromEntries(["textarea", "button", ".send"].map((one) => {
       const box = document.querySelector(`main > .composer ${one}`).getBoundingClientRect();
       return [one, box.toJSON()];
     }))"""
     field = page.get_by_label("Write to #General")
-    for text in ("", "words " * 30):
-        field.fill(text)
-        shown = page.evaluate(places)
-        assert shown["textarea"]["right"] - shown["textarea"]["left"] > width - 50
-        assert shown["button"]["top"] >= shown["textarea"]["bottom"] - 1
-        assert shown[".send"]["top"] == shown["button"]["top"]
-        assert shown[".send"]["right"] > width - 50
-    field.fill("")
-    page.get_by_role("article").tap()
+    field.fill("words " * 30)
     shown = page.evaluate(places)
-    assert shown["button"]["bottom"] == shown["textarea"]["bottom"]
+    assert shown["textarea"]["right"] - shown["textarea"]["left"] > width - 50
+    assert shown["button"]["top"] >= shown["textarea"]["bottom"] - 1
+    assert shown[".send"]["top"] == shown["button"]["top"]
+    assert shown[".send"]["right"] > width - 50
+    field.fill("")
+    shown = page.evaluate(places)
+    assert shown["button"]["bottom"] == shown["textarea"]["bottom"] == shown[".send"]["bottom"]
+    page.get_by_role("button", name="Insert an emoji").tap()  # It stays where it is while it is pressed.
+    expect(page.get_by_label("Search emoji")).to_be_focused()
 
 
 def test_on_a_phone_the_settings_leave_no_drawer_behind(serve: Serve, enter: Enter) -> None:

@@ -220,3 +220,17 @@ def test_a_thread_is_followed_and_marked_as_unread_on_all_devices(talk: Talk, en
     talk.reply(talk.grace, parent, "Are you coming?")
     expect(page.get_by_role("log")).to_contain_text("2 replies")
     expect(entry(page)).to_have_accessible_name("Threads")
+
+
+@pytest.mark.slow
+def test_on_a_phone_the_way_to_a_thread_is_large_and_breaks_no_words_apart(talk: Any, enter: Enter) -> None:
+    parent = talk.say(talk.ada, "Where?")
+    for token in (talk.ada, talk.grace, talk.server.token("linus@example.org")):
+        talk.reply(token, parent, "Here.")
+    page = enter(talk.server, viewport={"width": 320, "height": 640}, has_touch=True, is_mobile=True)
+    link = page.get_by_role("button", name="3 replies")
+    expect(link).to_be_visible()
+    heights = "(link) => [link, ...link.children].map((one) => one.getBoundingClientRect().height)"
+    whole, *parts = link.evaluate(heights)
+    assert whole >= 32
+    assert max(parts) < 24

@@ -211,6 +211,31 @@ def test_emoji_are_typed_by_short_names_and_found_by_keys_in_a_tone_of_ones_own(
 
 
 @pytest.mark.slow
+def test_what_the_page_writes_is_undone_as_what_was_typed(serve: Serve, enter: Callable[..., Page]) -> None:
+    page = enter(serve())
+    page.focused(WRITING)
+    value = f"document.querySelector('{WRITING}').value"
+    page.until("performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/formatting.js'))")
+    page.type("so :rocke")
+    page.until("document.querySelector('.completion:not([hidden])')?.textContent.includes(':rocket:')")
+    page.type(ENTER)
+    page.until(f"{value} === 'so 🚀 '")
+    page.evaluate("document.execCommand('undo')")  # WebKit without windows has no key for it.
+    page.until(f"{value} === 'so :rocke'")
+    page.evaluate(f"document.querySelector('{WRITING}').select()")
+    page.type(CONTROL + "b")
+    page.until(f"{value} === '**so :rocke**'")
+    page.type(CONTROL + "b")
+    page.until(f"{value} === 'so :rocke'")
+    page.evaluate(f"document.querySelector('{WRITING}').select()")
+    page.type("- one")
+    page.type(SHIFT + ENTER)
+    page.until(f"{value} === '- one\\n- '")
+    page.type(SHIFT + ENTER)
+    page.until(f"{value} === '- one\\n'")
+
+
+@pytest.mark.slow
 def test_what_is_written_while_the_server_is_away_comes_when_it_is_back(
     serve: Serve, enter: Callable[..., Page]
 ) -> None:

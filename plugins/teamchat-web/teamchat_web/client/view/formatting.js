@@ -4,6 +4,9 @@
 
 import { endsInCode } from "../lib/code.js";
 import { writeOver } from "../lib/writing.js";
+import { needsSheets } from "./sheet.js";
+
+needsSheets("writing");
 
 const FIELD = ".composer textarea";
 const MARKS = { b: "**", i: "_", "shift+x": "~~", "shift+c": "`" };

@@ -23,7 +23,7 @@ export async function begin(ctx, place) {
   ctx.model.outbox.on("edited", (edited) => unreached(ctx, edited), ctx.signal);
   ctx.model.on("event", (event) => remind(ctx, event), ctx.signal);
   (await import("./choosing.js")).takeImages(ctx.slots);
-  (await import("./formatting.js")).beginFormatting(ctx.signal);
+  (await part(import("./formatting.js"))).beginFormatting(ctx.signal);
   (await part(import("./code_blocks.js"))).offerCopying(ctx);
   (await import("../model/counting.js")).beginCounting(ctx.model, ctx.signal);
   await part(import("./pending.js")); // What could not be sent says so, also when nothing can be loaded any more.
