@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from teamchat.model.slack import emoji, plain, read, text_of_blocks, with_emoji
+from teamchat.model.slack import emoji, in_chat_marks, plain, read, text_of_blocks, with_emoji
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,32 @@ def test_who_is_mentioned_is_told_with_the_place_in_the_text() -> None:
     assert text == "<😀> @Grace & Co, @U9"
     assert named == [("U1", 4, 11)]
     assert text[4:15] == "@Grace & Co"
+
+
+@pytest.mark.parametrize(
+    ("marked", "written"),
+    [
+        ("*failing build*, ~not~ *now*: 2*3*4", "**failing build**, ~~not~~ **now**: 2*3*4"),
+        ("*<@U1> please* see _this_", "**<@U1> please** see _this_"),
+        ("`*code*` <https://a.example/*b*|*words*>", "`*code*` <https://a.example/*b*|*words*>"),
+        ("*not\nbold*", "*not\nbold*"),
+        ("see ```a = *b*\nc```: so", "see \n```\na = *b*\nc\n```\n: so"),
+        ("```\na\n```\nb", "```\na\n```\nb"),
+        ("```never closed *a*", "```never closed *a*"),
+        ("``````", "``````"),
+        ("\0" + "0\0 *a*", "0 **a**"),
+    ],
+)
+def test_words_in_bold_and_blocks_of_code_are_so_here(marked: str, written: str) -> None:
+    assert in_chat_marks(marked) == written
+
+
+@given(st.text(alphabet="*~` \n\0a<>@|0"))
+def test_marks_and_lines_alone_are_added(marked: str) -> None:
+    def bare(text: str) -> str:
+        return text.translate(dict.fromkeys(map(ord, "*~\n\0")))
+
+    assert bare(in_chat_marks(marked)) == bare(marked)
 
 
 @given(st.text())

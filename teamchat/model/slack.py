@@ -18,6 +18,11 @@ _DEEPEST = 40
 _NAMED_EMOJI = re.compile(r"(?<![\w:]):([a-z0-9_+'-]{1,60})(?:::?skin-tone-[2-6])?:(?![\w])")
 _SPARED = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`|<[^<>]*>)", re.DOTALL)
 """Code, and what is a link or a mention: names of emoji mean nothing there."""
+_BOLD = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])")
+_STRIKE = re.compile(r"(?<![\w~])~(?=[^\s~])([^~\n]*[^\s~])~(?![\w~])")
+# NUL stands in no text that is kept, so it can stand around what is put back at the end.
+_PUT_AWAY = re.compile("\0([0-9]+)\0")
+_FENCE = "```"
 _SKIN = re.compile(r"(.+)::skin-tone-[2-6]\Z")
 # The most frequent ones. The others keep the name they have in Slack, between colons.
 _EMOJI = {
@@ -84,6 +89,28 @@ def with_emoji(text: str, *, everywhere: bool = False) -> str:
     return "".join(parts)
 
 
+def with_emphasis(text: str) -> str:
+    """Return a text with this chat's marks for bold and struck words in place of Slack's."""
+    for form, mark in ((_BOLD, "**"), (_STRIKE, "~~")):
+        text = form.sub(rf"{mark}\1{mark}", text)
+    return text
+
+
+def in_chat_marks(marked: str) -> str:
+    """Return a text in Slack's markup with this chat's marks, and blocks of code on lines of their own.
+
+    Links, mentions and entities stay Slack's, for `read`; what is code keeps its text. NUL is left out.
+    """
+    spared: list[str] = []
+
+    def put_away(found: re.Match[str]) -> str:
+        spared.append(found[0])
+        return f"\0{len(spared) - 1}\0"
+
+    text = with_emphasis(_SPARED.sub(put_away, marked.replace("\0", "")))
+    return _PUT_AWAY.sub(lambda found: _put_back(spared[int(found[1])], text, found.span()), text)
+
+
 def shown_of(
     inner: str, users: Mapping[str, str], channels: Mapping[str, str], link: Link | None = None
 ) -> str:
@@ -115,6 +142,16 @@ def text_of_blocks(blocks: Any) -> str:
 def _shown(found: re.Match[str]) -> str:
     shown = emoji(found[1])
     return found[0] if shown.startswith(":") else shown
+
+
+def _put_back(spared: str, text: str, place: tuple[int, int]) -> str:
+    """Return what was put away from a place in a text; a block of code begins and ends a line there."""
+    code = spared.removeprefix(_FENCE).removesuffix(_FENCE).strip("\n")
+    if not spared.startswith(_FENCE) or not spared.endswith(_FENCE) or not code:
+        return spared
+    before, after = text[: place[0]][-1:], text[place[1] :][:1]
+    first, last = ("" if each in ("", "\n") else "\n" for each in (before, after))
+    return f"{first}{_FENCE}\n{code}\n{_FENCE}{last}"
 
 
 def _in_words(target: str, label: str) -> str:

@@ -100,7 +100,7 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
     said = trio.run(imported)
     assert said == [
         "Imported: 9 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, 9 messages, "
-        "2 replies, 3 reactions, 1 images, 1 mentions, 2 pins.",
+        "2 replies, 3 reactions, 1 images, 1 mentions, 2 pins, 1 profiles.",
         "Admins from now on: grace@navy.example.",
         "Left out: 1 × file (its bytes are not in the export; its name stands in the message)",
         "Left out: 1 × list (there is nothing like it here)",
@@ -148,7 +148,7 @@ def test_an_export_of_slacks_comes_in_as_people_read_it_there(tmp_path: Path, sl
     )
     assert again[1] == (
         "There already: 9 users, 1 channels, 1 private channels, 1 groups, 1 notes, 1 conversations, "
-        "8 messages, 3 replies, 0 reactions, 1 images, 1 mentions, 2 pins."
+        "8 messages, 3 replies, 0 reactions, 1 images, 1 mentions, 2 pins, 1 profiles."
     )
 
 
@@ -159,7 +159,7 @@ async def _images(installation: Installation) -> list[str]:
 
 ODD: list[Any] = [5, 1.5, True, "x", "\0", [], [None], ["x"], [[]], {"a": 1}, 10**30, -1]
 READ = {
-    "users.json": ["id", "name", "profile", "updated"],
+    "users.json": ["id", "name", "profile", "updated", "tz"],
     "channels.json": ["id", "name", "created", "creator", "members", "topic", "is_archived", "is_general",
                       "pins"],
     "groups.json": ["id", "name", "members", "purpose"],
@@ -219,6 +219,35 @@ def test_what_a_mac_has_put_beside_a_day_is_passed_over(tmp_path: Path, slack: P
     (slack / "general" / "._2017-07-14.json").write_bytes(b"\0\5\x16\7")
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
     assert said[0].startswith("Imported: ")
+
+
+def test_what_people_say_of_themselves_and_words_in_bold_come_along(tmp_path: Path, slack: Path) -> None:
+    grace, alan, *rest = SLACK["users.json"]
+    profile = {"real_name": "Grace Hopper", "title": "Rear admiral ", "pronouns": "she/her"}
+    grace = grace | {"profile": grace["profile"] | profile, "tz": "America/New_York"}
+    (slack / "users.json").write_text(json.dumps([grace, alan, *rest]))
+    said = {"type": "message", "user": "U1", "ts": "1500000009.000000", "text": "*now*, <@U2>"}
+    (slack / "general" / "2017-07-15.json").write_text(json.dumps([said]))
+    installation = fresh(tmp_path / "one")
+    trio.run(bring_in, installation, slack, Wishes())
+
+    async def found() -> tuple[list[Any], list[str], list[Any]]:
+        async with installation.storage() as storage, storage.read() as tx:
+            columns = "full_name, title, pronouns, timezone"
+            profiles = await tx.fetch(f"select {columns} from profiles order by full_name")
+            [(entities,)] = await tx.fetch(
+                "select entities from mentions join messages on id = message_id where content like '%now**%'"
+            )
+            texts = [each.content for each in await said_in(storage, "General")]
+            return profiles, texts, json.loads(entities)
+
+    profiles, texts, entities = trio.run(found)
+    assert profiles == [
+        ("Alan Turing", "", "", ""),
+        ("Grace Hopper", "Rear admiral", "she/her", "America/New_York"),
+    ]
+    assert "**now**, @Alan Turing" in texts
+    assert [one["offset"] for one in entities] == [len("**now**, ")]
 
 
 def test_a_byte_order_mark_and_half_a_character_hold_up_nothing(tmp_path: Path, slack: Path) -> None:
@@ -339,7 +368,7 @@ def test_a_whole_organisation_and_files_of_before_2018_come_in(tmp_path: Path, s
     (slack / "engineering" / "2017-07-14.json").write_text(json.dumps(day))
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
     assert said[0].startswith("Imported: 9 users")
-    assert said[0].endswith("1 images, 1 mentions, 2 pins.")
+    assert said[0].endswith("1 images, 1 mentions, 2 pins, 1 profiles.")
 
 
 @pytest.mark.slow
@@ -451,7 +480,7 @@ def test_nothing_outside_the_export_is_read(tmp_path: Path, slack: Path) -> None
     upload.unlink()
     upload.symlink_to(outside / "secret.svg")
     said = trio.run(bring_in, fresh(tmp_path / "one"), slack, Wishes())
-    assert said[0].endswith("0 images, 1 mentions, 2 pins.")
+    assert said[0].endswith("0 images, 1 mentions, 2 pins, 1 profiles.")
     assert "Left out: 1 × image (its bytes are not in the export)" in said
     upload.unlink()
     day = slack / "general" / "2017-07-14.json"

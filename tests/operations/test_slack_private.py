@@ -88,7 +88,7 @@ async def seen_by(world: World, name: str) -> dict[str, tuple[list[str], str | N
     return found
 
 
-def lines(report: Report, *, but: Sequence[str] = ("user",)) -> list[str]:
+def lines(report: Report, *, but: Sequence[str] = ("user", "capability")) -> list[str]:
     passed_over = ("Admins from now on", *(f"× {what} (" for what in but))
     return [line for line in report.lines() if not any(part in line for part in passed_over)]
 

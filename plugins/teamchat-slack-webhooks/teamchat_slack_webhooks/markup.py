@@ -14,8 +14,6 @@ from teamchat.model import slack
 
 _FENCE = "```"
 _CODE = re.compile(r"`[^`\n]+`")
-_BOLD = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])")
-_STRIKE = re.compile(r"(?<![\w~])~(?=[^\s~])([^~\n]*[^\s~])~(?![\w~])")
 # NUL stands in no text that is kept, so it can stand around what is put back at the end.
 _PUT_AWAY = re.compile("\0([0-9]+)\0")
 
@@ -85,8 +83,7 @@ def _line_by_line(text: str) -> str:
 
     text = _CODE.sub(lambda found: put_away(_in_code(found[0])), text)
     text = slack.MARKED.sub(lambda found: _shown(found[1], put_away), text)
-    for form, mark in ((_BOLD, "**"), (_STRIKE, "~~")):
-        text = form.sub(rf"{mark}\1{mark}", text)
+    text = slack.with_emphasis(text)
     text = slack.without_entities(slack.with_emoji(text, everywhere=True))
     return _PUT_AWAY.sub(lambda found: kept[int(found[1])], text)
 

@@ -114,7 +114,12 @@ class SlackExport:
             yield msgspec.convert(record, kind)
 
     def _of_capabilities(self) -> Mapping[str, Iterator[dict[str, Any]]]:
-        found = {"mentions": self._mentions(), "pins": self._pins(), "quotes": self._quotes()}
+        found = {
+            "mentions": self._mentions(),
+            "pins": self._pins(),
+            "profiles": self._profiles(),
+            "quotes": self._quotes(),
+        }
         return found | ({"files": self._whole_files()} if self._keeps_files else {})
 
     def _whole_files(self) -> Iterator[dict[str, Any]]:
@@ -158,6 +163,19 @@ class SlackExport:
                         for user, offset, length in named[:_MOST_ENTITIES]
                     ],
                 }
+
+    def _profiles(self) -> Iterator[dict[str, Any]]:
+        for id_, user in self._users.items():
+            profile = user.get("profile") or {}
+            said = {
+                "fullName": profile.get("real_name") or user.get("real_name"),
+                "title": profile.get("title"),
+                "pronouns": profile.get("pronouns"),
+                "timezone": user.get("tz"),
+            }
+            stated = {name: text.strip() for name, text in said.items() if text and text.strip()}
+            if stated and _why_gone(user) is None:
+                yield {"userId": user_id(id_), **stated}
 
     def _pins(self) -> Iterator[dict[str, Any]]:
         for room, pin in sorted(self._rooms.pins, key=lambda found: _milliseconds(found[1]["id"])):
@@ -320,13 +338,13 @@ def _is_bare(user: Record) -> bool:
 
 
 def _marked(record: Record) -> str:
-    """Return a message's text in Slack's markup, be it in blocks alone."""
+    """Return a message's text in Slack's markup with this chat's marks, be it in blocks alone."""
     if record.get("subtype") == "tombstone":
         return ""
-    if marked := str(record.get("text") or ""):
-        return marked
     parts = [record.get("attachments"), record.get("blocks")]
-    return next((text for part in parts if (text := slack_text.text_of_blocks(part))), "")
+    texts = (slack_text.text_of_blocks(part) for part in parts)
+    marked = str(record.get("text") or "") or next((text for text in texts if text), "")
+    return slack_text.in_chat_marks(marked)
 
 
 def _files_of(record: Record) -> list[Record]:

@@ -22,6 +22,8 @@ class Profile(Struct):
     real_name: str | None = None
     name: str | None = None
     email: str | None = None
+    title: str | None = None
+    pronouns: str | None = None
 
 
 class User(Struct):
@@ -31,6 +33,7 @@ class User(Struct):
     name: str | None = None
     real_name: str | None = None
     profile: Profile | None = None
+    tz: str | None = None
     updated: Seconds | None = None
     is_restricted: bool | None = None
     is_ultra_restricted: bool | None = None
