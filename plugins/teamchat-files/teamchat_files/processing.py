@@ -24,6 +24,7 @@ from teamchat_files.location import Read, location_patches, patched
 from teamchat_files.media_types import is_picture
 from teamchat_files.stored import FileRow, State
 from teamchat_files.thumbnails import Thumbnailer, Thumbnails, open_thumbnailer
+from teamchat_files.turns import Turns
 
 if TYPE_CHECKING:
     from teamchat import FileCheck, Teamchat
@@ -41,7 +42,9 @@ _LONGEST_MS = 60 * 60 * 1000
 _CLAIM = """update files set claimed_until = $2, attempts = attempts + 1
 where id = $1 and todo = 1 and claimed_until <= $3 returning attempts"""
 _AGAIN = "update files set claimed_until = $2 where id = $1 and todo = 1"
-_WAITING = "select id from files where todo = 1 and claimed_until <= $1 order by claimed_until limit $2"
+_WAITING = (
+    "select uploader_id, id from files where todo = 1 and claimed_until <= $1 order by claimed_until limit $2"
+)
 _DONE = """update files set todo = 0, state = $2, key = $3, width = $4, height = $5, duration = $6,
 small_key = $7, small_size = $8, large_key = $9, large_size = $10 where id = $1 and todo = 1 returning id"""
 
@@ -65,16 +68,12 @@ class Processing:
     def __init__(self, app: Teamchat, options: FilesOptions) -> None:
         self._app, self._options = app, options
         self._waiting: dict[str, trio.Event] = {}
-        self._send: trio.MemorySendChannel[str] | None = None
+        self._turns: Turns | None = None
         self._thumbnailer: Thumbnailer | None = None
 
-    async def process(self, file_id: str) -> None:
+    async def process(self, uploader_id: str, file_id: str) -> None:
         """Have a file looked at, and wait `WAIT_SECONDS` for that at most; without a server nobody does."""
-        if self._send is None:
-            return
-        try:
-            self._send.send_nowait(file_id)
-        except trio.WouldBlock:
+        if self._turns is None or not self._turns.put(uploader_id, file_id):
             return  # It is found when its turn comes.
         done = self._waiting.setdefault(file_id, trio.Event())
         with trio.move_on_after(WAIT_SECONDS):
@@ -82,15 +81,16 @@ class Processing:
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Look at files until cancelled."""
-        self._send, receive = trio.open_memory_channel[str](_MOST_WAITING)
+        self._turns = turns = Turns(_MOST_WAITING)
         async with open_thumbnailer() as self._thumbnailer, trio.open_nursery() as nursery:
             for _ in range(_AT_ONCE):
-                nursery.start_soon(self._take_turns, receive)
-            nursery.start_soon(self._look_for_more)
+                nursery.start_soon(self._take_turns, turns)
+            nursery.start_soon(self._look_for_more, turns)
             task_status.started()
 
-    async def _take_turns(self, receive: trio.MemoryReceiveChannel[str]) -> None:
-        async for file_id in receive:
+    async def _take_turns(self, turns: Turns) -> None:
+        while True:
+            file_id = await turns.take()
             try:
                 await self.look_at(file_id)
             except Exception as error:
@@ -100,18 +100,16 @@ class Processing:
                 if done is not None:
                     done.set()
 
-    async def _look_for_more(self) -> None:
+    async def _look_for_more(self, turns: Turns) -> None:
         """Find what a process has left, and what is to be tried again."""
         outage = Outage(_log, "files that wait can't be looked for and will be later")
         while True:
-            found: Sequence[str] = ()
             with outage.noted(StorageError):
                 async with self._app.storage.read() as tx:
-                    found = [file_id for (file_id,) in await tx.fetch(_WAITING, now_ms(), 100)]
-            for file_id in found:
-                if file_id not in self._waiting and self._send is not None:
-                    self._waiting[file_id] = trio.Event()
-                    await self._send.send(file_id)
+                    found = await tx.fetch(_WAITING, now_ms(), 100)
+                for uploader_id, file_id in found:
+                    if file_id not in self._waiting and turns.put(uploader_id, file_id):
+                        self._waiting[file_id] = trio.Event()
             await trio.sleep(POLL_SECONDS)
 
     async def look_at(self, file_id: str) -> None:

@@ -64,7 +64,7 @@ where id = $1 and writer = $2 and written = $3 and is_over = 0 returning id"""
 _LOSE = """update files_uploads set is_over = 1
 where id = $1 and writer = $2 and is_whole = 0 and is_over = 0 returning id"""
 
-Process = Callable[[str], Awaitable[None]]
+Process = Callable[[str, str], Awaitable[None]]
 """Has a new file looked at, and waits for that, though not for ever."""
 
 
@@ -361,7 +361,7 @@ class Uploads:
                 return  # Somebody else has made one, or has ended it.
             await stored.insert(tx, made)
         metrics.uploads.add("finished")
-        await self._process(upload.id)
+        await self._process(upload.uploader_id, upload.id)
 
     async def _head(self, key: str) -> bytes:
         chunks = await self._store.read(key, 0, HEAD_BYTES)

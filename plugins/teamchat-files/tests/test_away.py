@@ -51,7 +51,7 @@ async def test_files_are_looked_for_again_once_the_storage_is_back(
 
     monkeypatch.setattr(Processing, "look_at", look_at)
     monkeypatch.setattr(processing, "open_thumbnailer", no_thumbnailer)
-    service = Processing(cast("Teamchat", Away(("a file",))), cast("FilesOptions", cast("Any", None)))
+    service = Processing(cast("Teamchat", Away(("ada", "a file"))), cast("FilesOptions", cast("Any", None)))
     async with trio.open_nursery() as nursery:
         await nursery.start(service.run)
         with trio.fail_after(10 * processing.POLL_SECONDS):
@@ -75,16 +75,16 @@ async def test_a_file_for_which_no_place_was_left_is_looked_at_later(
 
     monkeypatch.setattr(Processing, "look_at", look_at)
     monkeypatch.setattr(processing, "open_thumbnailer", no_thumbnailer)
-    monkeypatch.setattr(processing, "_MOST_WAITING", 0)
+    monkeypatch.setattr(processing, "_MOST_WAITING", 1)
     storage = Away()
     service = Processing(cast("Teamchat", storage), cast("FilesOptions", cast("Any", None)))
     async with trio.open_nursery() as nursery:
         await nursery.start(service.run)
         await trio.testing.wait_all_tasks_blocked()
-        for name in ("a", "b", "c", "a late one"):
-            await service.process(name)
+        for name in ("a", "b", "c", "d", "a late one"):
+            await service.process("ada", name)
         assert not looked_at.is_set()
-        storage.rows = [("a late one",)]
+        storage.rows = [("ada", "a late one")]
         is_free.set()
         with trio.fail_after(10 * processing.POLL_SECONDS):
             await looked_at.wait()
