@@ -73,7 +73,7 @@ class Signalling:
         self._inbox, self._outbox = SignalQueue(MOST_QUEUED), SignalQueue(MOST_QUEUED)
         self._early: deque[tuple[float, SentSignal]] = deque(maxlen=_MOST_EARLY)
         self._asked: dict[frozenset[str], frozenset[str]] = {}
-        self._deafness = Outage(_log, "signals can't be exchanged with other processes")
+        self._outage = Outage(_log, "signals can't be exchanged with other processes")
 
     def known(self, names: Iterable[str]) -> frozenset[str]:
         """Return the names of signals that there are; streams that ask for the same share the set."""
@@ -178,7 +178,7 @@ class Signalling:
                 try:
                     await carrier.carry(text)
                 except (StorageError, OSError) as error:
-                    self._deafness.goes_on(error)
+                    self._outage.goes_on(error)
             await trio.sleep(CARRY_SECONDS)
 
     async def _hear_all(self, carrier: SignalCarrier) -> None:
@@ -186,10 +186,10 @@ class Signalling:
             try:
                 async with aclosing(cast("AsyncGenerator[str, None]", carrier.carried())) as texts:
                     async for text in texts:
-                        self._deafness.is_over()
+                        self._outage.is_over()
                         self._take(text)
             except (StorageError, OSError) as error:
-                self._deafness.goes_on(error)
+                self._outage.goes_on(error)
             await trio.sleep(RETRY_SECONDS)
 
     def _take(self, text: str) -> None:

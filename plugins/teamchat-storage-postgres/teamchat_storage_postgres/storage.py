@@ -49,7 +49,7 @@ class PostgresStorage:
     def __init__(self, connect: Connect, options: PostgresOptions) -> None:
         self._connect = connect
         self._committed = trio.Event()
-        self._unread = Outage(_log, "the event log can't be read and will be tried again")
+        self._outage = Outage(_log, "the event log can't be read and will be tried again")
         acquire, soon = options.acquire_seconds, options.connect_seconds
         self._readers = Pool(connect, options.pool_size, acquire, soon)
         self._watch = Pool(connect, 1, acquire, soon)
@@ -131,10 +131,10 @@ class PostgresStorage:
         try:
             events = await self.logged(after)
         except StorageError as error:
-            self._unread.goes_on(error)
+            self._outage.goes_on(error)
             await trio.sleep(POLL_SECONDS)
             return []
-        self._unread.is_over()
+        self._outage.is_over()
         return events
 
 

@@ -84,7 +84,7 @@ class SqliteStorage:
         self._lock = WriterLock()
         self._batch: _Batch | None = None
         self._is_unwritable = False
-        self._unread = Outage(_log, "the event log can't be read and will be tried again", logging.ERROR)
+        self._outage = Outage(_log, "the event log can't be read and will be tried again", logging.ERROR)
         self._readers: list[apsw.Connection] = []
         self._watch = connect(path, _READERS_WAIT)
         self._datagrams = Datagrams(path.with_name(f"{path.name}-signals"))
@@ -236,10 +236,10 @@ class SqliteStorage:
             if not events:
                 await self._until_set(committed)
         except StorageError as error:
-            self._unread.goes_on(error)
+            self._outage.goes_on(error)
             await trio.sleep(_UNREADABLE_PAUSE)
         else:
-            self._unread.is_over()
+            self._outage.is_over()
         return events
 
     async def _until_set(self, committed: trio.Event) -> None:
